@@ -81,11 +81,13 @@ class Topic:
             producer.produce(self.name, value, b"ZTEST", partition, **more)
         assert producer.flush(PATIENCE) == 0
 
-    def send_keyed(self, records: Sequence[tuple[bytes | None, bytes | None]], partition: int = 0) -> None:
+    def send_keyed(
+        self, records: Sequence[tuple[bytes | None, bytes | None]], partition: int = 0, **more: Any
+    ) -> None:
         """Produces keys and values as they are."""
         producer = Producer(client_config(self.connections.settings))
         for key, value in records:
-            producer.produce(self.name, value, key, partition)
+            producer.produce(self.name, value, key, partition, **more)
         assert producer.flush(PATIENCE) == 0
 
     def rows(self) -> list[dict[str, Any]]:

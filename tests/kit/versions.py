@@ -14,17 +14,31 @@ from kit.topics import Topic
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One record: where it stands, and when the source made the change. A tombstone's `op` is None."""
+    """One record: where it stands, and when the source made the change.
+
+    A tombstone's `op` is None; a truncate's is t, and its key says nothing. `stamp`: the record's own
+    timestamp; None: the same time.
+    """
 
     key: str
     partition: int
     offset: int
     time: int
     op: str | None
+    stamp: int | None = None
 
     @property
     def ends(self) -> bool:
         return self.op in (None, "d")
+
+    @property
+    def stamped(self) -> int:
+        return self.time if self.stamp is None else self.stamp
+
+    def is_older(self, truncate: Told) -> bool:
+        if self.partition == truncate.partition:
+            return self.offset < truncate.offset
+        return self.stamped < truncate.stamped
 
 
 Version = tuple[str, int, int, int, int | None, bool]
@@ -34,7 +48,9 @@ Version = tuple[str, int, int, int, int | None, bool]
 def versions_of(told: Iterable[Told]) -> set[Version]:
     """The versions of every key, by plain lists."""
     of_key: dict[str, list[tuple[int, int, int, Told]]] = defaultdict(list)
-    for (key, partition), stream in _streams(told).items():
+    every = list(told)
+    truncates = [one for one in every if one.op == "t"]
+    for (key, partition), stream in _streams(one for one in every if one.op != "t").items():
         heard = [stream[0], *(b for a, b in pairwise(stream) if not (b.op is None and a.ends))]
         begins = accumulate((one.time for one in heard), max)
         of_key[key] += ((at, partition, one.offset, one) for at, one in zip(begins, heard, strict=True))
@@ -43,7 +59,8 @@ def versions_of(told: Iterable[Told]) -> set[Version]:
         ordered = sorted(versions, key=lambda v: v[:3])
         following = [at for at, *_ in ordered[1:]] + [None]
         for (at, partition, offset, one), after in zip(ordered, following, strict=True):
-            until = at if one.ends else after
+            emptied = [max(t.time, at) for t in truncates if one.is_older(t)]
+            until = at if one.ends else min((t for t in (after, *emptied) if t is not None), default=None)
             found.add((key, partition, offset, at, until, until is None))
     return found
 
@@ -77,9 +94,18 @@ class History:
         self.made.moment = AT // 1000 + seconds * 1000
         for op in ("c",) if quantity is not None else ("d", None):
             offset = sum(one.partition == place for one in self.told)
-            self.told.append(Told(key, place, offset, seconds if op else seconds + 1, op))
+            later = seconds + (quantity is None)
+            self.told.append(Told(key, place, offset, seconds if op else later, op, later))
         stamp = self.made.moment + 1000 * (quantity is None)
         self.made.send([(key, quantity)], partition=place, timestamp=stamp)
+
+    def truncate(self, seconds: int, partition: int) -> None:
+        """Sends a truncate; its record has the time at which the source did it."""
+        self.made.moment = AT // 1000 + seconds * 1000
+        offset = sum(one.partition == partition for one in self.told)
+        self.told.append(Told("", partition, offset, seconds, "t"))
+        value = self.made.value("t", None, None)
+        self.topic.send_keyed([(None, value)], partition=partition, timestamp=self.made.moment)
 
     def held(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
         """The versions that rows say; None: those that the table holds, each of them once."""

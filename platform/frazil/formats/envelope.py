@@ -42,7 +42,6 @@ class Envelope:
     at: str
     time: str
     lsn: str
-    empties: bool = True  # whether a truncate is heeded; else it is a bad record
 
     @property
     def deletes(self) -> str:
@@ -72,7 +71,6 @@ class Envelope:
     @property
     def _fault(self) -> str:
         op, puts = f"{self.at}.op", ", ".join(map(literal, _PUTS))
-        refused = f"WHEN {op} = '{_TRUNCATE}' THEN 'truncate' "
         unavailable = "".join(
             f"WHEN {op} <> '{_DELETE}' AND {held} = {literal(_UNAVAILABLE)} "
             f"THEN {literal(f'unavailable_value {name}')} "
@@ -82,7 +80,6 @@ class Envelope:
             f"CASE WHEN NOT {VALUE.ok} THEN NULL "
             f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}', '{_TRUNCATE}'), true) "
             f"THEN concat('operation ', coalesce({op}, 'null')) "
-            f"{'' if self.empties else refused}"
             f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' {unavailable}END"
         )
 
@@ -105,7 +102,6 @@ class Envelope:
 
 _REASONS = {
     "operation": "op is {}, which is none of c, u, r, d and t",
-    "truncate": "op is t: a truncate has no key, and with versions: all it would end those of every key",
     "no_row": "after is null, and op says that there is a row",
     "unavailable_value": "{} holds Debezium's mark for a value that it lacks; set REPLICA IDENTITY FULL",
 }
@@ -128,7 +124,7 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     time, lsn = (_number(value, at, path) for path in ("source.ts_ms", "source.lsn"))
     low, high = _TIMES
     moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
-    return Envelope(key, row.type, key_at, at, moment, lsn, empties=not spec.keeps_versions)
+    return Envelope(key, row.type, key_at, at, moment, lsn)
 
 
 def _refuse_unordered(spec: TableSpec, lsn: Field | None) -> None:

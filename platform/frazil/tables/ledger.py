@@ -41,6 +41,7 @@ _OTHERS = (
     "frazil.cut.",
     "frazil.fed.",
     "frazil.reader.",
+    "frazil.truncates",
 )
 """Beginnings of what else stands beside a ledger."""
 

@@ -11,10 +11,10 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import SuspendedError
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.rollback import roll_back
+from kit.commits import position
 from kit.envelopes import captured
 from kit.killed import upsert_process
 from kit.opened import table_of
@@ -62,6 +62,8 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
     for number in range(26):  # a key stays in its partition
         key, quantity = chance.choice("abcd"), chance.choice((number, number, None))
         history.send(key, quantity, 10 * number + chance.choice((0, -15)))
+        if number == 19 or chance.random() < 0.1:
+            history.truncate(10 * number + 5, partition=number % 2)
     reports = []
     while len(history.told) > sum(r.records for r in reports):
         reports.append(land(topic.spec, topic.connections, max_records=15))
@@ -71,13 +73,44 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
     assert current(topic.rows()) == current(now.rows())
 
     history.send("a", 7, 55, partition=0)  # late, and in another partition than all others of its key
+    history.send("e", 7, 190, partition=0)  # older than a truncate of the other partition, landed long ago
     land(topic.spec, topic.connections)
 
     assert history.held() == versions_of(history.told)
+    assert ("e", 195) in {(key, until) for key, _, _, _, until, _ in history.held()}
     assert sound(topic)
-    topic.send_keyed([(None, history.made.value("t", None, None))])
-    with pytest.raises(SuspendedError, match="truncate"):
-        land(topic.spec, topic.connections)
+
+
+def test_a_truncate_ends_versions_whatever_is_landed_with_it(make_one: MakeTopic) -> None:
+    history = history_of(make_one)
+    topic, now = history.topic, beside(history)
+    history.truncate(5, partition=1)  # nothing is there yet
+    assert land(topic.spec, topic.connections).records == 1
+    for at, key in enumerate("abcabd"):
+        history.send(key, at, 10 * at)
+        if at == 2:
+            history.truncate(25, partition=0)  # what it ends comes with it
+    report = land(topic.spec, topic.connections)
+    assert (report.inserted, report.updated) == (6, 0)
+    assert history.held() == versions_of(history.told)
+    history.send("c", None, 70)
+    land(topic.spec, topic.connections)
+
+    history.truncate(100, partition=1)
+    report = land(topic.spec, topic.connections)
+    land(now.spec, now.connections)
+
+    assert (report.records, report.inserted, report.updated) == (1, 0, 3)
+    assert history.held() == versions_of(history.told)
+    assert current(topic.rows()) == current(now.rows()) == {}
+    assert sound(topic)
+    history.send("e", 1, 2)  # in the partition of the first truncate, behind it
+    history.send("f", 1, 3)  # in the other one, and older than all of them
+    history.send("g", 1, 110)
+    land(topic.spec, topic.connections)
+    assert history.held() == versions_of(history.told)
+    assert {key for key, *_, holds in history.held() if holds} == {"g"}
+    assert sound(topic)
 
 
 def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: MakeTopic) -> None:
@@ -89,16 +122,20 @@ def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: Ma
     first = table_of(topic).metadata.current_snapshot_id
     history.send("a", 7, 15, partition=0)
     history.send("b", None, 50)
+    history.truncate(55, partition=1)
     history.send("a", 8, 60)
+    history.send("c", 9, 54, partition=0)
     process = upsert_process(topic.spec, topic.connections.settings.catalog, "audited")
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
-    assert land(topic.spec, topic.connections).records == 4
+    assert land(topic.spec, topic.connections).records == 6
     assert history.held() == versions_of(history.told)
     roll_back(topic.spec, topic.connections, first or 0)
     assert history.held() == versions_of(history.told[:4])
     while land(topic.spec, topic.connections, max_records=2).records:
-        pass
+        done = position(table_of(topic))
+        landed = [t for t in history.told if t.offset < done[t.partition]]
+        assert history.held() == versions_of(landed), done
 
     assert history.held() == versions_of(history.told)
     assert sound(topic)
@@ -112,6 +149,7 @@ def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeT
     for one in (topic, now):
         land(one.spec, one.connections)
     history.send("a", None, 50)
+    history.truncate(52, partition=1)
     begin_cut("month", "shop", [topic.spec, now.spec], topic.connections)
     told = list(history.told)
     history.send("b", 7, 60)
@@ -121,7 +159,7 @@ def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeT
     of_cut = [table_of(one).scan().use_ref("cut_month").to_arrow().to_pylist() for one in (topic, now)]
 
     assert history.held(of_cut[0]) == versions_of(told)
-    assert current(of_cut[0]) == current(of_cut[1]) == {"b": (3, "n3")}
+    assert current(of_cut[0]) == current(of_cut[1]) == {}
     for one in (topic, now):
         land(one.spec, one.connections)
     assert history.held() == versions_of(history.told)

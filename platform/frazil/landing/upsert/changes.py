@@ -27,6 +27,7 @@ from frazil.landing.upsert.truncates import (
     Truncate,
     emptied,
     is_truncated,
+    last_truncates,
     read_truncates,
     truncates_told,
 )
@@ -144,7 +145,7 @@ def write_changes(
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
         append_dealt(rows, spec, name, branch, plan)
     found, counts = tuple(last.measured["ends"]), decoded.measured
-    truncates = read_truncates(counts.get("truncates") or ())
+    truncates = last_truncates(read_truncates(counts.get("truncates") or ()))
     return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
 
 

@@ -20,8 +20,9 @@ from frazil.landing.publication import Landed
 from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
+from frazil.landing.upsert.remembered import with_truncates
 from frazil.landing.upsert.soft_delete import mark_types, marked
-from frazil.landing.upsert.truncates import emptied
+from frazil.landing.upsert.truncates import Truncate, emptied
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
@@ -60,6 +61,7 @@ class Merged(Written):
     taken: frozenset[str] = frozenset()  # paths of files of that branch which they hold, too
     deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
     head: int = 0  # the snapshot of `main` that was looked at
+    truncates: tuple[Truncate, ...] = ()  # those that the table is to remember
 
     @property
     def rows(self) -> int:
@@ -83,7 +85,7 @@ class Merged(Written):
         whole = StagedFiles(
             (*own, *self.kept.files), staged.branch, staged.tip, min(staged.until, self.kept.until)
         )
-        return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head)
+        return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head, self.truncates)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,13 @@ class MergeLanded(Landed):
     removed: frozenset[str] = frozenset()
     deletes: frozenset[str] = frozenset()
     head: int = 0
+    truncates: tuple[Truncate, ...] = ()
+
+    def settle(self, tx: Transaction, table: Table) -> None:
+        """See `Landed.settle`: a history remembers truncates."""
+        super().settle(tx, table)
+        if self.truncates:
+            tx.set_properties(with_truncates(table.properties, self.ledger.topic_id, self.truncates))
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does, and where others changed rows meanwhile."""

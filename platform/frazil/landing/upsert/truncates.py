@@ -1,4 +1,4 @@
-"""Truncates: the source emptied its table, and the rows that are older than that go, or are marked."""
+"""Truncates: the source emptied its table, and the rows that are older than that go, are marked, or end."""
 
 from __future__ import annotations
 
@@ -26,6 +26,11 @@ class Truncate:
     source_time: int | None
     lsn: int | None
 
+    @property
+    def time(self) -> int:
+        """When the source did it, as far as it is told."""
+        return self.timestamp if self.source_time is None else self.source_time
+
 
 def truncates_told(decoder: RecordDecoder) -> str:
     """An aggregate over decoded records, in SQL: the truncates among them, as `read_truncates` takes them."""
@@ -35,9 +40,13 @@ def truncates_told(decoder: RecordDecoder) -> str:
 
 
 def read_truncates(told: Iterable[str]) -> tuple[Truncate, ...]:
-    """The last truncate of each partition; what is older than another one is older than it, too."""
-    found = sorted((Truncate(*json.loads(text)) for text in told), key=lambda t: t.offset)
-    return tuple({t.partition: t for t in found}.values())
+    """The truncates, by offset."""
+    return tuple(sorted((Truncate(*json.loads(text)) for text in told), key=lambda t: t.offset))
+
+
+def last_truncates(truncates: Iterable[Truncate]) -> tuple[Truncate, ...]:
+    """The last one of each partition; what is older than another one is older than it, too."""
+    return tuple({t.partition: t for t in truncates}.values())
 
 
 def is_truncated(
@@ -77,8 +86,7 @@ def emptied(
         return rows.where(f"NOT {gone}")
     hit = f"{gone} AND NOT coalesce({quoted(names['deleted'])}, false)"
     whens = " ".join(
-        f"WHEN {is_truncated([t], spec, names, landed=landed)} "
-        f"THEN timestamp_micros({t.timestamp if t.source_time is None else t.source_time})"
+        f"WHEN {is_truncated([t], spec, names, landed=landed)} THEN timestamp_micros({t.time})"
         for t in truncates
     )
     marks = {names["op"]: "'t'", names["deleted"]: "true", names["deleted-at"]: f"CASE {whens} END"}

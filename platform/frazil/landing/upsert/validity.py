@@ -1,17 +1,20 @@
 """From when to when each version of a row holds, as SQL that Spark and DuckDB take.
 
 A version begins when its change was made, but not before an earlier change of its key in its partition: so
-the order of the offsets stands, whatever the source's clock did. It holds until the key's next one begins. A
-delete is a row of its own, which holds at no time: it remembers what ended the one before. What is found
-depends on the records alone, in whatever order partitions were landed.
+the order of the offsets stands, whatever the source's clock did. It holds until the key's next one begins,
+or until the first truncate that is newer. A delete is a row of its own, which holds at no time: it remembers
+what ended the one before. What is found depends on the records alone, in whatever order partitions were
+landed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.formats.columns import names_by_word
+from frazil.landing.upsert.remembered import Truncates
+from frazil.landing.upsert.truncates import Truncate
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 
@@ -24,17 +27,18 @@ NEW, BEFORE, SINCE, UNTIL, CURRENT = (
 """`NEW`: whether a row is of the landing, and behind all others of its partition. `BEFORE`: whether the row
 before it there is a delete; null where none is known. The others are what is found."""
 
+_NONE = Truncates()
 _LATEST, _NEXT = "$frazil_latest", "$frazil_next"
 
 Step = tuple[str, str]
 """A column and the SQL that fills it; without a name, the condition of rows that stay."""
 
 
-def validity(spec: TableSpec, key: Collection[str]) -> Sequence[Step]:
+def validity(spec: TableSpec, key: Collection[str], truncates: Truncates) -> Sequence[Step]:
     """Steps over rows of some keys, and `NEW`, each upon the columns of those before.
 
-    A tombstone right behind its delete says nothing more: it is left out. To judge new rows, the stored ones
-    must be there that hold until the earliest new time or later, or still do; see `versions.py`.
+    A tombstone right behind its delete says nothing more: it is left out. To judge new rows and truncates,
+    the stored ones must be there that hold until the earliest new time or later; see `versions.py`.
     """
     names = {word: quoted(name) for word, name in names_by_word(spec).items()}
     keys, gone = ", ".join(map(quoted, key)), is_end(spec)
@@ -45,6 +49,7 @@ def validity(spec: TableSpec, key: Collection[str]) -> Sequence[Step]:
     made = f"coalesce({names['source-time']}, {names['timestamp']})"
     begin = f"CASE WHEN {quoted(NEW)} THEN {made} ELSE {names['valid-from']} END"
     ended = f"CASE WHEN NOT {quoted(NEW)} THEN {names['valid-to']} END"  # by one that may be forgotten since
+    until = ", ".join((ended, quoted(_NEXT), *_emptied(spec, truncates)))
     rows = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
     return (
         (BEFORE, f"lag({gone}) OVER ({so_far})"),
@@ -52,9 +57,33 @@ def validity(spec: TableSpec, key: Collection[str]) -> Sequence[Step]:
         (_LATEST, f"max({begin}) OVER ({so_far} {rows})"),
         (SINCE, f"CASE WHEN {quoted(NEW)} THEN {quoted(_LATEST)} ELSE {names['valid-from']} END"),
         (_NEXT, f"lead({quoted(SINCE)}) OVER ({in_order})"),
-        (UNTIL, f"CASE WHEN {gone} THEN {quoted(SINCE)} ELSE least({ended}, {quoted(_NEXT)}) END"),
+        (UNTIL, f"CASE WHEN {gone} THEN {quoted(SINCE)} ELSE least({until}) END"),
         (CURRENT, f"{quoted(UNTIL)} IS NULL"),
     )
+
+
+def _emptied(spec: TableSpec, truncates: Truncates) -> Iterator[str]:
+    """When the first truncates that are newer than a row were done; nothing where there are none at all.
+
+    Stored rows were compared with known truncates before; new ones are behind those of their own partition.
+    """
+    partition, offset, timestamp = (
+        quoted(names_by_word(spec)[word]) for word in ("partition", "offset", "timestamp")
+    )
+    later, new = f"unix_micros({timestamp}) < element_at(t, 3)", quoted(NEW)
+    behind = f"NOT {new} OR {offset} < element_at(t, 2)"
+    if truncates.come:
+        older = f"CASE WHEN {partition} = element_at(t, 1) THEN {behind} ELSE {later} END"
+        yield _first(truncates.come, older)
+    if truncates.known:
+        yield _first(truncates.known, f"{new} AND {partition} <> element_at(t, 1) AND {later}")
+
+
+def _first(truncates: Collection[Truncate], newer: str) -> str:
+    """When the first truncate `t` ends a row for which SQL is true; an array, for a long CASE stops Spark."""
+    told = ", ".join(f"array({t.partition}L, {t.offset}L, {t.timestamp}L, {t.time}L)" for t in truncates)
+    until = f"greatest(timestamp_micros(element_at(t, 4)), {quoted(SINCE)})"
+    return f"array_min(transform(filter(array({told}), t -> {newer}), t -> {until}))"
 
 
 def is_end(spec: TableSpec) -> str:
@@ -62,10 +91,10 @@ def is_end(spec: TableSpec) -> str:
     return f"(coalesce({quoted(names_by_word(spec)['op'])}, 'd') = 'd')"
 
 
-def judged(rows: DataFrame, spec: TableSpec, key: Collection[str]) -> DataFrame:
+def judged(rows: DataFrame, spec: TableSpec, key: Collection[str], truncates: Truncates = _NONE) -> DataFrame:
     """The rows that stay, with `SINCE`, `UNTIL` and `CURRENT`."""
     rows = rows.repartition(*map(quoted, key))  # once, for all windows
-    for name, sql in validity(spec, key):
+    for name, sql in validity(spec, key, truncates):
         rows = rows.selectExpr("*", f"{sql} AS {quoted(name)}") if name else rows.where(sql)
     return rows
 

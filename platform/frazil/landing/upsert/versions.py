@@ -3,14 +3,15 @@
 The new versions stand upon the landing's branch already, ended by each other. Of the table those rows are
 looked at that have one of their keys and hold until the earliest of them or later: only such a row can end
 another way now, or tell how a new one ends. So a landing opens what holds now, and what ended since: however
-long the history is. Files with a version that ends another way are written anew, and no others.
+long the history is. Files with a version that ends another way are written anew, and no others. A truncate
+has no key: a landing of one looks at all versions that hold until its time or later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import OK, RecordDecoder
@@ -20,6 +21,8 @@ from frazil.landing.upsert.changes import append_dealt, appended, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
+from frazil.landing.upsert.remembered import Truncates, known_truncates
+from frazil.landing.upsert.truncates import Truncate, read_truncates, truncates_told
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
@@ -52,7 +55,7 @@ def write_versions(
         AuditFailedError: The files written anew do not hold as many rows as they should.
         FrazilError: See `spark_job`.
     """
-    written, counts = _write_new(records, decoder, spec, name, table, plan, branch)
+    written, counts, come = _write_new(records, decoder, spec, name, table, plan, branch)
     since, tip = appended_upon(table, name, plan, branch)
     key = key_types(table, decoder)
     new = _Versions(
@@ -64,6 +67,8 @@ def write_versions(
         tip,
         counts["put"],
         bool(counts["unsure"]),
+        counts["oldest"],
+        come,
         written,
         plan,
     )
@@ -75,24 +80,33 @@ def write_versions(
 def _write_new(
     records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
     branch: str,
-) -> tuple[Written, Mapping[str, int]]:  # fmt: skip
-    """Appends the versions to the branch, as they are if the table has none of their keys.
+) -> tuple[Written, Mapping[str, Any], tuple[Truncate, ...]]:  # fmt: skip
+    """Appends the versions to the branch, as they are if the table has none of their keys, without truncates.
 
     Returns:
-        What went through; how many versions were `put`, and how many tombstones may be `unsure`: they say
-        nothing new if what the table has before them is a delete.
+        What went through; how many versions were `put`, the `oldest` of their timestamps, and how many
+        tombstones may be `unsure`: they say nothing new if what the table has before them is a delete. And
+        the truncates.
     """
     job, writers, twice = landing_job(plan, table, branch), decoder.value.writers, samples(table)
-    op = quoted(names_by_word(spec)["op"])
-    measures = {"put": "count(1)", "unsure": f"count_if({op} IS NULL AND {quoted(BEFORE)} IS NULL)"}
+    op, timestamp = (quoted(names_by_word(spec)[word]) for word in ("op", "timestamp"))
+    measures = {
+        "put": "count(1)",
+        "oldest": f"unix_micros(min({timestamp}))",
+        "unsure": f"count_if({op} IS NULL AND {quoted(BEFORE)} IS NULL)",
+    }
+    counted = counters(writers, spec) | {"truncates": truncates_told(decoder)}
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), counters(writers, spec), job, twice=twice)
-        rows = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}")
+        decoded = Watched(decoder.decode(records), counted, job, twice=twice)
+        rows = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}").selectExpr(
+            *columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}"
+        )
         found = judged(rows, spec, list(key_types(table, decoder)))
         versions = Watched(found, measures, job, twice=twice)
         columns = [f.name for f in table.schema().fields]
         append_dealt(_settled(versions.rows, spec, columns), spec, name, branch, plan)
-    return written_by(branch, writers, decoded.measured), versions.measured
+    come = read_truncates(decoded.measured["truncates"] or ())
+    return written_by(branch, writers, decoded.measured), versions.measured, come
 
 
 def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
@@ -128,15 +142,19 @@ class _Versions:
     tip: int  # the branch's snapshot
     put: int  # how many they are
     unsure: bool  # whether there is a tombstone of which only the table can tell whether it says anything
+    oldest: int | None  # the least of their timestamps
+    come: tuple[Truncate, ...]  # the landing's truncates
     written: Written
     plan: Plan
 
     def upon(self, table: Table) -> Merged:
         """Ends the versions of a head."""
         within, ended = KeyRange(Box()), _Ended(kept=self.put)
-        if self.put and rows_held(table, table.current_snapshot()):
-            within = self._range(table)
-            ended = self._ended(table, within)
+        truncates = Truncates(self.come, known_truncates(table.properties, self.plan.upon))
+        truncates = truncates.for_rows_since(self.oldest)
+        if self._meets(table, truncates):
+            within = self._range(table, truncates)
+            ended = self._ended(table, within, truncates)
         if not ended.files and not ended.replaces:
             return self._told(table, ended, StagedFiles())
 
@@ -149,16 +167,24 @@ class _Versions:
     def _rows(self) -> DataFrame:
         return appended(self.spark, self.name, self.since, self.tip)
 
-    def _range(self, table: Table) -> KeyRange:
-        """Where those rows of a head are that matter to the new ones."""
+    def _meets(self, table: Table, truncates: Truncates) -> bool:
+        """Whether anything can end another way than upon the branch."""
+        held = rows_held(table, table.current_snapshot())
+        return bool(held and (self.put or truncates.come)) or bool(self.put and truncates)
+
+    def _range(self, table: Table, truncates: Truncates) -> KeyRange:
+        """Where those rows of a head are that matter to the new ones, and to truncates."""
         names = names_by_word(self.spec)
         begin, end = names["valid-from"], names["valid-to"]
         found = range_of(self._rows, self.key, table, self.plan, {begin: "timestamp"})
-        low = next(side.low for side in found.box.sides if side.name == begin)
+        times = [*(side.low for side in found.box.sides if side.name == begin), truncates.since]
+        low = min(time for time in times if isinstance(time, int))
         later = () if self.unsure else (Side(end, "timestamp", low, None, missing=True),)
+        if truncates.come:
+            return KeyRange(Box(later))
         return KeyRange(Box((*(s for s in found.box.sides if s.name != begin), *later)), found.buckets)
 
-    def _ended(self, table: Table, within: KeyRange) -> _Ended:
+    def _ended(self, table: Table, within: KeyRange, truncates: Truncates) -> _Ended:
         from pyspark.sql import functions as F
 
         names, key = names_by_word(self.spec), list(self.key)
@@ -172,8 +198,8 @@ class _Versions:
         )
         keys = held(self._rows.select(*map(quoted, key)).distinct(), self.put)
         there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
-        met = there.join(keys, key, "left_semi").unionByName(new)
-        found = judged(met, self.spec, key)
+        met = there if truncates.come else there.join(keys, key, "left_semi")
+        found = judged(met.unionByName(new), self.spec, key, truncates)
         same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in found_columns(self.spec).items())
         found = found.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
         measures = (
@@ -228,4 +254,5 @@ class _Versions:
             replaces=ended.replaces,
             deletes=delete_manifests(table),
             head=table.metadata.current_snapshot_id or 0,
+            truncates=self.come,
         )

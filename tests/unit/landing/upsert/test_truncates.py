@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from frazil.formats.columns import names_by_word
-from frazil.landing.upsert.truncates import Truncate, is_truncated, read_truncates
+from frazil.landing.upsert.truncates import Truncate, is_truncated, last_truncates, read_truncates
 from frazil.spec.topic import TableSpec
 
 SPEC = TableSpec(topic="t", mode="cdc", metadata_names="portable")
@@ -16,7 +16,10 @@ BY_LSN = SPEC.model_copy(update={"delete": "soft", "order_by": "source.lsn"})
 def test_the_last_truncate_of_each_partition_is_enough() -> None:
     told = ["[0,7,1000,null,null]", "[1,3,2000,1500,90]", "[0,12,3000,null,null]"]
 
-    assert set(read_truncates(told)) == {Truncate(0, 12, 3000, None, None), Truncate(1, 3, 2000, 1500, 90)}
+    assert set(last_truncates(read_truncates(told))) == {
+        Truncate(0, 12, 3000, None, None),
+        Truncate(1, 3, 2000, 1500, 90),
+    }
 
 
 @pytest.mark.parametrize(

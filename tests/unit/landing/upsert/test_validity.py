@@ -10,8 +10,11 @@ from typing import Any
 
 import duckdb
 import pytest
+import sqlglot
 
 from frazil.formats.columns import names_by_word
+from frazil.landing.upsert.remembered import Truncates
+from frazil.landing.upsert.truncates import Truncate
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
 from frazil.spec.topic import TableSpec
 from kit.versions import Told, Version, versions_of
@@ -22,8 +25,8 @@ WORDS = ("partition", "offset", "op", "timestamp", "valid-from", "valid-to", "cu
 TYPES = ("integer", "bigint", "varchar", *["bigint"] * 3, "boolean", "bigint")  # a time is a number here
 COLUMNS = ("id", *(NAMES[word] for word in WORDS))
 
-Row = tuple[str, int, int, str | None, int, int | None, int | None, bool | None]
-"""A row of the table: `COLUMNS`, without the last one, which no row has here."""
+Row = tuple[str, int, int, str | None, int, int | None, int | None, bool | None, int | None]
+"""A row of the table: `COLUMNS`."""
 
 
 @dataclass
@@ -32,26 +35,37 @@ class Landings:
 
     duck: duckdb.DuckDBPyConnection
     rows: list[Row] = field(default_factory=list)
+    known: list[Truncate] = field(default_factory=list)
     looked_at: int = 0
 
     def land(self, told: Iterable[Told]) -> None:
-        come: list[Row] = [(t.key, t.partition, t.offset, t.op, t.time, None, None, None) for t in told]
-        put = self._judged([], come)
-        low = min((row[5] for row, _ in put), default=0)
-        unsure = any(row[3] is None and before is None for row, before in put)
-        keys = {row[0] for row, _ in put}
-        near = [r for r in self.rows if r[0] in keys and (unsure or r[6] is None or r[6] >= low)]
+        every = list(told)
+        come = [Truncate(t.partition, t.offset, t.stamped, t.time, None) for t in every if t.op == "t"]
+        put = self._judged([], [row_of(t) for t in every if t.op != "t"], Truncates())
+        truncates = Truncates(tuple(come), tuple(self.known))
+        near = self._near([row for row, _ in put], truncates, any(r[3] is None and not b for r, b in put))
         self.looked_at = len(near)
-        self.rows = [*set(self.rows) - set(near), *(r for r, _ in self._judged(near, [r for r, _ in put]))]
+        found = self._judged(near, [r for r, _ in put], truncates.for_rows_since(min_stamp(put)))
+        self.rows = [*set(self.rows) - set(near), *(r for r, _ in found)]
+        self.known += come
 
     def held(self) -> set[Version]:
-        found = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now in self.rows}
+        found = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now, _ in self.rows}
         assert len(found) == len(self.rows)
         return found
 
-    def _judged(self, stored: Sequence[Row], new: Sequence[Row]) -> list[tuple[Any, bool | None]]:
+    def _near(self, put: Sequence[Row], truncates: Truncates, unsure: bool) -> list[Row]:
+        """The rows that the engine looks at."""
+        times = [*(row[5] for row in put), truncates.since]
+        low = min((t for t in times if t is not None), default=0)
+        keys = {row[0] for row in (self.rows if truncates.come else put)}
+        return [r for r in self.rows if r[0] in keys and (unsure or r[6] is None or r[6] >= low)]
+
+    def _judged(
+        self, stored: Sequence[Row], new: Sequence[Row], truncates: Truncates
+    ) -> list[tuple[Any, bool | None]]:
         """The rows with what is found of them, and whether a delete is before each."""
-        rows = [(*row, None, False) for row in stored] + [(*row, None, True) for row in new]
+        rows = [(*row, False) for row in stored] + [(*row, True) for row in new]
         if not rows:
             return []
         types = ("varchar", *TYPES, "boolean")
@@ -60,40 +74,57 @@ class Landings:
         each = ", ".join([f"({', '.join('?' * len(types))})"] * len(rows))
         self.duck.execute(f"INSERT INTO rows VALUES {each}", [value for row in rows for value in row])
         query = "rows"
-        for name, sql in validity(SPEC, ["id"]):
+        for name, sql in validity(SPEC, ["id"], truncates):
             steps = f"*, {sql} AS `{name}` FROM {query}" if name else f"* FROM {query} WHERE {sql}"
             query = f"(SELECT {steps})"
-        asked = ", ".join(f"`{c}`" for c in (*COLUMNS[:5], SINCE, UNTIL, CURRENT, BEFORE))
-        found = self.duck.execute(f"SELECT {asked} FROM {query}".replace("`", '"')).fetchall()
+        asked = ", ".join(f"`{c}`" for c in (*COLUMNS[:5], SINCE, UNTIL, CURRENT, COLUMNS[-1], BEFORE))
+        (sql,) = sqlglot.transpile(f"SELECT {asked} FROM {query}", read="spark", write="duckdb")
+        found = self.duck.execute(sql).fetchall()
         return [(row[:-1], row[-1]) for row in found]
+
+
+def row_of(told: Told) -> Row:
+    return told.key, told.partition, told.offset, told.op, told.stamped, None, None, None, told.time
+
+
+def min_stamp(put: Sequence[tuple[Row, bool | None]]) -> int | None:
+    return min((row[4] for row, _ in put), default=None)
 
 
 @pytest.fixture
 def landings() -> Landings:
-    return Landings(duckdb.connect())
+    duck = duckdb.connect()
+    for function in ("timestamp_micros", "epoch_us"):
+        duck.execute(f"CREATE MACRO {function}(t) AS t")
+    return Landings(duck)
 
 
-def drawn(chance: random.Random, count: int, partitions: int) -> list[Told]:
+def drawn(chance: random.Random, count: int, partitions: int, truncates: float = 0) -> list[Told]:
     """Records of few keys, with deletes, tombstones with and without one, and clocks that go back."""
     ends, found = [0] * partitions, []
     for number in range(count):
         partition = chance.randrange(partitions)
         key, time = chance.choice("abc"), 10 * number + chance.choice((0, 0, 0, 3, -35, 40))
+        stamp = time + chance.choice((0, 0, 7, -20, 30))
+        if chance.random() < truncates:
+            found.append(Told("", partition, ends[partition], time, "t", stamp))
+            ends[partition] += 1
         op = chance.choice(("c", "u", "u", "r", "d", None))
         for said in (op, None) if op == "d" and chance.random() < 0.8 else (op,):
-            found.append(Told(key, partition, ends[partition], time + (said is None), said))
+            found.append(Told(key, partition, ends[partition], time + (said is None), said, stamp))
             ends[partition] += 1
     return found
 
 
+@pytest.mark.parametrize("truncates", [0, 0.15])
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_versions_are_those_of_all_records_whatever_was_landed_when(
-    landings: Landings, partitions: int
+    landings: Landings, partitions: int, truncates: float
 ) -> None:
     for seed in range(15):
         chance = random.Random(seed)
-        told = drawn(chance, 30, partitions)
-        landings.rows, done = [], [0] * partitions
+        told = drawn(chance, 30, partitions, truncates)
+        landings.rows, landings.known, done = [], [], [0] * partitions
         while any(done[t.partition] <= t.offset for t in told):
             ends = [at + chance.randrange(7) for at in done]  # partitions are behind each other
             batch = [t for t in told if done[t.partition] <= t.offset < ends[t.partition]]
@@ -130,3 +161,29 @@ def test_a_version_stays_ended_where_the_one_that_ended_it_was_forgotten(landing
         ("a", 0, 2, 50, None, True),
         ("b", 0, 3, 5, None, True),
     }
+
+
+def test_a_truncate_ends_what_is_older_and_a_late_version_too(landings: Landings) -> None:
+    landings.land([Told("a", 0, 0, 10, "u"), Told("b", 1, 0, 20, "u"), Told("c", 1, 1, 90, "u")])
+
+    landings.land([Told("", 0, 1, 50, "t"), Told("a", 0, 2, 60, "u")])
+    landings.land([Told("d", 1, 2, 30, "u"), Told("e", 0, 3, 40, "u")])
+
+    assert landings.held() == {
+        ("a", 0, 0, 10, 50, False),
+        ("b", 1, 0, 20, 50, False),
+        ("c", 1, 1, 90, None, True),
+        ("a", 0, 2, 60, None, True),
+        ("d", 1, 2, 30, 50, False),
+        ("e", 0, 3, 40, None, True),  # behind the truncate in its own partition
+    }
+
+
+def test_a_landing_behind_a_truncate_looks_at_its_own_keys_again(landings: Landings) -> None:
+    landings.land([Told(key, 0, at, at, "u") for at, key in enumerate("abcdef")])
+    landings.land([Told("", 1, 0, 3, "t")])
+    looked_at = landings.looked_at
+
+    landings.land([Told("f", 0, 6, 10, "u")])
+
+    assert (looked_at, landings.looked_at) == (6, 1)
