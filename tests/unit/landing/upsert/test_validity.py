@@ -179,6 +179,18 @@ def test_a_truncate_ends_what_is_older_and_a_late_version_too(landings: Landings
     }
 
 
+def test_a_truncate_ends_what_was_landed_before_its_topic_was_made_again(landings: Landings) -> None:
+    landings.land([Told("a", 0, 70, 10, "u")])
+
+    landings.land([Told("b", 0, 0, 20, "u"), Told("", 0, 1, 30, "t"), Told("c", 0, 2, 40, "u")])
+
+    assert landings.held() == {
+        ("a", 0, 70, 10, 30, False),
+        ("b", 0, 0, 20, 30, False),
+        ("c", 0, 2, 40, None, True),
+    }
+
+
 def test_a_landing_behind_a_truncate_looks_at_its_own_keys_again(landings: Landings) -> None:
     landings.land([Told(key, 0, at, at, "u") for at, key in enumerate("abcdef")])
     landings.land([Told("", 1, 0, 3, "t")])
