@@ -89,7 +89,7 @@ bench: up ## Measure landings against a bare Spark job, compactions against Iceb
 	missed=0; for part in bench upkeep derive upserts commands sensor; do PYTHONPATH=tests python tests/bench/$$part.py || missed=1; done; exit $$missed
 
 peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connect's sink and a loop with PyIceberg, beside Frazil.
-	PYTHONPATH=tests python tests/bench/peers.py
+	PYTHONPATH=tests python tests/bench/peers.py --page docs/peers.md
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

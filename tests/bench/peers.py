@@ -6,7 +6,7 @@ PyIceberg, offsets committed after each append). All take turns on one stack, in
 the sink leaves the key, the headers and two columns of Kafka's null. Medians count: CPU seconds of Spark's
 servers, of Connect's worker and of this process. What each promises when it is killed is no part of it:
 docs/comparison.md. Prints a table,
-and with --page FILE writes the same with versions and settings.
+and with --page FILE writes the same with versions and settings, as `make peers` does: docs/peers.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
 import tempfile
 import uuid
@@ -197,15 +198,37 @@ def _row(message: Any, schema: Any) -> dict[str, Any]:
     }
 
 
-def page(results: Sequence[Result]) -> str:
+_PAGE = """# What other ways from Kafka to Iceberg cost
+
+`make peers` lands the same Avro records by four ways in turn, on one stack and one machine, into tables of the same columns in a REST
+catalog, and writes this page. Medians of {turns} turns, after one that does not count, of {day}, on {cores} cores. CPU seconds are those of Spark's
+servers, of Connect's worker, and of the process that lands; not of the broker, the registry, or S3.
+
+{table}
+
+| way | settings |
+|---|---|
+| Frazil | as it comes: [the Arrow lane](landing.md#the-arrow-lane), all checks on |
+| Spark Structured Streaming | as its guide has it: `from_avro`, a checkpoint, the trigger `availableNow`, `fanout-enabled` |
+| Kafka Connect, Iceberg's sink | Apicurio's Avro converter, one worker, two tasks, a commit each {commits} s, most of which it waits; it leaves the key, the headers and two columns of Kafka's null |
+| loop with PyIceberg | confluent-kafka, fastavro, `Table.append` of {batch:,} records at a time, offsets committed after each |
+
+With {used}.
+
+They do not promise the same: [comparison](comparison.md). {note}
+"""
+
+
+def page(results: Sequence[Result], repeats: int, note: str) -> str:
     """The results with what they were measured with."""
     parts = ("pyspark", "pyiceberg", "confluent-kafka", "fastavro", "pyarrow")
-    used = ", ".join(f"{part} {version(part)}" for part in parts)
+    used = [f"{part} {version(part)}" for part in parts]
     rows = "\n".join(f"| {' | '.join(result.cells)} |" for result in results)
     line = "|---" * len(HEADS) + "|"
-    used += f", {', '.join(versions())}"
-    said = f"With {used}; batches of {BATCH:,} in the loop, a commit of the sink each {COMMITS} s."
-    return f"| {' | '.join(HEADS)} |\n{line}\n{rows}\n\n{said}\n"
+    return _PAGE.format(
+        turns=repeats, day=datetime.now(UTC).date(), cores=os.cpu_count(), commits=COMMITS, batch=BATCH,
+        table=f"| {' | '.join(HEADS)} |\n{line}\n{rows}", used=", ".join([*used, *versions()]), note=note,
+    ).rstrip() + "\n"  # fmt: skip
 
 
 def main() -> int:
@@ -214,6 +237,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records, once")
     parser.add_argument("--page", type=Path, help="where to write the results as Markdown")
+    parser.add_argument("--note", default="", help="a sentence more for the page, such as what else ran")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
     connections = Clients(Settings.load())
@@ -225,7 +249,7 @@ def main() -> int:
         table.add_row(*result.cells)
     console.print(table)
     if options.page:
-        options.page.write_text(page(results))
+        options.page.write_text(page(results, repeats, options.note))
     return 0
 
 
