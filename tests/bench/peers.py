@@ -18,7 +18,7 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -198,20 +198,34 @@ def _row(message: Any, schema: Any) -> dict[str, Any]:
     }
 
 
+_SETTINGS = (
+    ("Frazil", "as it comes: [the Arrow lane](landing.md#the-arrow-lane), all checks on"),
+    (
+        "Spark Structured Streaming",
+        "as its guide has it: `from_avro`, a checkpoint, the trigger `availableNow`, `fanout-enabled`",
+    ),
+    (
+        "Kafka Connect, Iceberg's sink",
+        "Apicurio's Avro converter, one worker, two tasks,"
+        f" a commit each {COMMITS} s, most of which it waits;"
+        " it leaves the key, the headers and two columns of Kafka's null",
+    ),
+    (
+        "loop with PyIceberg",
+        f"confluent-kafka, fastavro, `Table.append` of {BATCH:,} records at a time, offsets committed after",
+    ),
+)
+
 _PAGE = """# What other ways from Kafka to Iceberg cost
 
-`make peers` lands the same Avro records by four ways in turn, on one stack and one machine, into tables of the same columns in a REST
-catalog, and writes this page. Medians of {turns} turns, after one that does not count, of {day}, on {cores} cores. CPU seconds are those of Spark's
-servers, of Connect's worker, and of the process that lands; not of the broker, the registry, or S3.
+`make peers` lands the same Avro records by four ways in turn, on one stack and one machine, into tables
+of the same columns in a REST catalog, and writes this page. Medians of {turns} turns, after one that does not
+count, of {day}, on {cores} cores. CPU seconds are those of Spark's servers, of Connect's worker, and of the
+process that lands; not of the broker, the registry, or S3.
 
 {table}
 
-| way | settings |
-|---|---|
-| Frazil | as it comes: [the Arrow lane](landing.md#the-arrow-lane), all checks on |
-| Spark Structured Streaming | as its guide has it: `from_avro`, a checkpoint, the trigger `availableNow`, `fanout-enabled` |
-| Kafka Connect, Iceberg's sink | Apicurio's Avro converter, one worker, two tasks, a commit each {commits} s, most of which it waits; it leaves the key, the headers and two columns of Kafka's null |
-| loop with PyIceberg | confluent-kafka, fastavro, `Table.append` of {batch:,} records at a time, offsets committed after each |
+{settings}
 
 With {used}.
 
@@ -223,12 +237,23 @@ def page(results: Sequence[Result], repeats: int, note: str) -> str:
     """The results with what they were measured with."""
     parts = ("pyspark", "pyiceberg", "confluent-kafka", "fastavro", "pyarrow")
     used = [f"{part} {version(part)}" for part in parts]
-    rows = "\n".join(f"| {' | '.join(result.cells)} |" for result in results)
-    line = "|---" * len(HEADS) + "|"
-    return _PAGE.format(
-        turns=repeats, day=datetime.now(UTC).date(), cores=os.cpu_count(), commits=COMMITS, batch=BATCH,
-        table=f"| {' | '.join(HEADS)} |\n{line}\n{rows}", used=", ".join([*used, *versions()]), note=note,
-    ).rstrip() + "\n"  # fmt: skip
+    return (
+        _PAGE.format(
+            turns=repeats,
+            day=datetime.now(UTC).date(),
+            cores=os.cpu_count(),
+            table=_table(HEADS, [result.cells for result in results]),
+            settings=_table(("way", "settings"), _SETTINGS),
+            used=", ".join([*used, *versions()]),
+            note=note,
+        ).rstrip()
+        + "\n"
+    )
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = (f"| {' | '.join(cells)} |" for cells in rows)
+    return "\n".join((f"| {' | '.join(heads)} |", "|---" * len(heads) + "|", *lines))
 
 
 def main() -> int:
