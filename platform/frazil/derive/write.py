@@ -25,11 +25,12 @@ from frazil.errors import (
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
-from frazil.tables.branches import tries
+from frazil.tables.branches import started_at, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, cause_line, spark_job
 from frazil.tables.spark import Watched, append_rows, samples
 from frazil.tables.stage import StagedFiles, audit_rows, staged_files
+from frazil.tables.workers import give_up, lifetime, may_rewrite
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -209,8 +210,40 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """
     catalog, write = task.connections.catalog, task.spec.write
     watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name), twice=samples(task.table))
-    files = append(catalog, task.name, task.table, watched.rows, task.branch, write)
+    return _audited(task, append(catalog, task.name, task.table, watched.rows, task.branch, write), watched)
+
+
+def _audited(task: Task, files: StagedFiles, watched: Watched) -> StagedFiles:
     written = watched.measured["written"]
     audit_rows(files, written, f"A derivation of {task.name}", f"{written} rows written", "Derive again.")
     task.done("written")
     return files
+
+
+def write_by_lane(task: Task, rows: DataFrame) -> StagedFiles | None:
+    """Lets tasks write rows as Arrow, to files that no branch names; None where Spark does it by itself.
+
+    Only in tables without partitions or order: there Spark's own writer makes the same files.
+
+    Raises:
+        AuditFailedError: The files hold more rows or fewer.
+        FrazilError: See `spark_job`; what a row did to the query, Spark tells by itself.
+    """
+    from frazil.tables.insertion import insert_rows, takes_rows
+
+    table, spark, write = task.table, task.connections.spark, task.spec.write
+    lives = lifetime(task.spec.upkeep.orphans_after)
+    plain = table.spec().is_unpartitioned() and not write.sorts and not samples(table) and takes_rows(table)
+    if lives is None or not plain or not may_rewrite(task.connections.settings, spark, table, (), 0):
+        return None
+    job = derivation_job(task.name, table)
+    watched = Watched(cast(rows, types_of(table)), {"written": "count(1)"}, job)
+    try:
+        with spark_job(job):
+            files = insert_rows(watched.rows, table)
+    except RepairError:  # the query fails on a row, or a task on a value: whose it is shows without tasks
+        return None
+    except FrazilError as e:
+        give_up(spark, e, "writes these rows", {"table": str(task.name)})
+        return None
+    return _audited(task, StagedFiles(files, until=started_at(task.branch) + lives), watched)

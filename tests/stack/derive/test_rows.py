@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyiceberg.types import StringType
 
 from frazil.checks.run import run_check
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.derive.inputs import increment
@@ -22,7 +24,7 @@ from frazil.errors import (
 )
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
-from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
+from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source, make_made
 
 
 def doubled(source: Source) -> str:
@@ -52,6 +54,41 @@ def test_the_first_derivation_reads_all_and_the_next_ones_what_is_new(source: So
     assert {n: p.snapshot for n, p in ledger.inputs.items()} == {str(source.name): source.head}
     assert made.table.properties["comment"] == f"Made of {source.name} by Frazil."
     assert list(made.table.metadata.refs) == ["main"]
+
+
+EVERY_TYPE = """
+SELECT quantity, CAST(quantity AS decimal(20, 3)) AS money, CAST(quantity AS double) / 3 AS third,
+  CAST(quantity AS float) AS small, quantity > 1 AS flag, at, CAST(at AS date) AS day,
+  CAST(at AS timestamp_ntz) AS here, encode(symbol, 'utf-8') AS raw, IF(quantity = 2, NULL, symbol) AS maybe,
+  array(symbol, NULL) AS tags, map('all', quantity) AS counts,
+  named_struct('x', quantity, 'y', named_struct('z', symbol)) AS place
+FROM """
+
+
+@pytest.mark.parametrize("lane", ["auto", "spark"])
+def test_new_rows_are_the_same_by_tasks_and_by_sparks_own_writer(
+    connections: Connections, source: Source, fresh_name: str, tmp_path: Path, lane: str
+) -> None:
+    clients = Clients(connections.settings.with_changes(spark={"lane": lane}))
+    made, steps = (
+        make_made(clients, tmp_path, f"{fresh_name}_out", EVERY_TYPE + source.name.table),
+        list[str](),
+    )
+    at = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
+    source.append([{"symbol": "ZTEST", "quantity": 1, "at": at}])
+    made.derive()
+    source.append([{"symbol": "ZÄST", "quantity": n, "at": at - timedelta(days=n)} for n in (2, 3)])
+    source.append([{"symbol": None, "quantity": 4, "at": None}])
+
+    report = made.derive(on_step=steps.append)
+
+    assert (report.rows, report.total_rows) == (3, 4)
+    assert ("branched" in steps) == (lane == "spark")
+    assert list(made.table.metadata.refs) == ["main"]
+    found = made.rows()
+    made.derive(rebuild=True)  # which Spark's own writer does
+    assert found == made.rows()
+    assert [row[0] for row in found] == [1, 2, 3, 4]
 
 
 def test_where_nothing_is_new_nothing_is_written(made: Made) -> None:

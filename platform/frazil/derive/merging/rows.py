@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.derive.output import alike_sql, cast, types_of
-from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
+from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_by_lane, write_counted
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
@@ -40,13 +40,15 @@ class Rows(Plain):
         Raises:
             PositionLostError: A row that should go is not there.
         """
-        if task.changed is None or task.before is None:
+        if task.before is None:  # it may take longer than files may wait that no branch names
             return super().write(task)
+        if task.changed is None:
+            return self._appended(task)
         types, job = types_of(task.table), derivation_job(task.name)
         going = cast(task.changed.went, types)
         facts = aggregated(going, {"rows": "count(1)"} | measures(types, types), job)
         if not facts["rows"]:
-            return super().write(task)
+            return self._appended(task)
         box = box_from(types, types, facts)
         there = files_matching(task.table, box.expression)
         if not there.entries:
@@ -61,6 +63,10 @@ class Rows(Plain):
         if gone != facts["rows"]:
             raise _not_there(task, facts["rows"], gone)
         return Result(files, there.rows, state_bytes=there.bytes)
+
+    def _appended(self, task: Task) -> Result:
+        files = write_by_lane(task, task.delta)
+        return super().write(task) if files is None else Result(files)
 
 
 def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> DataFrame:

@@ -1,0 +1,73 @@
+"""Rows of a frame, written to data files by tasks of Spark that hold them as Arrow.
+
+A task imports PyArrow only.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from frazil.tables.conversion import rows_of_table
+from frazil.tables.parquet import FILES, DataFileWriter, FileLayout
+from frazil.tables.task import begin_task, rows_of
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+RETURNED = pa.schema([("files", FILES)])
+"""What is said of each task: its new files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """What each task does with the rows that it is given, of which the columns stand as in the table."""
+
+    layout: FileLayout
+    version: str  # of Frazil
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Writes them; a row of `RETURNED`."""
+        begin_task(self.version)
+        writer = DataFileWriter(self.layout, f"00000-{uuid.uuid4()}")
+        names = self.layout.schema.names
+        for batch in batches:
+            rows = pa.RecordBatch.from_arrays(batch.columns, names=names)
+            writer.write(rows_of_table(rows, self.layout.schema))
+        yield rows_of(RETURNED, files=pa.array([[asdict(file) for file in writer.close()]], FILES))
+
+
+def takes_rows(table: Table) -> bool:
+    """Whether files hold all fields within columns by their own names: by these tasks know them.
+
+    Iceberg writes a sign that Avro's names lack in another way: https://iceberg.apache.org/spec/#schemas
+    """
+    from pyiceberg.schema import sanitize_column_names
+
+    schema = table.schema()
+    pairs = zip(schema.fields, sanitize_column_names(schema).fields, strict=True)
+    return all(own.field_type == held.field_type for own, held in pairs)
+
+
+def insert_rows(rows: DataFrame, table: Table) -> tuple[DataFile, ...]:
+    """Writes rows that have the table's columns to files that no snapshot names, as manifests describe them.
+
+    Raises:
+        PySparkException: The rows can't be made or read, or a task can't write them.
+    """
+    from frazil.quoting import quoted
+    from frazil.tables.data_files import file_layout
+    from frazil.tables.spark import in_tasks
+    from frazil.tables.transfer import files_written
+
+    work = Insertion(file_layout(table), version("frazil"))
+    # By place: Spark takes no name with a dot or a backtick for one of a task's columns.
+    columns = {f"c{place}": quoted(field.name) for place, field in enumerate(table.schema().fields)}
+    return files_written(table, in_tasks(rows, columns, work.run, RETURNED).toArrow())
