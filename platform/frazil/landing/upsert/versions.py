@@ -21,7 +21,7 @@ from frazil.landing.upsert.changes import append_dealt, appended, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
-from frazil.landing.upsert.remembered import Truncates, known_truncates
+from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
 from frazil.landing.upsert.truncates import Truncate, read_truncates, truncates_told
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by

@@ -13,7 +13,7 @@ import pytest
 import sqlglot
 
 from frazil.formats.columns import names_by_word
-from frazil.landing.upsert.remembered import Truncates
+from frazil.landing.upsert.truncate_notes import Truncates
 from frazil.landing.upsert.truncates import Truncate
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
 from frazil.spec.topic import TableSpec
