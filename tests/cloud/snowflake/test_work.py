@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from frazil.clients import Clients
 from frazil.cloud.identities import settings_of
+from frazil.cloud.snowflake.tables import View
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -32,3 +33,16 @@ def test_a_table_is_shown_and_refreshed_with_the_identities_made(made: InSnowfla
     assert target.read(clients).rows == ROWS.num_rows  # type: ignore[union-attr]
     assert target.sync(clients).rows == 2 * ROWS.num_rows
     made.delete()
+
+
+def test_the_bucket_goes_after_all_that_reads_it(made: InSnowflake) -> None:
+    view = next(address for address, each in made.resources.items() if isinstance(each, View))
+
+    assert "aws/bucket" in needed(made, view)
+    made.delete()
+
+
+def needed(made: InSnowflake, address: str) -> set[str]:
+    """All that an object needs, and what that needs."""
+    own = {need for need in made.resources[address].needs if need in made.resources}
+    return own.union(*(needed(made, each) for each in own))

@@ -74,7 +74,7 @@ class _Objects:
         needs = ("confluent/cluster",) if self._tableflow else ()
         return [
             Volume(
-                *ours, (self._name("VOLUME"),), _VOLUME,
+                *ours, (self._name("VOLUME"),), _VOLUME, ("aws/bucket",),  # it goes after all that reads it
                 base_url=f"s3://{self._spec.aws.bucket}/", role_arn=self._reader,
             ),
             kind(
