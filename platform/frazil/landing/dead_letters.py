@@ -126,9 +126,9 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     """
     table = _table(catalog, name.dead_letters)
     before = read_ledger(table.metadata) or EMPTY
-    ahead = before.position if before.log == ledger.log else {}
-    kept = _kept(table, ledger.log, ahead, bad)
     log = ledger.log
+    ahead = before.position if before.log == log else {}
+    kept = _kept(table, log, ahead, bad)
     rows = [_row(ledger, log, b) for b in bad if b.key not in kept]
     if rows:
         entry, until = _ahead(ledger, ahead, len(rows)), time.time() + LONGEST

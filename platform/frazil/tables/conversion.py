@@ -5,16 +5,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 
-def rows_of_table(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows in a table's columns, by name; null where there is none. Raises as `fitted` does."""
-    held = set(batch.schema.names)
-    columns = [
-        fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
-        for own in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
 def fitted(values: pa.Array, want: pa.DataType) -> pa.Array:
     """The same values in a type as wide or wider: fields by name at every depth, null where there is none.
 

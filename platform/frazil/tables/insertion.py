@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from frazil.tables.conversion import rows_of_table
+from frazil.tables.conversion import fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout
 from frazil.tables.task import begin_task, rows_of
 
@@ -37,10 +37,10 @@ class Insertion:
         """Writes them; a row of `RETURNED`."""
         begin_task(self.version)
         writer = DataFileWriter(self.layout, f"00000-{uuid.uuid4()}")
-        names = self.layout.schema.names
+        schema = self.layout.schema
         for batch in batches:
-            rows = pa.RecordBatch.from_arrays(batch.columns, names=names)
-            writer.write(rows_of_table(rows, self.layout.schema))
+            columns = [fitted(own, field.type) for own, field in zip(batch.columns, schema, strict=True)]
+            writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
         yield rows_of(RETURNED, files=pa.array([[asdict(file) for file in writer.close()]], FILES))
 
 

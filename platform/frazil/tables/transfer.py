@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from frazil.tables.conversion import rows_of_table
+from frazil.tables.conversion import fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
 from frazil.tables.task import begin_task, rows_of
 
@@ -145,7 +145,7 @@ def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> I
         _check(list(parquet.schema_arrow), list(layout.schema))
         _check_partition(layout, parquet.schema_arrow)
         for batch in parquet.iter_batches(use_threads=False, columns=columns):
-            yield rows_of_table(batch, own)
+            yield _of_table(batch, own)
 
 
 def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
@@ -156,6 +156,15 @@ def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
     for name, *_ in layout.partitions.sources if layout.partitions else ():
         if name not in found.names:
             raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
+
+
+def _of_table(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    held = set(batch.schema.names)
+    columns = [
+        fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
+        for own in schema
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _check(found: list[pa.Field], wanted: list[pa.Field]) -> None:
