@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ __all__ = [
     "FORMATS",
     "NAMESPACE",
     "ROUTES",
+    "MakeSource",
     "Record",
     "Source",
     "avro",
@@ -77,9 +78,9 @@ class Source:
         self.connections.registry.set_compatibility(subject, level="NONE")
         return int(self.connections.registry.register_schema(subject, Schema(text, kind)))
 
-    def produce(self, *records: Record) -> None:
+    def produce(self, *records: Record, **more: Any) -> None:
         """Produces records to the first partition, in order."""
-        produce(self.connections, self.spec.topic, records)
+        produce(self.connections, self.spec.topic, records, **more)
 
     def land(self, **changed: Any) -> LandingReport:
         """Lands what waits, the spec changed as said."""
@@ -102,6 +103,11 @@ class Source:
         """The same as plain Python; maps as dicts."""
         return plain(self.table())
 
+    def raw(self, column: str) -> list[Any]:
+        """A column by offset, moments as numbers of days or microseconds: Python's own end in 9999."""
+        found = self.table().column(column)
+        return found.cast(in_numbers(found.type)).to_pylist()
+
     def rows_by_duckdb(self) -> list[dict[str, Any]]:
         """The rows as DuckDB reads them, by offset."""
         at = self.connections.catalog.load_table(self.name).metadata_location
@@ -121,7 +127,11 @@ def make_source(connections: Connections, topic: str, **spec: Any) -> Source:
     return Source(connections, TableSpec(topic=topic, namespace=NAMESPACE, **spec))
 
 
-def produce(connections: Connections, topic: str, records: Iterable[Record]) -> None:
+MakeSource = Callable[..., Source]
+"""`source(key_format="none")`: what is given goes into the spec."""
+
+
+def produce(connections: Connections, topic: str, records: Iterable[Record], **more: Any) -> None:
     """Produces bytes as they are."""
     producer = Producer(
         {
@@ -131,7 +141,7 @@ def produce(connections: Connections, topic: str, records: Iterable[Record]) -> 
         }
     )
     for key, value in records:
-        producer.produce(topic, value, key, 0)
+        producer.produce(topic, value, key, 0, **more)
     assert producer.flush(PATIENCE) == 0
 
 

@@ -1,0 +1,37 @@
+"""Stories that happened to people, each as a small test: what they sent, and what is right.
+
+One test a story, in a module of its kind. Its docstring names the public report by its link, and says in a
+sentence what happened there. The input is made anew, as small as it can be. What is right follows from a
+specification, or from what such users need, never from what Frazil does. All run on the default pair: the
+REST catalog and the Arrow lane.
+
+    def test_a_date_of_the_year_10000_lands(source: MakeSource) -> None:
+        '''https://github.com/OWNER/REPOSITORY/issues/1: infinity is sent as the year 10000.'''
+        topic = source(key_format="none")
+        schema_id = topic.register(SCHEMA)
+        topic.produce((None, avro(SCHEMA, schema_id, {"d": 2_932_897})))
+
+        assert topic.land().records == 1
+        assert topic.raw("d") == [2_932_897]
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from frazil.connections import Connections
+from kit.formats import MakeSource, Source, make_source
+
+
+@pytest.fixture
+def source(connections: Connections, fresh_name: str) -> MakeSource:
+    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`; the rest goes into the spec."""
+    numbers = count()
+
+    def make(**spec: Any) -> Source:
+        return make_source(connections, f"{fresh_name}_{next(numbers)}", **spec)
+
+    return make
