@@ -130,6 +130,7 @@ class Captured(Upserts):
     chance: random.Random = field(default_factory=lambda: random.Random(7))
     lsn: int = 1000
     moment: int = AT // 1000  # when the source makes the next change, in milliseconds
+    text: str = ""  # behind each note
 
     def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
@@ -163,7 +164,13 @@ class Captured(Upserts):
         return (
             None
             if quantity is None
-            else {"key": key, "quantity": quantity, "note": f"n{quantity}", "at": AT, "seen": SEEN}
+            else {
+                "key": key,
+                "quantity": quantity,
+                "note": f"n{quantity}{self.text}",
+                "at": AT,
+                "seen": SEEN,
+            }
         )
 
     def key(self, key: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -180,10 +181,23 @@ def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | No
 
 
 def aggregated(rows: DataFrame, measures: Measures, job: Job) -> dict[str, Any]:
-    """Aggregates over some rows."""
+    """Aggregates over some rows; Spark takes no empty list of them."""
+    if not measures:
+        return {}
     with spark_job(job):
         found: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
     return found
+
+
+def grouped(rows: DataFrame, keys: Iterable[str], measures: Measures) -> DataFrame:
+    """One row for each combination of keys, with aggregates; there may be none of these."""
+    by = [*map(quoted, keys)]
+    return rows.groupBy(*by).agg(*_columns(measures)) if measures else rows.select(*by).distinct()
+
+
+def filled(rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
+    """The same columns, some of them filled anew by SQL; there may be none of these."""
+    return rows.selectExpr(*(f"{columns.get(c, quoted(c))} AS {quoted(c)}" for c in rows.columns))
 
 
 def append_rows(
@@ -229,12 +243,16 @@ def samples(table: Table) -> bool:
 class Watched:
     """Rows, and aggregates over them that are known once the rows were read, were it twice.
 
-    Errors speak of the job.
+    Errors speak of the job. What is counted or collected must be a column of the rows, or plain arithmetic:
+    an expression such as `to_json` keeps its last argument, and goes back inside Spark's accumulator when the
+    memory of that row has others in it. Java then reads anything, or ends by SIGSEGV.
     """
 
     def __init__(self, rows: DataFrame, measures: Measures, job: Job, *, twice: bool = False) -> None:
         from pyspark.sql import Observation
 
+        if odd := not_plain(measures):
+            raise AssertionError(f"make a column of it before it is observed: {', '.join(sorted(odd))}")
         self._plain, self._measures, self._job, self._twice = rows, measures, job, twice
         self._seen = Observation()
         self.rows = rows.observe(self._seen, *_columns(measures)) if measures else rows
@@ -247,6 +265,22 @@ class Watched:
         # A busy Connect server waits 100 ms for them, and then sends none (Observation.getRowOrEmpty).
         found = None if self._twice else self._seen.get
         return found or aggregated(self._plain, self._measures, self._job)
+
+
+_PLAIN = frozenset({
+    "bit_or", "bit_xor", "cast", "coalesce", "collect_list", "count", "count_if", "if", "max", "min", "not",
+    "octet_length", "shiftleft", "sum", "unix_micros", "unix_millis", "xxhash64", "and", "or", "when", "then",
+})  # fmt: skip
+"""Words before a bracket in what may be observed: aggregates, and expressions that keep no argument."""
+
+_CALL = re.compile(r"(\w+)\s*\(")
+_QUOTED = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'")
+
+
+def not_plain(measures: Measures) -> set[str]:
+    """The functions in some aggregates that may not be observed."""
+    said = (_QUOTED.sub(" ", sql) for sql in measures.values())
+    return {word.lower() for sql in said for word in _CALL.findall(sql)} - _PLAIN
 
 
 def _columns(measures: Measures) -> list[Column]:

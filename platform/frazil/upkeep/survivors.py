@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.branches import branch_lost, leave_branch, new_branch, publish_branch, tries
 from frazil.tables.catalog import load_table
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _MARK = "frazil.plan"  # in summaries of snapshots that are a branch's, and never on `main`
+_GOES = "$frazil_goes"
 
 
 @dataclass(frozen=True)
@@ -235,9 +237,10 @@ def _append(
     job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
         held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
-        counters = {"read": "count(1)", "past": f"count_if({leaving.sql})"}
-        watched = Watched(held, counters, job, twice=samples(made.table))
-        left = watched.rows.where(f"NOT coalesce({leaving.sql}, false)")
+        judged = held.selectExpr("*", f"coalesce({leaving.sql}, false) AS {quoted(_GOES)}")
+        counters = {"read": "count(1)", "past": f"count_if({quoted(_GOES)})"}
+        watched = Watched(judged, counters, job, twice=samples(made.table))
+        left = watched.rows.where(f"NOT {quoted(_GOES)}").drop(_GOES)
         append_rows(left, name, branch, {_MARK: leaving.work})
     counted = watched.measured
     return counted["read"], counted["past"]

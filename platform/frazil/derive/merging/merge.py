@@ -18,7 +18,7 @@ from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.branches import branch_from_head
 from frazil.tables.manifests import files_matching
-from frazil.tables.spark import Watched, aggregated, at_snapshot, samples
+from frazil.tables.spark import Watched, aggregated, at_snapshot, filled, grouped, samples
 from frazil.tables.stage import StagedFiles, branch_of_files
 
 if TYPE_CHECKING:
@@ -197,18 +197,16 @@ class Totals(Merging):
 
     def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
         """Subtracts what went where that can be; else those keys anew."""
-        from pyspark.sql import functions as F
-
         merge = merge_in(task)
         if merge.rows is None or not self.subtracts(task):
             return super().mended(task, state, box, changed)
-        less = changed.went.withColumns({name: -F.col(quoted(name)) for name in merge.functions})
+        less = filled(changed.went, {name: f"-{quoted(name)}" for name in merge.functions})
         left = self.merged(task, state, task.delta.unionByName(less)).where(f"{quoted(merge.rows)} <> 0")
         empty = {
             name: f"IF({quoted(count or '')} = 0, NULL, {quoted(name)})"
             for name, count in merge.values.items()
         }
-        return left.withColumns({name: F.expr(sql) for name, sql in empty.items()})
+        return filled(left, empty)
 
 
 SIDE = "$frazil_side"
@@ -226,7 +224,4 @@ def merge_in(task: Task) -> Merge:
 
 def summed(rows: DataFrame, merge: Merge) -> DataFrame:
     """One row per key, the other columns added up. A missing key is a key like any other."""
-    from pyspark.sql import functions as F
-
-    added = (F.expr(f"{how}({quoted(name)})").alias(name) for name, how in merge.functions.items())
-    return rows.groupBy(*map(quoted, merge.keys)).agg(*added)
+    return grouped(rows, merge.keys, {n: f"{how}({quoted(n)})" for n, how in merge.functions.items()})

@@ -16,7 +16,7 @@ from frazil.spec.derived import DerivedSpec, Window
 from frazil.tables.box import Box, Side
 from frazil.tables.faults import spark_job
 from frazil.tables.manifests import files_matching
-from frazil.tables.spark import at_snapshot
+from frazil.tables.spark import at_snapshot, grouped
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -229,7 +229,7 @@ class _RunningTotals:
         from pyspark.sql import Window
 
         rows = self._side_by_side(state, delta)
-        if before is not None:
+        if before is not None and self.names:
             rows = self._joined(rows, self._last(before))
         so_far = Window.partitionBy(*map(quoted, self.by)).orderBy(quoted(self.start))
         window = so_far.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -238,16 +238,14 @@ class _RunningTotals:
 
     def _side_by_side(self, state: DataFrame | None, delta: DataFrame) -> DataFrame:
         """One row per window, with the running total that is held, and with what is new."""
-        from pyspark.sql import functions as F
-
         both = self._called(_NEW, delta)
         if state is None:  # not the delta once more, though without rows: it may be watched
             none = (f"if(true, NULL, {quoted(_NEW + n)}) AS {quoted(_HELD + n)}" for n in self.names)
             both = both.selectExpr("*", *none)
         else:
             both = both.unionByName(self._called(_HELD, state), allowMissingColumns=True)
-        sums = (F.sum(quoted(side + n)).alias(side + n) for n in self.names for side in (_HELD, _NEW))
-        return both.groupBy(*map(quoted, self.keys)).agg(*sums)
+        columns = (side + name for name in self.names for side in (_HELD, _NEW))
+        return grouped(both, self.keys, {name: f"sum({quoted(name)})" for name in columns})
 
     def _called(self, side: str, rows: DataFrame) -> DataFrame:
         totals = (f"{quoted(n)} AS {quoted(side + n)}" for n in self.names)

@@ -24,12 +24,13 @@ from frazil.landing.upsert.order import (
 )
 from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
 from frazil.landing.upsert.truncates import (
+    TRUNCATES_TOLD,
     Truncate,
     emptied,
     is_truncated,
     last_truncates,
     read_truncates,
-    truncates_told,
+    with_truncates_told,
 )
 from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
@@ -129,19 +130,25 @@ def write_changes(
         OffsetsLostError: Planned records are gone.
         FrazilError: See `spark_job`.
     """
+    from pyspark.sql import functions as F
+
     job, writers, key = landing_job(plan, table, branch), decoder.value.writers, key_types(table, decoder)
     twice, marks = samples(table), mark_types(spec, table)
     row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
-    measures = counters(writers, spec)
-    measures |= {"truncates": truncates_told(decoder)} if decoder.envelope else {}
+    measures = counters(writers, spec) | ({"truncates": TRUNCATES_TOLD} if decoder.envelope else {})
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), measures, job, twice=twice)
+        told = decoder.decode(records)
+        told = with_truncates_told(told, decoder) if decoder.envelope else told
+        decoded = Watched(told, measures, job, twice=twice)
         of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
         of_key = of_row.selectExpr(*decoded_places(spec), *deletes, row)
         heads = _last(of_key, spec, key, [f.name for f in table.schema().fields], marks)
-        ends = f"collect_list(CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END)"
-        last = Watched(heads, {"keys": "count(1)", "ends": ends}, job, twice=twice)
+        heads = heads.withColumn(
+            _END, F.expr(f"CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END")
+        )
+        counted = {"keys": "count(1)", "ends": f"collect_list({quoted(_END)})"}
+        last = Watched(heads, counted, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
         append_dealt(rows, spec, name, branch, plan)
     found, counts = tuple(last.measured["ends"]), decoded.measured
@@ -193,7 +200,7 @@ def _last(
     return filled(last, spec, columns, marks) if marks else last
 
 
-_RANK = "$frazil_rank"
+_RANK, _END = "$frazil_rank", "$frazil_end"
 
 
 def _end_types(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:

@@ -32,11 +32,18 @@ class Truncate:
         return self.timestamp if self.source_time is None else self.source_time
 
 
-def truncates_told(decoder: RecordDecoder) -> str:
-    """An aggregate over decoded records, in SQL: the truncates among them, as `read_truncates` takes them."""
+def with_truncates_told(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
+    """Adds to decoded records what `TRUNCATES_TOLD` collects: see `read_truncates`; null for all others."""
     parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
     told = ", ".join(f"bigint({part})" for part in parts)
-    return f"collect_list(CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END)"
+    text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END"
+    return rows.selectExpr("*", f"{text} AS {_TOLD}")
+
+
+_TOLD = "`$frazil_truncate`"
+
+TRUNCATES_TOLD = f"collect_list({_TOLD})"
+"""An aggregate over them, in SQL: the truncates as texts."""
 
 
 def read_truncates(told: Iterable[str]) -> tuple[Truncate, ...]:

@@ -22,7 +22,7 @@ from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
 from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
-from frazil.landing.upsert.truncates import Truncate, read_truncates, truncates_told
+from frazil.landing.upsert.truncates import TRUNCATES_TOLD, Truncate, read_truncates, with_truncates_told
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
@@ -95,9 +95,9 @@ def _write_new(
         "oldest": f"unix_micros(min({timestamp}))",
         "unsure": f"count_if({op} IS NULL AND {quoted(BEFORE)} IS NULL)",
     }
-    counted = counters(writers, spec) | {"truncates": truncates_told(decoder)}
+    counted = counters(writers, spec) | {"truncates": TRUNCATES_TOLD}
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), counted, job, twice=twice)
+        decoded = Watched(with_truncates_told(decoder.decode(records), decoder), counted, job, twice=twice)
         rows = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}").selectExpr(
             *columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}"
         )
