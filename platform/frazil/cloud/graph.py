@@ -10,7 +10,7 @@ from graphlib import TopologicalSorter
 
 from frazil.cloud.patience import Patience
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NeedMissingError, NotYet, Resource
-from frazil.errors import MissingError
+from frazil.errors import MissingError, NotAllowedError
 
 Report = Callable[[str, str], None]
 """Hears of an address what becomes of it now."""
@@ -95,7 +95,7 @@ class Graph:
 
         def drop(address: str, patience: Patience) -> None:
             if address in chosen:
-                patience.wait(lambda: _gone(self.all[address], known, report))
+                patience.wait(_Removal(self.all[address], known, report).step)
                 report(address, "gone")
 
         self.walk(users, drop)
@@ -131,14 +131,28 @@ def _read(resource: Resource, known: Known) -> Facts | None:
         return None
 
 
-def _gone(resource: Resource, known: Known, report: Report) -> None:
-    there = _read(resource, known)
-    if there is None:
-        return
-    report(resource.address, "deleting")
-    try:
-        resource.delete(there, known)
-    except GoesWithAnother:
-        return
-    if _read(resource, known) is not None:
-        raise NotYet("it is still seen")
+@dataclass
+class _Removal:
+    """The removal of one object, which may be seen for a while after it was asked for."""
+
+    resource: Resource
+    known: Known
+    report: Report
+    is_asked: bool = False
+
+    def step(self) -> None:
+        """Asks for it; NotYet while the object is seen."""
+        there = _read(self.resource, self.known)
+        if there is None:
+            return
+        self.report(self.resource.address, "deleting")
+        try:
+            self.resource.delete(there, self.known)
+        except GoesWithAnother:
+            return
+        except NotAllowedError:
+            if not self.is_asked:  # later, it is what Confluent says of objects that are on their way out
+                raise
+        self.is_asked = True
+        if _read(self.resource, self.known) is not None:
+            raise NotYet("it is still seen")

@@ -16,8 +16,11 @@ from frazil.cloud.graph import Graph, KnownFacts, Report, Times
 from frazil.cloud.patience import Patience
 from frazil.cloud.plan import Plan, Step, differences, step_of, unchangeable
 from frazil.cloud.removal import FindFormer, Former, former_of
-from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, Resource
+from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, RefusedYet, Resource
 from frazil.errors import FrazilError, MissingError, PlanStaleError, explain
+
+_DEEDS = 5
+"""How often one object is made or changed in one run: what is not seen then is not made again and again."""
 
 
 class Reconciler:
@@ -133,14 +136,17 @@ class Reconciler:
         return [each for each in reversed(self.addresses) if each in known and each.startswith(only)]
 
     def _settled(self, resource: Resource, known: Known, patience: Patience, report: Report) -> Facts:
-        address, looked_for = resource.address, 0.0
+        address, looked_for, deeds = resource.address, 0.0, 0
 
         def attempt(doing: str, deed: Callable[[], None]) -> None:
-            nonlocal looked_for
+            nonlocal looked_for, deeds
+            if deeds == _DEEDS:
+                raise RefusedYet(f"it was made or changed {deeds} times, and never was seen as it should be")
             report(address, doing)
             looked_for = 0.0  # an update may remove what it makes anew
             with suppress(AnswerLost):
                 deed()
+                deeds += 1
             looked_for = time.monotonic() + self._times.margin
 
         def once() -> Facts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from frazil.cloud.resource import Known
-from frazil.errors import ConfigureError, DifferentError, NotAllowedError
+from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
 from kit.waiting import wait_for
 
@@ -29,16 +30,29 @@ def _change_a_topic(cloud: CloudConfluent, known: Known) -> object:
     return cloud.thing(path, "stock_trades").body["configs"].update({"retention.ms": "1000"})
 
 
-def _fail_a_statement(cloud: CloudConfluent, known: Known) -> object:
+def _statement(cloud: CloudConfluent, known: Known) -> Any:
     environment = known["confluent/environment"]
     path = f"/sql/v1/organizations/{environment['organization']}/environments/{environment['id']}/statements"
-    return cloud.thing(path, "create-totals").body["status"].update(phase="FAILED", detail="out of memory")
+    return cloud.thing(path, "create-totals").body
+
+
+def _stop_a_statement(cloud: CloudConfluent, known: Known) -> object:
+    _statement(cloud, known)["spec"]["stopped"] = True
+    return _statement(cloud, known)["status"].update(phase="STOPPED")
+
+
+def _connector(known: Known) -> str:
+    environment, cluster = known["confluent/environment"]["id"], known["confluent/cluster"]["id"]
+    path = f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
+    return f"{path}/SampleSourceConnector"
+
+
+def _pause_the_connector(cloud: CloudConfluent, known: Known) -> object:
+    return cloud.ask("PUT", f"{_connector(known)}/pause")
 
 
 def _remove_the_connector(cloud: CloudConfluent, known: Known) -> object:
-    environment, cluster = known["confluent/environment"]["id"], known["confluent/cluster"]["id"]
-    path = f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
-    return cloud.ask("DELETE", f"{path}/SampleSourceConnector")
+    return cloud.ask("DELETE", _connector(known))
 
 
 def _suspend_tableflow(cloud: CloudConfluent, known: Known) -> object:
@@ -51,7 +65,8 @@ def _suspend_tableflow(cloud: CloudConfluent, known: Known) -> object:
     [
         (_forget_a_role, ["confluent/binding/flink-Assigner"]),
         (_change_a_topic, ["confluent/topic/stock_trades"]),
-        (_fail_a_statement, ["confluent/statement/create-totals"]),
+        (_stop_a_statement, ["confluent/statement/create-totals"]),
+        (_pause_the_connector, ["confluent/connector/SampleSourceConnector"]),
         (_remove_the_connector, ["confluent/connector/SampleSourceConnector"]),
         (_suspend_tableflow, ["confluent/tableflow/stock_trades"]),
     ],
@@ -61,6 +76,48 @@ def test_drift_is_seen_where_it_is_and_healed(deployed: Deployed, deed: Deed, ad
     assert [step.address for step in deployed.reconciler().plan().news] == addresses
     deployed.create()
     assert deployed.reconciler().plan().news == ()
+
+
+def test_a_statement_that_is_degraded_keeps_what_it_knows_and_verify_says_so(deployed: Deployed) -> None:
+    known = deployed.create()
+    _statement(deployed.cloud, known)["status"].update(phase="DEGRADED", detail="it restarts often")
+    assert deployed.reconciler().plan().news == ()
+    deployed.create()
+    found = deployed.reconciler(patience=0.5).verify()["confluent/statement/create-totals"]
+    assert "DEGRADED: it restarts often" in str(found)
+
+
+def test_a_statement_that_failed_beside_its_table_is_left_as_it_is(
+    deployed: Deployed,
+) -> None:
+    """CREATE TABLE IF NOT EXISTS .. AS SELECT over a table that is there may start no job."""
+    known = deployed.create()
+    _statement(deployed.cloud, known)["status"].update(phase="FAILED", detail="out of memory")
+    with pytest.raises(RepairError, match="its table stock_trades_with_totals is there") as told:
+        deployed.create()
+    assert "INSERT INTO stock_trades_with_totals" in told.value.todo
+    assert _statement(deployed.cloud, known)["status"]["detail"] == "out of memory"
+
+
+def test_a_statement_that_goes_on_keeps_its_text(deployed: Deployed) -> None:
+    deployed.create()
+    statements = [dict(each) for each in KICKSTARTER["confluent"]["statements"]]
+    statements[1]["sql"] += " WHERE quantity > 1"
+    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "statements": statements}}
+    with pytest.raises(DifferentError, match="nobody can change"):
+        deployed.create()
+
+
+def test_a_package_is_raised_and_never_goes_back(deployed: Deployed) -> None:
+    known = deployed.create()
+    raised = {**KICKSTARTER["confluent"], "governance": "ADVANCED"}
+    deployed.told = {**KICKSTARTER, "confluent": raised}
+    deployed.create()
+    environment = deployed.cloud.thing("/org/v2/environments", known["confluent/environment"]["id"])
+    assert environment.body["stream_governance_config"] == {"package": "ADVANCED"}
+    deployed.told = KICKSTARTER
+    with pytest.raises(DifferentError, match="governance"):
+        deployed.create()
 
 
 def test_all_acls_that_somebody_removed_come_back(deployed: Deployed) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from frazil.cloud.confluent.client import stored_pair
+from frazil.cloud.resource import RefusedYet
 from frazil.errors import CloudSlowError
+from frazil.local.cloud.confluent.management import Keys
+from frazil.local.cloud.confluent.organization import Json, Organization
 from kit.cloud_confluent import CloudConfluent, Deployed
 
 KEYS, CLUSTERS = "/iam/v2/api-keys", "/cmk/v2/clusters"
@@ -41,9 +45,40 @@ def test_nothing_is_made_twice(
 
 
 def test_keys_roles_and_topics_may_come_late(deployed: Deployed) -> None:
-    deployed.cloud.delay(provision=0.2, key_sync=0.6, rbac_sync=0.6, topic_sync=0.6)
+    late = {"key_sync": 0.6, "rbac_sync": 0.6, "topic_sync": 0.6, "role_sync": 3.0, "flink_sync": 3.0}
+    deployed.cloud.delay(provision=0.2, **late)
     deployed.create()
     assert not any(deployed.reconciler().verify().values())
+
+
+def test_what_is_never_seen_is_not_made_again_and_again(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that no list shows was made and revoked 17 times in a minute."""
+    monkeypatch.setattr(Keys, "is_seen", lambda *_: False)
+    spent: list[str] = []
+    complete = Keys.complete
+
+    def counted(self: Keys, organization: Organization, body: Json, owner: str) -> None:
+        complete(self, organization, body, owner)
+        spent.append(body["spec"]["display_name"])
+
+    monkeypatch.setattr(Keys, "complete", counted)
+    with pytest.raises(CloudSlowError, match="never was seen as it should be"):
+        deployed.create(patience=12.0)
+    assert max(Counter(spent).values()) <= 5
+
+
+def test_what_may_not_be_removed_is_not_said_to_be_gone(deployed: Deployed) -> None:
+    """Confluent says 403 of what is gone, and of what the key may not remove."""
+    known = deployed.create()
+    cloud, cluster = deployed.cloud, known["confluent/cluster"]
+    path = f"/kafka/v3/clusters/{cluster['id']}/topics/stock_trades"
+    consumer = stored_pair(deployed.store, known, "confluent/key/app_consumer")
+    with pytest.raises(RefusedYet, match="403"):
+        cloud.client.plane("cluster", cluster["http_endpoint"], consumer).delete(path)
+    assert "stock_trades" in cloud.held()[path.rpartition("/")[0]]
+    cloud.client.cloud.delete("/iam/v2/api-keys/GONE")
 
 
 @pytest.mark.parametrize(

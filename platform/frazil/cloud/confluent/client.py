@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,8 +25,25 @@ _ENDPOINT = "https://api.confluent.cloud"
 _FLINK = "https://flink.{region}.aws.confluent.cloud"
 
 
+Soon = Callable[[int, str], bool]
+"""Tells of a status and its text whether waiting may mend what they refuse."""
+
+
 class Missing(Exception):
-    """What was asked for is not there; Confluent says 403 for some things that were deleted."""
+    """What was asked for is not there; Confluent says 403 for some things that were deleted.
+
+    Args:
+        where: The request.
+        refusal: What else the answer may mean.
+    """
+
+    def __init__(self, where: str, refusal: Exception) -> None:
+        super().__init__(where)
+        self.refusal = refusal
+
+
+def _never(status: int, said: str) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,7 @@ class Plane:
         key: The API key, and its secret.
         is_ours: Whether the key is the settings' own. One that was made a moment ago may be refused for a
             while, as its role bindings may; the settings' own is refused for good.
+        soon: What waiting may mend on this plane.
     """
 
     name: str
@@ -46,6 +64,7 @@ class Plane:
     key: tuple[str, str] = field(repr=False)
     session: requests.Session = field(repr=False)
     is_ours: bool = False
+    soon: Soon = field(default=_never, repr=False)
 
     def get(self, path: str, right: str = "") -> Json | None:
         """One object; None if it is not there."""
@@ -65,16 +84,28 @@ class Plane:
             if not (token := after.get("page_token", [""])[0]):
                 return
 
-    def post(self, path: str, body: Json, right: str = "") -> Json:
+    def post(self, path: str, body: Json, right: str = "", soon: Soon = _never) -> Json:
         """Makes something; `right` is what the caller needs for it, for people."""
-        return self.ask("POST", path, body, right=right)
+        return self.ask("POST", path, body, right=right, soon=soon)
 
     def delete(self, path: str, **query: str) -> None:
-        """Removes something. It may be gone already."""
+        """Removes something. It may be gone already.
+
+        Confluent answers 403 for some things that are gone, and for what the key may not remove. Whether
+        it can still be seen tells which.
+        """
         try:
             self.ask("DELETE", path, query=query, gone=(403, 404))
+        except Missing as e:
+            if self._is_seen(path, query):
+                raise e.refusal from None
+
+    def _is_seen(self, path: str, query: Mapping[str, str]) -> bool:
+        try:
+            body = self.ask("GET", path, query=query, gone=(403, 404))
         except Missing:
-            return
+            return False
+        return bool(body.get("data", True)) and not body.get("metadata", {}).get("deleted_at")
 
     def ask(
         self,
@@ -85,8 +116,11 @@ class Plane:
         query: Mapping[str, str] | None = None,
         gone: tuple[int, ...] = (),
         right: str = "",
+        soon: Soon = _never,
     ) -> Json:
         """The answer to one request.
+
+        `gone` are statuses that mean that it is not there, `soon` tells of others that waiting may mend.
 
         Raises:
             Missing: The status is one of `gone`.
@@ -102,17 +136,18 @@ class Plane:
                 )
             except (requests.RequestException, OSError) as e:
                 raise AnswerLost(f"{self.name} did not answer {where}: {type(e).__name__}") from None
-            if answer.status_code in gone:
-                raise Missing(where)
-            if answer.status_code >= 400:
-                raise self._refusal(answer, where, right)
-            return _document(answer, where)
+            if answer.status_code < 400:
+                return _document(answer, where)
+            refusal = self._refusal(answer, where, right, soon)
+            raise Missing(where, refusal) if answer.status_code in gone else refusal
 
         return once() if method == "POST" else insisting(once)
 
-    def _refusal(self, answer: requests.Response, where: str, right: str) -> Exception:
+    def _refusal(self, answer: requests.Response, where: str, right: str, soon: Soon) -> Exception:
         status, said = answer.status_code, _said(answer)
         text = f"{self.name} answered {status} to {where}: {said}"
+        if soon(status, said) or self.soon(status, said):
+            return RefusedYet(text)
         if status == 429:
             return Throttled(text, _after(answer))
         if status >= 500:
@@ -187,8 +222,12 @@ class Confluent:
         return self.plane("Tableflow", self.endpoint, key)
 
     def flink(self, region: str, key: tuple[str, str]) -> Plane:
-        """Flink's, of a region; another cloud than Confluent's has it where all the rest is."""
-        return self.plane("Flink", self.settings.endpoint or _FLINK.format(region=region), key)
+        """Flink's, of a region; another cloud than Confluent's has it where all the rest is.
+
+        A region that does not know a new key yet answers 400, 401 or 404, for minutes.
+        """
+        base = (self.settings.endpoint or _FLINK.format(region=region)).rstrip("/")
+        return Plane("Flink", base, key, self.session, soon=lambda status, _: status == 400)
 
 
 def stored_pair(

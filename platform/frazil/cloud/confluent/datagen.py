@@ -13,6 +13,7 @@ from frazil.spec.deployment import Connector
 
 _ACCOUNT = "confluent/account/app_connector"
 _ON_ITS_WAY = ("NONE", "PROVISIONING")
+"""DEGRADED is on the way to RUNNING, too (terraform-provider-confluent, `utils_wait.go`), but may last."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +45,15 @@ class Datagen(Thing):
         self.confluent.cloud.post(self._path(known), {"name": self.spec.name, "config": config})
 
     def update(self, there: Facts, known: Known) -> None:
-        """Writes the settings, which also starts one again that FAILED."""
-        config = self._config(known)
-        self._check(config, known)
-        self.confluent.cloud.ask("PUT", self._path(known, self.spec.name) + "/config", config)
-        if there["state"] != "RUNNING":
-            raise RefusedYet(f"the connector was {there['state']}: {there['trace'] or 'no reason was told'}")
+        """Writes settings that differ; they also start one again that FAILED. One that PAUSED is resumed."""
+        config, state, path = self._config(known), there["state"], self._path(known, self.spec.name)
+        if there["config"] != config or state == "FAILED":
+            self._check(config, known)
+            self.confluent.cloud.ask("PUT", f"{path}/config", config)
+        elif state == "PAUSED":
+            self.confluent.cloud.ask("PUT", f"{path}/resume")
+        if state != "RUNNING":
+            raise RefusedYet(f"the connector was {state}: {there['trace'] or 'no reason was told'}")
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes it; its records stay."""

@@ -5,19 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from frazil.cloud.confluent.client import Json, Plane, stored_pair
+from frazil.cloud.confluent.client import Confluent, Json, Plane, stored_pair
 from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.cloud.secrets import SecretStore
 
 _CLUSTER = "confluent/cluster"
-_KEY = "confluent/key/app_manager"
+MANAGER = "confluent/key/app_manager"
 _RIGHT = "the role CloudClusterAdmin for the manager's account on the cluster"
 
 AclKind = Literal["TOPIC", "GROUP", "CLUSTER"]
 
-MANAGED = ("confluent/environment", _CLUSTER, _KEY, "confluent/binding/app_manager-CloudClusterAdmin")
+MANAGED = ("confluent/environment", _CLUSTER, MANAGER, "confluent/binding/app_manager-CloudClusterAdmin")
 """What whoever works in the cluster needs."""
+
+
+def cluster_plane(confluent: Confluent, secrets: SecretStore, known: Known, key: str = MANAGER) -> Plane:
+    """The cluster's plane, with the manager's key or another one."""
+    cluster = known[_CLUSTER]
+    pair = stored_pair(secrets, known, key)
+    return confluent.plane(f"cluster {cluster['id']}", cluster["http_endpoint"], pair)
+
+
+def topic_is_there(confluent: Confluent, secrets: SecretStore, known: Known, name: str) -> bool:
+    """Whether the cluster has a topic."""
+    path = f"/kafka/v3/clusters/{known[_CLUSTER]['id']}/topics/{name}"
+    return cluster_plane(confluent, secrets, known).get(path) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +39,9 @@ class InCluster(Thing):
 
     secrets: SecretStore = field(repr=False)
 
-    def plane(self, known: Known, key: str = _KEY) -> Plane:
+    def plane(self, known: Known, key: str = MANAGER) -> Plane:
         """The cluster's, with the manager's key or another one."""
-        pair = stored_pair(self.secrets, known, key)
-        cluster = known[_CLUSTER]
-        return self.confluent.plane(f"cluster {cluster['id']}", cluster["http_endpoint"], pair)
+        return cluster_plane(self.confluent, self.secrets, known, key)
 
     def path(self, known: Known, rest: str) -> str:
         """An address in the cluster."""

@@ -146,11 +146,24 @@ def make(confluent: Confluent, duty: KeyDuty, known: Known) -> ApiKey:
 
 def listed(confluent: Confluent, duty: KeyDuty, known: Known) -> list[ListedKey]:
     """The keys of one duty, the oldest first, by the cloud's own dates."""
+    resource = duty.resource(known)
     found = [
         ListedKey(body["id"], datetime.fromisoformat(body["metadata"]["created_at"]))
-        for body in _marked(confluent, duty, known, **{"spec.resource": duty.resource(known)["id"]})
+        for body in _marked(confluent, duty, known)
+        if _is_for(body, resource)
     ]
     return sorted(found, key=lambda each: each.created)
+
+
+def _is_for(body: Json, resource: Json) -> bool:
+    """Whether a key is for a resource.
+
+    The list is not filtered by `spec.resource`, which matches exactly: a region of Flink is shown as
+    `aws.<region>` or as `<environment>.aws.<region>`
+    (https://docs.confluent.io/cloud/current/flink/operate-and-deploy/generate-api-key-for-flink.html).
+    """
+    id_ = str((body["spec"].get("resource") or {}).get("id", ""))
+    return id_ in (resource["id"], f"{resource.get('environment')}.{resource['id']}")
 
 
 def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:
@@ -159,8 +172,8 @@ def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:
         revoke(confluent, body["id"])
 
 
-def _marked(confluent: Confluent, duty: KeyDuty, known: Known, **query: str) -> Iterator[Json]:
-    for body in confluent.cloud.every(_PATH, **{"spec.owner": known[duty.owner]["id"], **query}):
+def _marked(confluent: Confluent, duty: KeyDuty, known: Known) -> Iterator[Json]:
+    for body in confluent.cloud.every(_PATH, **{"spec.owner": known[duty.owner]["id"]}):
         if body["spec"].get("description") == duty.mark:
             yield body
 

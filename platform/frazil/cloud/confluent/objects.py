@@ -178,7 +178,7 @@ class _Objects:
         sources = [f"confluent/topic/{topic.name}" for topic in self.part.topics]
         sources += [f"confluent/connector/{connector.name}" for connector in self.part.connectors]
         bindings = [binding.address for binding in self._bindings_of_flink()] if self.part.max_cfu else []
-        common = (_ENVIRONMENT, _CLUSTER, _POOL, "confluent/account/flink", "confluent/key/flink")
+        common = (*MANAGED, _POOL, "confluent/account/flink", "confluent/key/flink")
         for statement in self.part.statements:
             before = [f"confluent/statement/{name}" for name in statement.after]
             followers = tuple(each.name for each in self.part.statements if statement.name in each.after)

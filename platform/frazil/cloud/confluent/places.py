@@ -21,6 +21,11 @@ class Environment(Listed):
     governance: str
     path: ClassVar = "/org/v2/environments"
 
+    @property
+    def fixed(self) -> frozenset[str]:  # type: ignore[override]
+        """A package can be raised to ADVANCED, and never goes back."""
+        return frozenset({"governance"} if self.governance == "ESSENTIALS" else ())
+
     def wanted(self, known: Known) -> Facts:
         """Its package."""
         return {"governance": self.governance}

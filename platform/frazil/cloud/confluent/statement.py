@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from frazil.cloud.confluent.client import Json, Plane, stored_pair
+from frazil.cloud.confluent.kafka import topic_is_there
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.cloud.secrets import SecretStore
+from frazil.errors import RepairError
 from frazil.spec.deployment import Statement
 
 _RIGHTS = "the roles FlinkDeveloper on the environment and Assigner on the account that runs statements"
 _KEY = "confluent/key/flink"
+_GOES_ON = re.compile(r"\bAS\s+SELECT\b|\bINSERT\s+INTO\b", re.IGNORECASE)
+_STATES: Mapping[str, Literal["works", "stopped", "failed"]] = {
+    "RUNNING": "works", "COMPLETED": "works", "DEGRADED": "works",
+    "STOPPED": "stopped", "FAILED": "failed", "FAILING": "failed",
+}  # fmt: skip
+"""All other phases are on their way. One that is DEGRADED runs, and what it knows would go with it
+(https://docs.confluent.io/cloud/current/flink/operate-and-deploy/monitor-statements.html)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,21 +49,25 @@ class FlinkStatement(Thing):
     followers: tuple[str, ...] = ()
     secrets: SecretStore = field(repr=False)
 
+    @property
+    def fixed(self) -> frozenset[str]:  # type: ignore[override]
+        """What goes on keeps its text: Flink can't change it, and another statement begins anew."""
+        return frozenset({"sql"} if _GOES_ON.search(self.spec.sql) else ())
+
     def wanted(self, known: Known) -> Facts:
-        """Its text, and that it did not fail."""
-        return {"sql": self.spec.sql, "failed": False}
+        """Its text, and that it works."""
+        return {"sql": self.spec.sql, "state": "works"}
 
     def read(self, known: Known) -> Facts | None:
         """As it is, or as it was before it was forgotten."""
         body = self._body(known, self.spec.name)
         if body is None:
             forgotten = any(self._body(known, name) for name in self.followers)
-            return {"sql": self.spec.sql, "failed": False, "detail": "forgotten"} if forgotten else None
+            return {"sql": self.spec.sql, "state": "works", "detail": "forgotten"} if forgotten else None
         phase, detail = body["status"]["phase"], body["status"].get("detail", "")
-        if phase in ("PENDING", "DELETING", "STOPPING"):
+        if phase not in _STATES:
             raise NotYet(f"the statement is {phase}")
-        failed = phase in ("FAILED", "FAILING", "DEGRADED")
-        return {"sql": body["spec"]["statement"], "failed": failed, "phase": phase, "detail": detail}
+        return {"sql": body["spec"]["statement"], "state": _STATES[phase], "phase": phase, "detail": detail}
 
     def create(self, known: Known) -> None:
         """Submits it, as the account that runs statements."""
@@ -66,9 +82,14 @@ class FlinkStatement(Thing):
         self._plane(known).post(statements_path(known), body, _RIGHTS)
 
     def update(self, there: Facts, known: Known) -> None:
-        """Removes one that FAILED or says something else; the next look submits it anew."""
+        """Resumes one that was stopped. Another one is removed; the next look submits it anew."""
+        if there["state"] == "stopped":
+            self._resume(known)
+            return
+        if there["state"] == "failed":
+            self._refuse_lost_rows(there, known)
         self.delete(there, known)
-        why = f"it FAILED: {there['detail']}" if there["failed"] else "another text"
+        why = f"it FAILED: {there['detail']}" if there["state"] == "failed" else "another text"
         raise RefusedYet(f"the statement is submitted anew: {why}")
 
     def delete(self, there: Facts, known: Known) -> None:
@@ -76,10 +97,30 @@ class FlinkStatement(Thing):
         self._plane(known).delete(f"{statements_path(known)}/{self.spec.name}")
 
     def verify(self, there: Facts, known: Known) -> None:
-        """It did not fail since."""
+        """It runs, or ended well."""
         body = self._body(known, self.spec.name)
-        if body and body["status"]["phase"] == "FAILED":
-            raise RefusedYet(f"the statement FAILED: {body['status'].get('detail', '')}")
+        phase = body["status"]["phase"] if body else "COMPLETED"
+        if phase not in ("RUNNING", "COMPLETED"):
+            raise RefusedYet(f"the statement is {phase}: {(body or {})['status'].get('detail', '')}")
+
+    def _resume(self, known: Known) -> None:
+        """The gateway takes the whole statement, with the version that was read."""
+        if (body := self._body(known, self.spec.name)) is not None:
+            resumed = {**body, "spec": {**body["spec"], "stopped": False}}
+            self._plane(known).ask("PUT", f"{statements_path(known)}/{self.spec.name}", resumed)
+
+    def _refuse_lost_rows(self, there: Facts, known: Known) -> None:
+        """What made a table is not submitted again: over a table that is there it may start no job."""
+        makes, goes_on = self.spec.makes, _GOES_ON.search(self.spec.sql)
+        if not makes or not goes_on or not topic_is_there(self.confluent, self.secrets, known, makes):
+            return
+        raise RepairError(
+            f"The statement {self.spec.name} FAILED, and its table {makes} is there.",
+            where=str(there["detail"]),
+            meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
+            todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
+            f"then `frazil deploy create`. Else write its query as INSERT INTO {makes}, under another name.",
+        )
 
     def _plane(self, known: Known) -> Plane:
         return self.confluent.flink(self.region, stored_pair(self.secrets, known, _KEY))

@@ -49,6 +49,10 @@ class ProviderIntegration(InEnvironment):
         }  # fmt: skip
 
 
+def _role_is_late(status: int, said: str) -> bool:
+    return status == 400 and "assume" in said.lower()
+
+
 @dataclass(frozen=True, kw_only=True)
 class OfTableflow(InEnvironment):
     """What Tableflow runs: one that FAILED is resumed."""
@@ -77,8 +81,9 @@ class OfTableflow(InEnvironment):
         }
 
     def create(self, known: Known) -> None:
-        """Makes it. A topic that Tableflow does not see yet is a 404."""
-        self.plane(known).post(self.path, {"spec": {**self.spec(known), **self._where(known)}}, _RIGHTS)
+        """Makes it. A topic that Tableflow does not see yet is a 404, a role that IAM shows late a 400."""
+        body = {"spec": {**self.spec(known), **self._where(known)}}
+        self.plane(known).post(self.path, body, _RIGHTS, soon=_role_is_late)
 
     def spec(self, known: Known) -> Json:
         """What it is made of, besides its place."""

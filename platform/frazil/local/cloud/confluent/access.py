@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import time
 from collections.abc import Iterable
 
 from frazil.local.cloud.confluent.organization import BINDINGS, CLUSTERS, KEYS, Json, Organization
@@ -29,6 +30,20 @@ def caller(organization: Organization, authorization: str, plane: str) -> str:
     if not organization.is_older(held, organization.delays.key_sync):
         raise Refusal(401, "Unauthorized")
     return str(held.body["spec"]["owner"]["id"])
+
+
+_OF_REGIONS = (400, 404, 401)
+"""What a region of Flink answers in turn to a key that it does not know yet."""
+
+
+def region_caller(organization: Organization, authorization: str, plane: str) -> str:
+    """The same in a region of Flink, which learns of keys later than others."""
+    owner = caller(organization, authorization, plane)
+    held = organization.of(KEYS)[_basic(authorization).partition(":")[0]]
+    age = time.time() - held.born
+    if age < organization.delays.flink_sync:
+        raise Refusal(_OF_REGIONS[int(age * 10) % len(_OF_REGIONS)], "the API key is not known here")
+    return owner
 
 
 def plane_of(key: Json) -> str:

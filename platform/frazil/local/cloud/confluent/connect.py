@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from frazil.local.cloud.confluent.access import ADMINS, CLOUD, caller, cluster_crn, may, need
 from frazil.local.cloud.confluent.bodies import ConnectorBody, judged
 from frazil.local.cloud.confluent.kind import Answer, Call
@@ -13,7 +15,8 @@ _CHOICES = {
     "output.data.format": ("AVRO", "JSON", "JSON_SR", "PROTOBUF"), "quickstart": ("STOCK_TRADES", "USERS"),
 }  # fmt: skip
 _WANTED = (*_CHOICES, "kafka.topic", "tasks.max", "kafka.service.account.id")
-_STATES = ("PROVISIONING", "RUNNING")
+_STATES = ("PROVISIONING", "DEGRADED", "RUNNING")
+"""One after the other, each for as long as the delays say, the second for half of it."""
 
 
 def connectors(organization: Organization, call: Call) -> Answer:
@@ -31,7 +34,7 @@ def connectors(organization: Organization, call: Call) -> Answer:
         del there[call.params["name"]]
         return 200, {}
     _grow(organization, cluster, held)
-    return 200, {k: v for k, v in held.body.items() if k not in ("state", "trace")}
+    return 200, _described(held)
 
 
 def status(organization: Organization, call: Call) -> Answer:
@@ -40,27 +43,46 @@ def status(organization: Organization, call: Call) -> Answer:
     held = _found(organization, call)
     _grow(organization, cluster, held)
     name, state = call.params["name"], held.body["state"]
-    told = {
-        "state": state,
-        "worker_id": name,
-        **({"trace": held.body["trace"]} if held.body["trace"] else {}),
-    }
+    told = {"state": state, "worker_id": name, "trace": held.body["trace"]}
     tasks = [{"id": 0, "state": state, "worker_id": name, "msg": ""}] if state == "RUNNING" else []
     return 200, {"name": name, "type": "source", "connector": told, "tasks": tasks}
 
 
 def config(organization: Organization, call: Call) -> Answer:
-    """A connector's settings; new ones start it again."""
+    """A connector's settings; new ones start it again, and what the cloud added stays."""
     cluster = _entered(organization, call)
     held = _found(organization, call)
-    if call.method == "PUT":
-        _refuse_mistakes(call.said)
-        told = {name: str(value) for name, value in call.said.items()}
-        born = organization.add(_path(call), call.params["name"], held.body).born
-        held.body |= {"config": told, "state": _STATES[0], "trace": ""}
-        held.born = born
-        _grow(organization, cluster, held)
-    return 200, dict(held.body["config"])
+    if call.method == "GET":
+        return 200, dict(held.body["config"])
+    _refuse_mistakes(call.said)
+    told = {name: str(value) for name, value in call.said.items()}
+    held.body["config"] |= told
+    _start(organization, cluster, held)
+    return 200, _described(held)
+
+
+def turn(organization: Organization, call: Call) -> Answer:
+    """Pauses a connector, or resumes it."""
+    cluster = _entered(organization, call)
+    held = _found(organization, call)
+    if call.path.endswith("/resume"):
+        _start(organization, cluster, held)
+    else:
+        if broker := organization.places.broker:
+            broker.quit(call.params["name"])
+        held.body["state"] = "PAUSED"
+    return 202, None
+
+
+def _start(organization: Organization, cluster: str, held: Held) -> None:
+    held.body |= {"state": _STATES[0], "trace": ""}
+    held.born = time.time()
+    _grow(organization, cluster, held)
+
+
+def _described(held: Held) -> Json:
+    tasks = [{"connector": held.body["name"], "task": 0}]
+    return {**{name: held.body[name] for name in ("name", "type", "config")}, "tasks": tasks}
 
 
 def validate(organization: Organization, call: Call) -> Answer:
@@ -88,28 +110,33 @@ def _make(organization: Organization, call: Call, there: dict[str, Held]) -> Jso
         "config": {**wanted.config, **_completed(organization, call, wanted.name)},
         "tasks": [],
     }
-    organization.add(_path(call), wanted.name, {**body, "state": _STATES[0], "trace": ""})
-    return body
+    return _described(organization.add(_path(call), wanted.name, {**body, "state": _STATES[0], "trace": ""}))
 
 
 def _completed(organization: Organization, call: Call, name: str) -> dict[str, str]:
     """What the cloud adds to a connector's settings."""
     cluster = organization.of(CLUSTERS)[call.params["cluster"]].body["spec"]
     return {
-        "name": name, "cloud.environment": "prod", "cloud.provider": "AWS",
+        "name": name, "cloud.environment": "prod", "cloud.provider": "aws",
         "kafka.endpoint": cluster["kafka_bootstrap_endpoint"], "kafka.region": cluster["region"],
         "kafka.api.key": "", "kafka.api.secret": "****************",
     }  # fmt: skip
 
 
 def _grow(organization: Organization, cluster: str, held: Held) -> None:
-    if held.body["state"] != _STATES[0] or not organization.is_older(held, organization.delays.provision):
-        return
-    problem = _problem(organization, cluster, held.body["config"])
-    if organization.knobs.fails("Connector"):
-        problem = "an internal error of the stand-in: fail_next asked for it"
-    held.body |= {"state": "FAILED" if problem else _STATES[1], "trace": problem}
-    if not problem and (broker := organization.places.broker):
+    state, wait = held.body["state"], organization.delays.provision
+    if state == _STATES[0] and organization.is_older(held, wait):
+        problem = _problem(organization, cluster, held.body["config"])
+        if organization.knobs.fails("Connector"):
+            problem = "an internal error of the stand-in: fail_next asked for it"
+        held.body |= {"state": "FAILED" if problem else _STATES[1], "trace": problem}
+    elif state == _STATES[1] and organization.is_older(held, 1.5 * wait):
+        held.body["state"] = _STATES[2]
+        _produce(organization, held)
+
+
+def _produce(organization: Organization, held: Held) -> None:
+    if broker := organization.places.broker:
         settings = held.body["config"]
         broker.trade(organization, held.body["name"], settings["kafka.topic"], settings["quickstart"])
 

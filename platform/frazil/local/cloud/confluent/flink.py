@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 
-from frazil.local.cloud.confluent.access import ADMINS, caller, cluster_crn, has_role
+from frazil.local.cloud.confluent.access import ADMINS, cluster_crn, has_role, region_caller
 from frazil.local.cloud.confluent.bodies import StatementBody, judged
 from frazil.local.cloud.confluent.kafka_rest import drop_table, make_topic
 from frazil.local.cloud.confluent.kind import Answer, Call, paged
@@ -36,6 +36,8 @@ def statements(organization: Organization, call: Call) -> Answer:
     held = there.get(call.params["name"])
     if held is None:
         raise missing("Statement not found")
+    if call.method == "PUT":
+        return 202, _put(organization, held, call.said)
     if call.method == "DELETE":
         held.leaves = held.leaves or time.time() + organization.delays.provision
         return 202, None
@@ -59,7 +61,7 @@ def _caller(organization: Organization, call: Call, environment: str, regions: s
     refused = Refusal(401, "Unauthorized")
     for region in regions:
         try:
-            return caller(organization, call.authorization, f"aws.{region}@{environment}")
+            return region_caller(organization, call.authorization, f"aws.{region}@{environment}")
         except Refusal as e:
             refused = e
     raise refused
@@ -77,11 +79,27 @@ def _make(organization: Organization, call: Call, owner: str, environment: str) 
     crn = f"{organization.crn}/service-account={wanted.spec.principal}"
     if not has_role(organization, owner, ("Assigner", "OrganizationAdmin"), crn):
         raise forbidden(f"{owner} needs the role Assigner on {crn}")
-    now = {"self": f"{organization.places.here}{path}/{wanted.name}"}
+    now = {"self": f"{organization.places.here}{path}/{wanted.name}", "resource_version": "1"}
     body = {"api_version": "sql/v1", "kind": "Statement", "metadata": now, "name": wanted.name,
             "organization_id": organization.id, "environment_id": environment,
             "spec": wanted.spec.model_dump(), "status": {"phase": "PENDING", "detail": ""}}  # fmt: skip
     return organization.add(path, wanted.name, body).body
+
+
+def _put(organization: Organization, held: Held, said: Json) -> Json:
+    """Stops it, or lets it go on; nothing else of it can change, and no terminal phase ends."""
+    stops = bool(said["spec"].get("stopped"))
+    if {**held.body["spec"], "stopped": stops} != said["spec"]:
+        raise Refusal(400, "only `stopped` of a statement can be changed here")
+    if said["metadata"].get("resource_version") != held.body["metadata"]["resource_version"]:
+        raise Refusal(409, "the statement was changed meanwhile")
+    told = held.body["status"]
+    if told["phase"] in ("FAILED", "COMPLETED"):
+        raise Refusal(400, f"a statement that is {told['phase']} can't be stopped or resumed")
+    held.body["spec"]["stopped"] = stops
+    held.body["metadata"]["resource_version"] += "1"
+    told["phase"] = "STOPPED" if stops else "RUNNING"
+    return _shown(organization, held)
 
 
 def _shown(organization: Organization, held: Held) -> Json:

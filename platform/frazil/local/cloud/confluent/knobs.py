@@ -18,6 +18,8 @@ class Delays(BaseModel):
     key_sync: float = Field(0.3, description="Until a new API key works.")
     rbac_sync: float = Field(0.3, description="Until a role binding takes effect.")
     topic_sync: float = Field(0.3, description="Until Tableflow sees a new topic.")
+    role_sync: float = Field(0.0, description="Until Tableflow may take the role of a new integration.")
+    flink_sync: float = Field(0.0, description="Until a region of Flink knows a key: 400, 401, 404.")
     prove_again: float = Field(5.0, description="Until what runs by a customer's role is proved again.")
     retry_after: int = Field(0, description="What a 429 says in Retry-After.")
     fail_next: list[str] = Field([], description="Kinds of which the next object ends in the phase FAILED.")

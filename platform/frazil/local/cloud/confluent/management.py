@@ -47,6 +47,15 @@ class Environments(Kind):
         """The organization for a new one, itself for one that is there."""
         return f"{organization.crn}/environment={body['id']}" if "id" in body else organization.crn
 
+    def change(self, organization: Organization, held: Held, said: Json) -> None:
+        """The name can change; the package can be raised, and never goes back."""
+        package = said.get("stream_governance_config", {}).get("package")
+        if package == "ESSENTIALS" and held.body["stream_governance_config"]["package"] == "ADVANCED":
+            raise Refusal(400, "the stream governance package can't be downgraded")
+        if package:
+            held.body["stream_governance_config"] = {"package": package}
+        super().change(organization, held, {k: v for k, v in said.items() if k == "display_name"})
+
     def follow(self, organization: Organization, body: Json) -> None:
         """Takes the registry and the statements along."""
         for path in (CLUSTERS, POOLS):
@@ -217,12 +226,27 @@ class Keys(Kind):
         if id_ not in organization.of(CLUSTERS) and id_ not in organization.of(REGISTRIES):
             raise Refusal(404, f"resource {id_} not found")
 
+    def fits(self, body: Json, query: dict[str, str]) -> bool:
+        """By the resource as it is shown, exactly."""
+        wanted = query.get("spec.resource")
+        rest = {k: v for k, v in query.items() if k != "spec.resource"}
+        return wanted in (None, _shown_id(body)) and super().fits(body, rest)
+
     def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
         """Without the secret, but for the first time."""
         told = super().shown(organization, held, fresh)
+        if resource := told["spec"].get("resource"):
+            resource["id"] = _shown_id(held.body)
         if not fresh:
             told["spec"]["secret"] = ""
         return told
+
+
+def _shown_id(key: Json) -> str:
+    """What a key is for, as lists show it: a region of Flink with its environment before it."""
+    resource = key["spec"].get("resource") or {}
+    id_ = str(resource.get("id", "cloud"))
+    return f"{resource['environment']}.{id_}" if id_.startswith("aws.") else id_
 
 
 class Pools(Kind):

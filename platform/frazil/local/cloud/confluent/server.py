@@ -56,6 +56,8 @@ _HANDLERS: dict[str, Handler] = {
     f"{_CONNECT}/connectors": connect.connectors, f"{_CONNECT}/connectors/{{name}}": connect.connectors,
     f"{_CONNECT}/connectors/{{name}}/status": connect.status,
     f"{_CONNECT}/connectors/{{name}}/config": connect.config,
+    f"{_CONNECT}/connectors/{{name}}/pause": connect.turn,
+    f"{_CONNECT}/connectors/{{name}}/resume": connect.turn,
     f"{_CONNECT}/connector-plugins/{{plugin}}/config/validate": connect.validate,
     _SQL: flink.statements, f"{_SQL}/{{name}}": flink.statements,
 }  # fmt: skip

@@ -87,6 +87,8 @@ class _OfTableflow(Kind):
         if used is None:
             raise missing(f"Provider Integration {self.integration_of(body)} not found")
         environment = f"{organization.crn}/environment={spec['environment']['id']}"
+        if not organization.is_older(used, organization.delays.role_sync):
+            raise Refusal(400, f"Tableflow cannot assume role {used.body['config']['customer_iam_role_arn']}")
         crn = f"{environment}/provider-integration={used.body['id']}"
         if not has_role(organization, owner, (*ADMINS, "ResourceOwner"), crn):
             raise forbidden(f"{owner} may not use provider integration {used.body['id']}")
