@@ -164,6 +164,9 @@ class Store:
     def get(self, name: str) -> dict[str, str] | None:
         return self.held.get(name)
 
+    def pending(self, name: str) -> dict[str, str] | None:
+        return None
+
     def delete(self, name: str) -> None:
         self.held.pop(name, None)
 

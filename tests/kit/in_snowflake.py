@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog import Catalog, load_catalog
 
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.aws.objects import objects as in_aws
@@ -112,14 +112,24 @@ class InSnowflake:
 
     def make_table(self, name: str) -> None:
         """An Iceberg table of two rows in the bucket, shown by Glue."""
-        keys = {"access-key-id": self.aws.key, "secret-access-key": self.aws.secret, "region": "us-east-1"}
-        told = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
-        catalog = load_catalog(
-            "tests", type="glue", **told, **{"s3.endpoint": self.aws.url, "glue.endpoint": self.aws.url}
-        )
         database = self.spec.names.glue_database
         where = f"s3://{self.spec.aws.bucket}/{self.spec.aws.folder}/{name}"
-        catalog.create_table(f"{database}.{name}", ROWS.schema, location=where).append(ROWS)
+        self._glue().create_table(f"{database}.{name}", ROWS.schema, location=where).append(ROWS)
+
+    def append(self, name: str) -> None:
+        """Two more rows."""
+        self._glue().load_table(f"{self.spec.names.glue_database}.{name}").append(ROWS)
+
+    def as_owner(self, statement: str) -> None:
+        """What whoever owns the tables may do by hand."""
+        self.admin.query(statement, role=self.system_role)
+
+    def _glue(self) -> Catalog:
+        keys = {"access-key-id": self.aws.key, "secret-access-key": self.aws.secret, "region": "us-east-1"}
+        told = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
+        return load_catalog(
+            "tests", type="glue", **told, **{"s3.endpoint": self.aws.url, "glue.endpoint": self.aws.url}
+        )
 
 
 @contextmanager

@@ -15,5 +15,8 @@ class SecretStore(Protocol):
     def get(self, name: str) -> dict[str, str] | None:
         """The texts of a secret; None if there is none."""
 
+    def pending(self, name: str) -> dict[str, str] | None:
+        """The texts that a rotation wrote, and nobody reads yet; None if there are none."""
+
     def delete(self, name: str) -> None:
         """Removes a secret at once; gone is fine."""

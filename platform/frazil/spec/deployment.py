@@ -120,6 +120,15 @@ class SnowflakePart(Part):
     rest: RestCatalogPart | None = Field(None, description="Another catalog that Snowflake can read.")
     tables: tuple[str, ...] = Field((), description="Tables of Glue that Snowflake shows.")
     views: bool = Field(True, description="Whether each table has a view without metadata columns.")
+    refresh: Duration = Field(
+        timedelta(seconds=60), description="How often Snowflake looks for new snapshots: 30s to 1d."
+    )
+
+    @model_validator(mode="after")
+    def _refreshes(self) -> Self:
+        if not timedelta(seconds=30) <= self.refresh <= timedelta(days=1):
+            raise ValueError("refresh is 30s to 1d (REFRESH_INTERVAL_SECONDS)")
+        return self
 
 
 class RotationPart(Part):

@@ -35,6 +35,9 @@ class Store:
     def get(self, name: str) -> dict[str, str] | None:
         return SECRETS.get(name)
 
+    def pending(self, name: str) -> dict[str, str] | None:
+        raise AssertionError("settings follow what is in use")
+
     def delete(self, name: str) -> None:
         raise AssertionError("settings delete no secrets")
 

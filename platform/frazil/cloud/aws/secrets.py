@@ -41,12 +41,19 @@ class SecretsManager:
 
     def get(self, name: str) -> dict[str, str] | None:
         """The texts of a secret; None if there is none, or if it awaits its deletion."""
+        return self._version(name, "AWSCURRENT")
+
+    def pending(self, name: str) -> dict[str, str] | None:
+        """The texts of the version that a rotation wrote; None if there is none."""
+        return self._version(name, "AWSPENDING")
+
+    def _version(self, name: str, stage: str) -> dict[str, str] | None:
         try:
             with _doomed():
-                text = self._api.get_secret_value(SecretId=name).get("SecretString")
+                told = self._api.get_secret_value(SecretId=name, VersionStage=stage)
         except (GoneError, _DoomedError):
             return None
-        return _texts(name, text)
+        return _texts(name, told.get("SecretString"))
 
     def delete(self, name: str) -> None:
         """Removes a secret at once, so that its name is free again; gone is fine."""

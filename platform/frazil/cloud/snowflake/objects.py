@@ -5,13 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from frazil.cloud.aws.client import GoneError
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil.cloud.snowflake.grants import Grant, Grants
 from frazil.cloud.snowflake.ownership import OBJECTS
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
-from frazil.cloud.snowflake.tables import IcebergTable, View
+from frazil.cloud.snowflake.tables import IcebergTable, Pointer, View
 from frazil.cloud.snowflake.trust import GlueRest, Integration, Volume
 from frazil.cloud.snowflake.user import Keys, ServiceUser
 from frazil.spec.deployment import DeploymentSpec, SnowflakePart
@@ -81,6 +82,7 @@ class _Objects:
                 *ours, (self._name("CATALOG_INTEGRATION"),), _INTEGRATION, needs,
                 namespace=partial(self._namespace, bool(self._tableflow)), role_arn=self._reader,
                 region=self._spec.region, account=lambda: str(self._clouds.aws.account),
+                refresh=self._refresh,
             ),
         ]  # fmt: skip
 
@@ -90,7 +92,7 @@ class _Objects:
         found = RestCatalog(
             self._clouds.snowflake, self._spec.mark, (self._name("REST_CATALOG_INTEGRATION"),), _REST,
             uri=rest.uri, warehouse=rest.warehouse, namespace=rest.namespace, secret=rest.secret,
-            secrets=self._clouds.secrets, scopes=rest.scopes,
+            secrets=self._clouds.secrets, scopes=rest.scopes, refresh=self._refresh,
         )  # fmt: skip
         return [found]
 
@@ -117,9 +119,11 @@ class _Objects:
             Grants(at, "snowflake/grants/user", ("snowflake/user", *roles), "USER", user, of_roles),
             Grants(
                 at, "snowflake/grants/security", ("snowflake/user", _SECURITY), "ROLE", self._security,
-                (Grant("MONITOR", "USER", (user,)),),
+                (Grant("MONITOR", "USER", (user,)),), database[0],
             ),
-            Grants(at, "snowflake/grants/system", (*used, _SYSTEM), "ROLE", self._system, of_system),
+            Grants(
+                at, "snowflake/grants/system", (*used, _SYSTEM), "ROLE", self._system, of_system, database[0]
+            ),
         )  # fmt: skip
 
     def _shown(self, name: str, grants: tuple[Grants, ...]) -> list[Resource]:
@@ -131,7 +135,7 @@ class _Objects:
             self._clouds.snowflake, self._spec.mark, (*self._schema, name.upper()), f"snowflake/table/{name}",
             (*needs, *(ways if by_tableflow else ())), volume=self._name("VOLUME"),
             integration=self._name("CATALOG_INTEGRATION"), namespace=partial(self._namespace, by_tableflow),
-            table=name, **ours,
+            table=name, pointer=self._pointer, refresh=self._refresh, **ours,
         )  # fmt: skip
         if not self._part.views:
             return [table]
@@ -147,6 +151,18 @@ class _Objects:
     def _namespace(self, by_tableflow: bool, known: Known) -> str:
         """Tableflow names Glue's database as the cluster's id."""
         return str(known["confluent/cluster"]["id"]) if by_tableflow else self._spec.names.glue_database
+
+    @property
+    def _refresh(self) -> int:
+        return int(self._part.refresh.total_seconds())
+
+    def _pointer(self, database: str, table: str) -> Pointer | None:
+        """What Glue shows of a table."""
+        try:
+            found = self._clouds.aws.client("glue").get_table(DatabaseName=database, Name=table)["Table"]
+        except GoneError:
+            return None
+        return Pointer(str(found.get("Parameters", {}).get("metadata_location")), found["UpdateTime"])
 
     def _reader(self) -> str:
         return f"arn:aws:iam::{self._clouds.aws.account}:role/{self._spec.names.reader_role}"

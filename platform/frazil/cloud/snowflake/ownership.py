@@ -14,6 +14,8 @@ from frazil.quoting import double_quoted
 ACCOUNT, OBJECTS, USERS, GRANTS = "ACCOUNTADMIN", "SYSADMIN", "USERADMIN", "SECURITYADMIN"
 """Snowflake's own roles: each statement is carried out in the least of them that may do it."""
 
+SYSTEM_ROLES = (ACCOUNT, OBJECTS, USERS, GRANTS)
+
 
 @dataclass(frozen=True)
 class Marked:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from frazil.cloud.resource import Facts, Known
 from frazil.cloud.secrets import SecretStore
 from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
-from frazil.cloud.snowflake.trust import proven
+from frazil.cloud.snowflake.trust import in_use, proven, use, use_of
 from frazil.errors import MissingError
 from frazil.publishing.snowflake.statements import text
 from frazil.quoting import double_quoted
@@ -24,6 +24,7 @@ class RestCatalog(Marked):
         namespace: The namespace of the tables.
         secret: Name of the secret with `client_id` and `client_secret`.
         scopes: What the client asks for.
+        refresh: Seconds between two looks of Snowflake at the catalog.
     """
 
     uri: str = field(kw_only=True)
@@ -32,6 +33,7 @@ class RestCatalog(Marked):
     secret: str = field(kw_only=True)
     secrets: SecretStore = field(kw_only=True, repr=False)
     scopes: tuple[str, ...] = field(kw_only=True)
+    refresh: int = field(kw_only=True)
 
     kind: ClassVar[str] = "CATALOG INTEGRATION"
     role: ClassVar[str] = ACCOUNT
@@ -39,13 +41,18 @@ class RestCatalog(Marked):
 
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        return {**super().wanted(known), "source": "ICEBERG_REST", "namespace": self.namespace}
+        told = {"source": "ICEBERG_REST", "namespace": self.namespace}
+        return {**super().wanted(known), **told, **in_use(self.refresh)}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         rows = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
-        told = {row["property"]: row["property_value"] for row in rows}
-        return {"source": told["CATALOG_SOURCE"], "namespace": told["CATALOG_NAMESPACE"]}
+        told = {str(row["property"]): str(row["property_value"]) for row in rows}
+        return {"source": told["CATALOG_SOURCE"], "namespace": told["CATALOG_NAMESPACE"], **use_of(told)}
+
+    def update(self, there: Facts, known: Known) -> None:
+        """See `Resource`: everything else is fixed."""
+        self.say(f"ALTER {self} SET {use(self.refresh)}")
 
     def options(self, known: Known) -> str:
         """See `Marked`."""
@@ -59,7 +66,7 @@ class RestCatalog(Marked):
             f"REST_CONFIG = (CATALOG_URI = {text(self.uri)} CATALOG_NAME = {text(self.warehouse)}) "
             f"REST_AUTHENTICATION = (TYPE = OAUTH OAUTH_CLIENT_ID = {text(client['client_id'])} "
             f"OAUTH_CLIENT_SECRET = {text(client['client_secret'])} OAUTH_ALLOWED_SCOPES = ({scopes})) "
-            f"ENABLED = TRUE {self.comment}"
+            f"{use(self.refresh)} {self.comment}"
         )
 
     def verify(self, there: Facts, known: Known) -> None:

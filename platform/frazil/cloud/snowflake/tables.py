@@ -5,19 +5,37 @@ They live in the deployment's own schema, so whatever is there by these names is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from frazil.cloud.resource import Facts, Known
+from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
 from frazil.cloud.snowflake.grants import Grants
 from frazil.cloud.snowflake.ownership import GRANTS, Marked
 from frazil.cloud.snowflake.user import Keys, logged_in
-from frazil.errors import MissingError, NotAllowedError
+from frazil.errors import MissingError, NotAllowedError, RepairError
 from frazil.publishing.snowflake.statements import text
 from frazil.quoting import double_quoted
 
 _METADATA = "$$"
+_RUNNING = "RUNNING"
+_LOOKS = 3
+"""How many times Snowflake may look at a catalog in vain, before what it shows counts as behind."""
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """The metadata file that a catalog shows of a table, and since when."""
+
+    location: str
+    since: datetime
+
+    @property
+    def age(self) -> float:
+        """Seconds."""
+        return (datetime.now(UTC) - self.since).total_seconds()
 
 
 @dataclass(frozen=True)
@@ -60,12 +78,19 @@ class Owned(Marked):
 
 @dataclass(frozen=True)
 class IcebergTable(Owned):
-    """A table of the catalog behind the integration."""
+    """A table of the catalog behind the integration, which Snowflake refreshes by itself.
+
+    Args:
+        pointer: What Glue shows of a table of a database; None: it has no such table.
+        refresh: Seconds between two looks of Snowflake at the catalog.
+    """
 
     volume: str = field(kw_only=True)
     integration: str = field(kw_only=True)
     namespace: Callable[[Known], str] = field(kw_only=True)
     table: str = field(kw_only=True)
+    pointer: Callable[[str, str], Pointer | None] = field(kw_only=True, repr=False)
+    refresh: int = field(kw_only=True)
 
     kind: ClassVar[str] = "ICEBERG TABLE"
     fixed: ClassVar[frozenset[str]] = frozenset({"volume", "integration", "namespace", "table"})
@@ -79,11 +104,15 @@ class IcebergTable(Owned):
             "integration": self.integration,
             "namespace": self.namespace(known),
             "table": self.table,
+            "refreshes": _RUNNING,
+            "behind": "",
         }
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         return {
+            "refreshes": _execution_state(row),
+            "behind": self._behind(str(row["catalog_namespace"])),
             "owner": row["owner"],
             "volume": row["external_volume_name"],
             "integration": row["catalog_name"],
@@ -96,15 +125,36 @@ class IcebergTable(Owned):
         return (
             f"{double_quoted(*self.name)} EXTERNAL_VOLUME = {text(self.volume)} "
             f"CATALOG = {text(self.integration)} CATALOG_TABLE_NAME = {text(self.table)} "
-            f"CATALOG_NAMESPACE = {text(self.namespace(known))} {self.comment}"
+            f"CATALOG_NAMESPACE = {text(self.namespace(known))} AUTO_REFRESH = TRUE {self.comment}"
         )
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
-        to = f"TO ROLE {double_quoted(self.owner)}"
-        self.snowflake.query(
-            f"GRANT OWNERSHIP ON TABLE {double_quoted(*self.name)} {to} COPY CURRENT GRANTS", role=GRANTS
-        )
+        if there["owner"] != self.owner:
+            to = f"TO ROLE {double_quoted(self.owner)}"
+            self.snowflake.query(f"GRANT OWNERSHIP ON {self} {to} COPY CURRENT GRANTS", role=GRANTS)
+        if there["refreshes"] != _RUNNING:
+            self.say(f"ALTER {self} SET AUTO_REFRESH = TRUE")
+        if there["behind"]:
+            self.say(f"ALTER {self} REFRESH")
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """Reads a row, and compares the metadata that Snowflake shows with Glue's."""
+        super().verify(there, known)
+        if behind := self._behind(self.namespace(known)):
+            raise RefusedYet(f"{self} is behind Glue: {behind}")
+
+    def _behind(self, namespace: str) -> str:
+        """What Snowflake should have shown by now, and does not; empty where it is in step."""
+        glue = self.pointer(namespace, self.table)
+        if glue is None or glue.age < _LOOKS * self.refresh:
+            return ""
+        sql = f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(double_quoted(*self.name))})"
+        shown = str(json.loads(self.say(sql)[0][0])["metadataLocation"])
+        if shown == glue.location:
+            return ""
+        since = f"{glue.since:%Y-%m-%d %H:%M:%S %Z}"
+        return f"Glue shows {_file(glue.location)} since {since}, Snowflake {_file(shown)}"
 
 
 @dataclass(frozen=True)
@@ -117,11 +167,16 @@ class View(Owned):
 
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        return {**super().wanted(known), "columns": self._shown()}
+        return {**super().wanted(known), "columns": self._shown(), "query": self._query}
 
     def facts(self, row: dict[str, Any]) -> Facts:
-        """See `Marked`."""
-        return {"columns": self.columns("VIEW")}
+        """See `Marked`: what reads a table that is gone has no columns that anybody can tell."""
+        made = str(row.get("text") or "").rstrip("; \n")
+        try:
+            columns = self.columns("VIEW")
+        except (MissingError, RepairError):
+            return {"columns": None, "query": made}
+        return {"columns": columns, "query": self._query if made.endswith(self._query) else made}
 
     def create(self, known: Known) -> None:
         """See `Resource`."""
@@ -132,9 +187,29 @@ class View(Owned):
         self._make("CREATE OR REPLACE VIEW", "COPY GRANTS ")
 
     def _make(self, verb: str, copying: str) -> None:
+        self.say(f"{verb} {double_quoted(*self.name)} {copying}{self.comment} AS {self._query}")
+
+    @property
+    def _query(self) -> str:
         listed = ", ".join(double_quoted(column) for column in self._shown())
-        table, view = double_quoted(*self.of.name), double_quoted(*self.name)
-        self.say(f"{verb} {view} {copying}{self.comment} AS SELECT {listed} FROM {table}")
+        return f"SELECT {listed} FROM {double_quoted(*self.of.name)}"
 
     def _shown(self) -> list[str]:
-        return [name for name in self.of.columns("TABLE") if not name.startswith(_METADATA)]
+        try:
+            columns = self.of.columns("TABLE")
+        except MissingError:
+            raise NeedMissingError(self.of.address) from None
+        return [name for name in columns if not name.startswith(_METADATA)]
+
+
+def _execution_state(row: dict[str, Any]) -> str:
+    """Whether Snowflake refreshes a table by itself: a state in JSON, empty where it does not.
+
+    See terraform-provider-snowflake, `pkg/sdk/iceberg_tables_ext.go`.
+    """
+    told = row.get("auto_refresh_status")
+    return str(json.loads(told)["executionState"]) if told else "not by itself"
+
+
+def _file(location: str) -> str:
+    return location.rpartition("/")[2]

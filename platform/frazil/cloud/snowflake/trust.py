@@ -7,7 +7,7 @@ So they are never made with OR REPLACE: the trust of the reader's role would nam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -83,12 +83,14 @@ class Integration(Marked):
     Args:
         namespace: The namespace of its tables, given what is known: a cluster's id, or a database of Glue.
         role_arn: The role that it takes; known before the role is there.
+        refresh: Seconds between two looks of Snowflake at the catalog.
     """
 
     namespace: Callable[[Known], str] = field(kw_only=True)
     role_arn: Callable[[], str] = field(kw_only=True)
     region: str = field(kw_only=True)
     account: Callable[[], str] = field(kw_only=True)
+    refresh: int = field(kw_only=True)
 
     kind: ClassVar[str] = "CATALOG INTEGRATION"
     role: ClassVar[str] = ACCOUNT
@@ -101,6 +103,7 @@ class Integration(Marked):
             "source": "GLUE",
             "namespace": self.namespace(known),
             "role_arn": self.role_arn(),
+            **in_use(self.refresh),
         }
 
     def facts(self, row: dict[str, Any]) -> Facts:
@@ -112,6 +115,7 @@ class Integration(Marked):
             "role_arn": told["GLUE_AWS_ROLE_ARN"],
             "iam_user_arn": told["GLUE_AWS_IAM_USER_ARN"],
             "external_id": told["GLUE_AWS_EXTERNAL_ID"],
+            **use_of(told),
         }
 
     def described(self) -> dict[str, str]:
@@ -119,13 +123,17 @@ class Integration(Marked):
         rows = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
         return {str(row["property"]): str(row["property_value"]) for row in rows}
 
+    def update(self, there: Facts, known: Known) -> None:
+        """See `Resource`: everything else is fixed."""
+        self.say(f"ALTER {self} SET {use(self.refresh)}")
+
     def options(self, known: Known) -> str:
         """See `Marked`."""
         return (
             f"{double_quoted(*self.name)} CATALOG_SOURCE = GLUE TABLE_FORMAT = ICEBERG "
             f"GLUE_AWS_ROLE_ARN = {text(self.role_arn())} GLUE_CATALOG_ID = {text(self.account())} "
             f"GLUE_REGION = {text(self.region)} CATALOG_NAMESPACE = {text(self.namespace(known))} "
-            f"ENABLED = TRUE {self.comment}"
+            f"{use(self.refresh)} {self.comment}"
         )
 
 
@@ -146,6 +154,7 @@ class GlueRest(Integration):
             "role_arn": told.get("SIGV4_IAM_ROLE", self.role_arn()),
             "iam_user_arn": told["API_AWS_IAM_USER_ARN"],
             "external_id": told["API_AWS_EXTERNAL_ID"],
+            **use_of(told),
         }
 
     def options(self, known: Known) -> str:
@@ -157,12 +166,31 @@ class GlueRest(Integration):
             f"REST_CONFIG = (CATALOG_URI = {text(uri)} CATALOG_API_TYPE = AWS_GLUE "
             f"CATALOG_NAME = {text(self.account())} ACCESS_DELEGATION_MODE = EXTERNAL_VOLUME_CREDENTIALS) "
             f"REST_AUTHENTICATION = (TYPE = SIGV4 SIGV4_IAM_ROLE = {text(self.role_arn())} "
-            f"SIGV4_SIGNING_REGION = {text(self.region)}) ENABLED = TRUE {self.comment}"
+            f"SIGV4_SIGNING_REGION = {text(self.region)}) {use(self.refresh)} {self.comment}"
         )
 
     def verify(self, there: Facts, known: Known) -> None:
         """Lets Snowflake talk to the catalog."""
         proven(self)
+
+
+def use(refresh: int) -> str:
+    """How an integration is used, as CREATE and ALTER say it.
+
+    See https://docs.snowflake.com/en/sql-reference/sql/alter-catalog-integration.
+    """
+    return f"ENABLED = TRUE REFRESH_INTERVAL_SECONDS = {refresh}"
+
+
+def in_use(refresh: int) -> Facts:
+    """The same as facts."""
+    return {"enabled": "true", "refresh_seconds": str(refresh)}
+
+
+def use_of(told: Mapping[str, str]) -> Facts:
+    """The same as DESC tells it."""
+    seconds = told.get("REFRESH_INTERVAL_SECONDS", "")
+    return {"enabled": str(told.get("ENABLED")).lower(), "refresh_seconds": seconds}
 
 
 def proven(integration: Marked) -> None:

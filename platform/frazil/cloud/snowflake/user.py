@@ -35,6 +35,16 @@ class Keys:
         private = told.get(f"snowflake_rsa_private_key_{number}_pem")
         return (number, KeyPair.from_base64(private)) if private and number in _SLOTS else None
 
+    def fingerprints(self) -> list[str]:
+        """Of all pairs of ours: those of the secret, and the one that a rotation is about to put in use."""
+        held = (self.store.get(self.name), self.store.pending(self.name))
+        privates = [
+            told[name]
+            for told in held if told
+            for name in (f"snowflake_rsa_private_key_{number}_pem" for number in _SLOTS) if told.get(name)
+        ]  # fmt: skip
+        return [KeyPair.from_base64(each).fingerprint for each in privates]
+
     def made(self, account: str) -> tuple[str, KeyPair]:
         """The same; makes two pairs, of which the first is in use, where there is none."""
         if found := self.active():
@@ -62,18 +72,22 @@ class ServiceUser(Marked):
 
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        return {**super().wanted(known), "type": "SERVICE", "key": _ITS_OWN, **self.defaults}
+        own = {"type": "SERVICE", "disabled": "false", "key": _ITS_OWN, "foreign_keys": []}
+        return {**super().wanted(known), **own, **self.defaults}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         described = self.snowflake.shown(f"DESC USER {double_quoted(*self.name)}", role=ACCOUNT)
         told = {each["property"]: each["value"] for each in described}
-        active = self.keys.active()
-        prints = {told.get(f"{slot}_FP") for slot in _SLOTS.values()}
-        key = _ITS_OWN if active and active[1].fingerprint in prints else "another, or none"
+        active, known = self.keys.active(), self.keys.fingerprints()
+        prints = {slot: told.get(f"{slot}_FP") for slot in _SLOTS.values()}
+        key = _ITS_OWN if active and active[1].fingerprint in prints.values() else "another, or none"
+        foreign = [slot for slot, found in prints.items() if found not in (None, "", "null", *known)]
         return {
             "type": told.get("TYPE"),
+            "disabled": str(told.get("DISABLED")).lower(),
             "key": key,
+            "foreign_keys": [] if key != _ITS_OWN else foreign,
             **{name: told.get(name.upper()) for name in self.defaults},
         }
 
@@ -82,8 +96,11 @@ class ServiceUser(Marked):
         return f"{double_quoted(*self.name)} TYPE = SERVICE {self._properties()} {self.comment}"
 
     def update(self, there: Facts, known: Known) -> None:
-        """See `Resource`."""
-        self.say(f"ALTER USER {double_quoted(*self.name)} SET TYPE = SERVICE {self._properties()}")
+        """See `Resource`. A public key that is of no pair of ours lets somebody else in: it goes."""
+        user = double_quoted(*self.name)
+        self.say(f"ALTER USER {user} SET TYPE = SERVICE DISABLED = FALSE {self._properties()}")
+        for slot in there["foreign_keys"]:
+            self.say(f"ALTER USER {user} UNSET {slot}")
 
     def delete(self, there: Facts, known: Known) -> None:
         """See `Resource`: the secret goes with the user."""

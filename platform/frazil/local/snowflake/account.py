@@ -17,6 +17,7 @@ from frazil.local.snowflake.integrations import (
 )
 from frazil.local.snowflake.listings import listed, listed_grants, table_information
 from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.options import check_options, check_privileges
 from frazil.local.snowflake.parsing import parse_name, parse_statement
 from frazil.local.snowflake.statements import (
     Alter,
@@ -109,6 +110,8 @@ class Account:
                 return self._drop_table(statement, session)
             case DropDatabase():
                 return self._drop_database(statement)
+            case Alter():
+                return self._alter_table(statement, session)
             case Refresh():
                 return self._refresh(statement, session)
             case Describe():
@@ -144,6 +147,7 @@ class Account:
 
     def _create_table(self, statement: Create, session: Session) -> Result:
         full = session.full(statement.name)
+        check_options(statement.kind, statement.properties)
         if self._tables.create(replace(statement, name=full)):
             return message(f"Table {full[-1]} successfully created.")
         return message(f"{full[-1]} already exists, statement succeeded.")
@@ -157,6 +161,11 @@ class Account:
                 return _NOTHING_DROPPED
         self._tables.drop(full)
         return message(f"{full[-1]} successfully dropped.")
+
+    def _alter_table(self, statement: Alter, session: Session) -> Result:
+        check_options(statement.kind, statement.assigned)
+        self._tables.change(session.full(statement.name), statement.assigned)
+        return _DONE
 
     def _drop_database(self, statement: DropDatabase) -> Result:
         if self._tables.drop_database(statement.name):
@@ -194,6 +203,7 @@ class Account:
             return message(f"{there.plain_name} already exists, statement succeeded.")
         if there and not statement.or_replace:
             raise already_there(kind, there.plain_name)
+        check_options(kind, statement.properties)
         checked = _CHECKS.get(kind, dict)(statement.properties)
         if there:
             self._objects.remove(kind, name)  # with all that was granted on it, as Snowflake does
@@ -207,6 +217,7 @@ class Account:
         if statement.if_exists and self._objects.find(kind, name) is None:
             return _DONE
         before = self._objects.get(kind, name).properties
+        check_options(kind, statement.assigned)
         changed: dict[str, Any] = {**before, **statement.assigned}
         if kind == "USER":
             changed = checked_user(changed, before)
@@ -239,6 +250,7 @@ class Account:
         return Result(("created_on", "name", "kind"), (row,))
 
     def _grant(self, statement: Grant) -> Result:
+        check_privileges(statement)
         self._objects.get(statement.to_kind, (statement.to_name,))
         match statement.on_kind:
             case "ROLE" | "USER" | "WAREHOUSE" | "EXTERNAL VOLUME":

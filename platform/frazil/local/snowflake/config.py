@@ -24,3 +24,4 @@ class Config(BaseSettings):
     aws_endpoint: str | None = Field(None, validation_alias="FRAZIL_SNOWFLAKE_AWS")  # assumes roles there
     strict: bool = Field(False, validation_alias="FRAZIL_SNOWFLAKE_STRICT")  # grants count
     region: str = Field("us-east-1", validation_alias="AWS_REGION")
+    pace: float = Field(1.0, validation_alias="FRAZIL_SNOWFLAKE_PACE")  # of seconds between two refreshes

@@ -7,6 +7,7 @@ A FLOAT has eight bytes; the rest stays as duckdb reads it.
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 from pyiceberg.manifest import DataFileContent, ManifestContent
@@ -47,17 +48,21 @@ _CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
 class IcebergTables:
     """Iceberg tables of the account; queries on them run on fakesnow."""
 
-    def __init__(self, access: Access, objects: Objects, fakesnow: Any) -> None:
+    def __init__(self, access: Access, objects: Objects, fakesnow: Any, pace: float = 1.0) -> None:
         self._access = access
         self._objects = objects
         self._fakesnow = fakesnow
+        self._pace = pace
 
     def find(self, name: Name) -> Stored | None:
-        """The table, or None: also if its schema or database was dropped."""
+        """The table, refreshed if it is due; None if its schema or database was dropped, too."""
         stored = self._objects.find("ICEBERG TABLE", name)
         if stored and not self._exists(_RELATION, *name):
             self._objects.remove("ICEBERG TABLE", name)
             return None
+        if stored and self._is_due(stored):
+            self._refresh_itself(stored)
+            return self._objects.find("ICEBERG TABLE", name)
         return stored
 
     def get(self, name: Name) -> Stored:
@@ -98,6 +103,25 @@ class IcebergTables:
             with own_cursor(self._fakesnow) as cursor:
                 self._access.open(cursor, active_location(self._volume(table.properties)))
 
+    def change(self, name: Name, options: Properties) -> None:
+        """Gives a table other options."""
+        self._objects.change("ICEBERG TABLE", name, {**self.get(name).properties, **options})
+
+    def _is_due(self, table: Stored) -> bool:
+        if table.text("AUTO_REFRESH").upper() != "TRUE":
+            return False
+        integration = self._objects.find("CATALOG INTEGRATION", (table.text("CATALOG"),))
+        seconds = float(integration.text("REFRESH_INTERVAL_SECONDS", "30")) if integration else 30.0
+        return time.time() - float(table.text("REFRESHED_ON", "0")) >= seconds * self._pace
+
+    def _refresh_itself(self, table: Stored) -> None:
+        """Snowflake goes on trying, and says that it has stalled."""
+        try:
+            self._show(table.name, table.properties)
+        except Refused:
+            stalled = {"REFRESH_STATE": "STALLED", "REFRESHED_ON": str(time.time())}
+            self._objects.change("ICEBERG TABLE", table.name, {**table.properties, **stalled})
+
     def drop(self, name: Name) -> None:
         """Forgets the table; its data stays where it is."""
         self.get(name)
@@ -124,6 +148,9 @@ class IcebergTables:
     def _show(self, name: Name, properties: Properties) -> None:
         namespace, table = str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
         integration = self._objects.get("CATALOG INTEGRATION", (str(properties["CATALOG"]),))
+        if integration.text("ENABLED").upper() != "TRUE":
+            problem = f"SQL execution error: Catalog integration {integration.plain_name} is not enabled."
+            raise Refused(94402, "22000", problem)
         location = metadata_location(self._access, integration, namespace, table)
         volume = self._volume(properties)
         _check_location(location, volume)
@@ -133,7 +160,10 @@ class IcebergTables:
             self._access.open(cursor, active_location(volume))
             cursor.execute(f"CREATE OR REPLACE VIEW {double_quoted(*name)} AS {_select(cursor, location)}")
             cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
-        kept = {**properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata))}
+        kept = {
+            **properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata)),
+            "REFRESHED_ON": str(time.time()), "REFRESH_STATE": "RUNNING",
+        }  # fmt: skip
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)
         else:

@@ -11,6 +11,8 @@ from frazil.local.snowflake.objects import Held, Stored
 from frazil.local.snowflake.statements import Show, ShowGrants
 
 _Column = Callable[[Stored], "str | None"]
+_SHOWN_AS = {"EXTERNAL VOLUME": "VOLUME"}
+"""What SHOW GRANTS calls a kind of object (terraform-provider-snowflake, `pkg/sdk/grants.go`)."""
 
 
 def listed(statement: Show, objects: Iterable[Stored]) -> Result:
@@ -29,7 +31,16 @@ def listed_grants(statement: ShowGrants, grants: Iterable[Held]) -> Result:
         roles = tuple((g.created_on, g.on_name, "USER", g.to_name, "ACCOUNTADMIN") for g in fits)
         return Result(("created_on", "role", "granted_to", "grantee_name", "granted_by"), roles)
     rows: list[Row] = [
-        (g.created_on, g.privilege, g.on_kind, g.on_name, g.to_kind, g.to_name, "false", "ACCOUNTADMIN")
+        (
+            g.created_on,
+            g.privilege,
+            _SHOWN_AS.get(g.on_kind, g.on_kind.replace(" ", "_")),
+            g.on_name,
+            g.to_kind,
+            g.to_name,
+            "false",
+            "ACCOUNTADMIN",
+        )
         for g in fits
     ]
     columns = (
@@ -76,6 +87,14 @@ def _constant(value: str | None) -> _Column:
     return lambda stored: value
 
 
+def _refresh_status(table: Stored) -> str:
+    """Of a table that refreshes itself; empty of others."""
+    if table.text("AUTO_REFRESH").upper() != "TRUE":
+        return ""
+    told = {"executionState": table.text("REFRESH_STATE", "RUNNING"), "pendingSnapshotCount": 0}
+    return json.dumps({**told, "lastSnapshotTime": None, "lastUpdatedTime": table.text("REFRESHED_ON")})
+
+
 def _has_key(stored: Stored) -> str:
     return str("RSA_PUBLIC_KEY" in stored.properties or "RSA_PUBLIC_KEY_2" in stored.properties).lower()
 
@@ -88,7 +107,7 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
     "DATABASE": {**_BEGIN, **_OWNER, **_COMMENT},
     "SCHEMA": {**_BEGIN, "database_name": _part(0), **_OWNER, **_COMMENT},
     "TABLE": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
-    "VIEW": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
+    "VIEW": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT, "text": _property("TEXT")},
     "USER": {
         "name": _part(-1),
         "created_on": lambda o: o.created_on,
@@ -141,5 +160,6 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
         "can_write_metadata": _constant("N"),
         **_COMMENT,
         "owner_role_type": _constant("ROLE"),
+        "auto_refresh_status": _refresh_status,
     },
 }

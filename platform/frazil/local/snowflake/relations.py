@@ -28,6 +28,7 @@ class Deed:
     comment: str = ""
     reads: tuple[Name, ...] = ()
     or_replace: bool = False
+    text: str = ""
 
 
 def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
@@ -75,7 +76,7 @@ class Relations:
         if deed.verb == "DROP":
             self.forget(deed.kind, deed.name)
         elif deed.verb == "CREATE" and (deed.or_replace or not self._objects.find(deed.kind, deed.name)):
-            self._add(deed.kind, deed.name, deed.comment, deed.reads, session)
+            self._add(deed.kind, deed.name, deed.comment, deed.reads, session, deed.text)
             if deed.kind == "DATABASE":
                 self._add("SCHEMA", (*deed.name, "PUBLIC"), "", (), session)
 
@@ -96,7 +97,9 @@ class Relations:
             added = {tuple(name) for view in views for name in json.loads(view.text("READS", "[]"))} - found
         return found
 
-    def _add(self, kind: Kind, name: Name, comment: str, reads: tuple[Name, ...], session: Session) -> None:
+    def _add(
+        self, kind: Kind, name: Name, comment: str, reads: tuple[Name, ...], session: Session, text: str = ""
+    ) -> None:
         self._objects.remove(kind, name)
-        self._objects.add(kind, name, {"COMMENT": comment, "READS": json.dumps(reads)})
+        self._objects.add(kind, name, {"COMMENT": comment, "READS": json.dumps(reads), "TEXT": text})
         self._privileges.own(session.role, kind, name)

@@ -263,7 +263,7 @@ def _serve(config: Config) -> None:
         with own_cursor(fakesnow) as cursor:
             access.open(cursor, {})
     kind = StrictAccount if config.strict else Account
-    account = kind(access, objects, IcebergTables(access, objects, fakesnow))
+    account = kind(access, objects, IcebergTables(access, objects, fakesnow, config.pace))
     application = StandIn(account, objects, fakesnow).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)

@@ -63,7 +63,7 @@ class StrictAccount(Account):
     def done(self, sql: str, session: Session) -> None:
         """Follows what fakesnow did for this session."""
         if deed := deed_of(_parsed(sql), session):
-            self._relations.done(deed, session)
+            self._relations.done(replace(deed, text=sql), session)
 
     def may_take(self, user: str, role: str) -> bool:
         """See `Account`: nobody takes a role that was not granted, directly or through another."""

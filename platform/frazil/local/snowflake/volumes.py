@@ -12,6 +12,7 @@ from frazil.local.snowflake.access import STEPS, VOLUME_USER, Access, reason
 from frazil.local.snowflake.answers import Refused, Result, Row, invalid, syntax_error, unsupported
 from frazil.local.snowflake.integrations import external_id
 from frazil.local.snowflake.objects import Stored
+from frazil.local.snowflake.options import check_location
 from frazil.local.snowflake.statements import Properties
 
 _LOCATION_NEEDS = ("NAME", "STORAGE_PROVIDER", "STORAGE_BASE_URL", "STORAGE_AWS_ROLE_ARN")
@@ -93,6 +94,7 @@ def _outcome(act: Callable[[], Any]) -> str:
 def _checked_location(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping) or any(name not in given for name in _LOCATION_NEEDS):
         raise syntax_error(f"A storage location needs {', '.join(_LOCATION_NEEDS)}.")
+    check_location(given)
     if str(given["STORAGE_PROVIDER"]).upper() != "S3":
         raise unsupported(f"STORAGE_PROVIDER = {given['STORAGE_PROVIDER']}.")
     base_url = str(given["STORAGE_BASE_URL"])
