@@ -8,6 +8,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,6 @@ from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
-from kit.killed import lane_of_tests
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -25,6 +25,26 @@ _LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 """Java's second compiler pays off after minutes of the same work; in tests it took a fifth of Spark's CPU.
 Without it Java keeps room for 48 MB of compiled code only: full after 1,000 jobs, and then Spark dies."""
+
+
+PAIRS: dict[str, dict[str, Any]] = {
+    "rest": {"catalog": "rest", "spark": {"lane": "auto"}},
+    "glue": {"catalog": "glue", "spark": {"lane": "auto"}},
+    "spark": {"catalog": "rest", "spark": {"lane": "spark"}},
+}
+"""Catalog and writer by name. Everything that asks for `lake` runs on the first pair, which is the default of
+users. Another one is an exception with a reason: `@pytest.mark.also("glue", why="...")`."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs what asks for `lake` on the default pair, and on those that its marks name as well."""
+    own = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "lake" not in metafunc.fixturenames or any("lake" in each for each in own):
+        return
+    others = list(metafunc.definition.iter_markers("also"))
+    assert all(mark.kwargs["why"] for mark in others)
+    names = [next(iter(PAIRS)), *(mark.args[0] for mark in reversed(others))]
+    metafunc.parametrize("lake", list(dict.fromkeys(names)), indirect=True, scope="session")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -103,16 +123,10 @@ def connections(stack: Settings) -> Connections:
     return Clients(stack)
 
 
-@pytest.fixture(scope="session", params=["rest", "glue"])
-def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
-    """The stack with each catalog as the owner of the tables."""
-    return Clients(stack.with_changes(catalog=request.param))
-
-
 @pytest.fixture(scope="session")
-def both_routes(lake: Connections) -> Connections:
-    """Tables of Glue take the Arrow lane, those of REST Spark's own writer: the same tests try both."""
-    return Clients(lake.settings.with_changes(spark={"lane": lane_of_tests(lake.settings.catalog)}))
+def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
+    """The stack with the catalog and the writer that a test is for; see `PAIRS`."""
+    return Clients(stack.with_changes(**PAIRS[request.param]))
 
 
 @pytest.fixture(autouse=True)

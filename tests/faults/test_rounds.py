@@ -34,17 +34,18 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frazil.tables.client_properties.READ_SECONDS", 15.0)
 
 
+@pytest.mark.also("glue", why="a lost answer ends in another way")
 @pytest.mark.timeout(0)
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("begin", range(0, MINE, EACH))
 def test_whatever_answer_is_lost_each_record_is_there_once_and_every_message_is_true(
-    both_routes: Connections, far: FarBroker, fresh_name: str, tmp_path: Path, toll: Toll, begin: int
+    lake: Connections, far: FarBroker, fresh_name: str, tmp_path: Path, toll: Toll, begin: int
 ) -> None:
     print(f"FRAZIL_TEST_FAULTS={ROUNDS} FRAZIL_TEST_SEED={SEED}")
-    dice, rounds = random.Random(f"{SEED} {both_routes.settings.catalog} {begin}"), min(EACH, MINE - begin)
-    toll.attack, toll.seed = f"lost answers on the stack, {both_routes.settings.catalog}", str(SEED)
+    dice, rounds = random.Random(f"{SEED} {lake.settings.catalog} {begin}"), min(EACH, MINE - begin)
+    toll.attack, toll.seed = f"lost answers on the stack, {lake.settings.catalog}", str(SEED)
     # One Spark for all: upkeep's own takes as long as the machine has other things to do.
-    settings = both_routes.settings.with_changes(spark={"upkeep_remote": None})
+    settings = lake.settings.with_changes(spark={"upkeep_remote": None})
     with over_the_wire(settings, far) as (wire, connections):
         world = faulty(wire, connections, fresh_name, tmp_path, dice)
         world.hangs = int(MINE >= A_HANG_IN and begin % A_HANG_IN == 0)

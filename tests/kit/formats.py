@@ -121,9 +121,11 @@ class Source:
         return plain(table.scan().to_arrow().sort_by("offset"))
 
 
-def make_source(connections: Connections, topic: str, **spec: Any) -> Source:
+def make_source(
+    connections: Connections, topic: str, config: dict[str, str] | None = None, **spec: Any
+) -> Source:
     """Makes a topic of one partition."""
-    create_topic(connections.admin, topic, 1, {})
+    create_topic(connections.admin, topic, 1, config or {})
     return Source(connections, TableSpec(topic=topic, namespace=NAMESPACE, **spec))
 
 

@@ -35,55 +35,50 @@ HOURS = 7
 _SLEEPS = "+sleep"
 
 
-def lane_of_tests(catalog: str) -> str:
-    """How landings of tests write: on one catalog by the Arrow lane, on the other by Spark."""
-    return "auto" if catalog == "glue" else "spark"
-
-
 def landing_process(
-    topic: str, catalog: str, step: str = "never", **environment: str
+    topic: str, settings: Settings, step: str = "never", **environment: str
 ) -> subprocess.Popen[str]:
     """Starts a landing that is killed after a step, or goes through."""
-    return _process("land", topic, catalog, step, environment)
+    return _process("land", topic, settings, step, environment)
 
 
-def sleeping_process(topic: str, catalog: str, step: str) -> subprocess.Popen[str]:
+def sleeping_process(topic: str, settings: Settings, step: str) -> subprocess.Popen[str]:
     """Starts a landing that stops itself after a step; once it goes on, its clock is `HOURS` ahead."""
-    return _process("land", topic, catalog, f"{step}{_SLEEPS}", {})
+    return _process("land", topic, settings, f"{step}{_SLEEPS}", {})
 
 
-def joint_process(topics: Sequence[str], catalog: str, step: str) -> subprocess.Popen[str]:
+def joint_process(topics: Sequence[str], settings: Settings, step: str) -> subprocess.Popen[str]:
     """Starts landings that share Spark's jobs; killed when the first of them has done a step."""
-    return _process("land-together", ",".join(topics), catalog, step, {})
+    return _process("land-together", ",".join(topics), settings, step, {})
 
 
-def upsert_process(spec: TableSpec, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+def upsert_process(spec: TableSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a landing by a spec that is told as a whole."""
     said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
-    return _process("land", said, catalog, step, {})
+    return _process("land", said, settings, step, {})
 
 
-def redrive_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+def redrive_process(topic: str, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a redrive of records that lack their last byte, killed after a step."""
-    return _process("redrive", topic, catalog, step, {})
+    return _process("redrive", topic, settings, step, {})
 
 
-def replay_process(topic: str, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+def replay_process(topic: str, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a replay of some of partition 0, killed after a step."""
-    return _process("replay", topic, catalog, step, {})
+    return _process("replay", topic, settings, step, {})
 
 
 def compaction_process(
-    topic: str, catalog: str, step: str = "never", **environment: str
+    topic: str, settings: Settings, step: str = "never", **environment: str
 ) -> subprocess.Popen[str]:
     """Starts a compaction that is killed after a step, or goes through."""
-    return _process("compact", topic, catalog, step, environment)
+    return _process("compact", topic, settings, step, environment)
 
 
-def derive_process(spec: DerivedSpec, catalog: str, step: str = "never") -> subprocess.Popen[str]:
+def derive_process(spec: DerivedSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a derivation that is killed after a step, or goes through."""
     said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
-    return _process("derive", said, catalog, step, {})
+    return _process("derive", said, settings, step, {})
 
 
 def _said(value: object) -> object:
@@ -92,14 +87,14 @@ def _said(value: object) -> object:
 
 
 def _process(
-    work: str, what: str, catalog: str, step: str, environment: dict[str, str]
+    work: str, what: str, settings: Settings, step: str, environment: dict[str, str]
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, __file__, work, what, step],
         env={
-            "FRAZIL_SPARK__LANE": lane_of_tests(catalog),
+            "FRAZIL_SPARK__LANE": settings.spark.lane,
             **os.environ,
-            "FRAZIL_CATALOG": catalog,
+            "FRAZIL_CATALOG": settings.catalog,
             **environment,
         },
         stdout=subprocess.PIPE,

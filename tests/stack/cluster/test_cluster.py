@@ -81,7 +81,9 @@ def test_a_process_may_drive_spark_itself(
     monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
     remote = cluster.master if master == "spark://" else master
 
-    landing = landing_process(topic.name, "rest", FRAZIL_SPARK__REMOTE=remote, **cluster.environment)
+    landing = landing_process(
+        topic.name, topic.connections.settings, FRAZIL_SPARK__REMOTE=remote, **cluster.environment
+    )
     out, err = landing.communicate(timeout=PATIENCE)
 
     assert (landing.returncode, out.splitlines()[-1]) == (0, str(EACH)), err
@@ -99,7 +101,7 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     for partition in (0, 1) * (MANY // 50_000):  # what a producer's queue holds
         topic.trades(50_000, partition=partition)
     told = {"FRAZIL_SPARK__REMOTE": cluster.remote, "FRAZIL_SPARK__LANE": lane}
-    landing = landing_process(topic.name, "rest", **told)
+    landing = landing_process(topic.name, topic.connections.settings, **told)
     idle = {each: spent(each) for each in cluster.executors(doomed)}
 
     def is_busy() -> bool:

@@ -49,7 +49,7 @@ def test_a_process_that_is_killed_leaves_nothing_or_everything(
     lake: Connections, fresh_name: str, tmp_path: Path
 ) -> None:
     made, source = in_between(lake, tmp_path, fresh_name, "rows")
-    process = derive_process(made.spec, lake.settings.catalog, "kept")
+    process = derive_process(made.spec, lake.settings, "kept")
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     goes_on(made, source)

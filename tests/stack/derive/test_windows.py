@@ -188,7 +188,7 @@ def test_a_late_row_is_kept_apart_once_though_the_derivation_is_killed(
     made.derive()
     source.append(events(5, 11))
 
-    process = derive_process(made.spec, made.connections.settings.catalog, "kept")
+    process = derive_process(made.spec, made.connections.settings, "kept")
     assert process.wait(PATIENCE) == -signal.SIGKILL
     source.append(events(6))
     made.derive()

@@ -35,14 +35,14 @@ Land = Callable[[Format], Landed]
 
 
 @pytest.fixture(scope="session")
-def landed(both_routes: Connections) -> Land:
+def landed(lake: Connections) -> Land:
     """Lands the wide record of a format, once per catalog."""
     known: dict[str, Landed] = {}
 
     def once(form: Format) -> Landed:
         if form.name not in known:
-            source = make_source(both_routes, f"{form.name}_{uuid.uuid4().hex[:8]}", key_format="none")
-            form.produce(both_routes, source.spec.topic)
+            source = make_source(lake, f"{form.name}_{uuid.uuid4().hex[:8]}", key_format="none")
+            form.produce(lake, source.spec.topic)
             known[form.name] = _landed(source)
         return known[form.name]
 
@@ -61,6 +61,7 @@ def without_ids(kind: object) -> str:
     return re.sub(r"\b\d+: ", "", str(kind))
 
 
+@pytest.mark.also("spark", why="its decoders are others")
 @pytest.mark.parametrize(("form", "case"), CASES)
 def test_a_field_lands_with_its_type_and_its_value(landed: Land, form: Format, case: Case) -> None:
     table = landed(form)

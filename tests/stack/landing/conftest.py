@@ -23,15 +23,15 @@ def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.fixture
-def before_writing(both_routes: Connections) -> str:
+def before_writing(lake: Connections) -> str:
     """The step of a landing after which its records are read and written."""
-    return "planned" if both_routes.settings.spark.lane == "auto" else "branched"
+    return "planned" if lake.settings.spark.lane == "auto" else "branched"
 
 
 @pytest.fixture
-def make_topic(both_routes: Connections, fresh_name: str) -> MakeTopic:
+def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
     """Makes topics: `make_topic(partitions=2, on_bad_record="skip")`."""
-    return topic_maker(both_routes, fresh_name, "landing_tests")
+    return topic_maker(lake, fresh_name, "landing_tests")
 
 
 @pytest.fixture

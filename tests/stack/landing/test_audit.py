@@ -15,7 +15,8 @@ from frazil.landing.source import read_slices
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 
-pytestmark = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+by_spark = pytest.mark.parametrize("lake", ["spark"], indirect=True)
+"""What only Spark's own reader and writer do."""
 
 Place = tuple[int, int]
 """Partition and offset."""
@@ -44,6 +45,7 @@ def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
     return read
 
 
+@by_spark
 @pytest.mark.parametrize(
     ("lost", "doubled"),
     [((0, 2), (0, 3)), ((0, 4), (0, 0)), ((0, 2), (1, 2)), ((1, 0), (1, 1))],
@@ -60,6 +62,7 @@ def test_a_loss_and_a_duplicate_do_not_cancel_out(
     assert topic.rows() == []
 
 
+@by_spark
 def test_rows_that_another_one_put_on_the_branch_are_not_published(topic: Topic) -> None:
     def replace_the_rows(done: str) -> None:
         if done == "written":

@@ -11,6 +11,8 @@ from frazil.landing.land import land
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
+pytestmark = pytest.mark.also("spark", why="its decoder, and its way to say why bytes are bad, are others")
+
 
 def trade(topic: Topic, quantity: int = 1) -> bytes:
     return topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"})

@@ -22,7 +22,7 @@ from kit.targets import sync_glue, sync_snowflake
 from kit.topics import TRADE, Topic
 from kit.waiting import PATIENCE
 
-only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+also = pytest.mark.also("glue", why="there is no pointer behind the table to compare with")
 """Where it makes no difference who owns the table."""
 
 
@@ -56,6 +56,7 @@ def publish_to_both(topic: Topic) -> None:
     sync_snowflake(topic.connections, topic.things)
 
 
+@also
 def test_a_sound_table_passes_every_check(landed: Topic) -> None:
     publish_to_both(landed)
 
@@ -66,7 +67,6 @@ def test_a_sound_table_passes_every_check(landed: Topic) -> None:
     assert all(r.text and r.numbers and r.table == str(landed.things.table) for r in results)
 
 
-@only_rest
 def test_a_table_without_a_landing_has_nothing_missing(topic: Topic) -> None:
     land(topic.spec, topic.connections)
 
@@ -75,7 +75,6 @@ def test_a_table_without_a_landing_has_nothing_missing(topic: Topic) -> None:
         assert check(topic, name).text == "Nothing was landed yet: no row, no offset."
 
 
-@only_rest
 @pytest.mark.parametrize("name", ["row_count", "schema", "glue_pointer", "snowflake_current"])
 def test_a_table_that_is_not_there_fails_in_one_sentence(topic: Topic, name: str) -> None:
     result = check(topic, name)
@@ -84,7 +83,6 @@ def test_a_table_that_is_not_there_fails_in_one_sentence(topic: Topic, name: str
     assert str(topic.things.table) in result.text
 
 
-@only_rest
 def test_a_server_that_is_down_says_nothing_about_the_data(landed: Topic) -> None:
     nobody = landed.connections.settings.with_changes(rest={"uri": "http://127.0.0.1:1"})
 
@@ -92,6 +90,7 @@ def test_a_server_that_is_down_says_nothing_about_the_data(landed: Topic) -> Non
         run_check("row_count", landed.spec, type(landed.connections)(nobody))
 
 
+@also
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_a_deleted_row_is_missed(landed: Topic, mode: str) -> None:
     spark(landed, f"ALTER TABLE {{table}} SET TBLPROPERTIES ('write.delete.mode' = '{mode}')")
@@ -107,7 +106,6 @@ def test_a_deleted_row_is_missed(landed: Topic, mode: str) -> None:
     assert (deep.numbers["holes"], deep.numbers["duplicates"]) == (1, 0)
 
 
-@only_rest
 def test_a_data_file_that_is_there_twice_is_noticed(landed: Topic) -> None:
     append_again(landed)
 
@@ -119,7 +117,6 @@ def test_a_data_file_that_is_there_twice_is_noticed(landed: Topic) -> None:
     assert not deep.passed
 
 
-@only_rest
 def test_a_lost_row_that_a_doubled_one_makes_up_for_is_found_by_the_deep_check(landed: Topic) -> None:
     spark(landed, "DELETE FROM {table} WHERE quantity = 4")
     spark(landed, "INSERT INTO {table} SELECT * FROM {table} WHERE quantity = 5")
@@ -131,7 +128,6 @@ def test_a_lost_row_that_a_doubled_one_makes_up_for_is_found_by_the_deep_check(l
     assert "10 rows counted: 1 offsets are there twice, 1 are missing" in deep.text
 
 
-@only_rest
 @pytest.mark.parametrize(("column", "value", "partition"), [("offset", 99, 0), ("partition", 7, 7)])
 def test_a_row_that_no_landing_brought_is_out_of_range(
     landed: Topic, column: str, value: int, partition: int
@@ -144,7 +140,6 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
     assert f"partitions [{partition}] hold offsets out of range" in deep.text
 
 
-@only_rest
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
@@ -167,7 +162,6 @@ def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
         ("ALTER COLUMN quantity TYPE bigint", "quantity: the table's type is wider already", "WARN"),
     ],
 )
-@only_rest
 def test_columns_that_differ_from_the_registry_are_named(
     landed: Topic, change: str, said: str, severity: str
 ) -> None:
@@ -181,7 +175,6 @@ def test_columns_that_differ_from_the_registry_are_named(
     assert int(result.numbers["differences"]) >= 1
 
 
-@only_rest
 def test_a_schema_that_the_next_landing_will_take_is_a_warning_until_then(landed: Topic) -> None:
     note = {"name": "note", "type": ["null", "string"], "default": None}
     landed.register({**TRADE, "fields": [*TRADE["fields"], note]})
@@ -195,7 +188,6 @@ def test_a_schema_that_the_next_landing_will_take_is_a_warning_until_then(landed
     assert check(landed, "schema").numbers["registry_version"] == 2
 
 
-@only_rest
 def test_glue_without_the_table_fails(landed: Topic) -> None:
     result = check(landed, "glue_pointer")
 
@@ -205,7 +197,6 @@ def test_glue_without_the_table_fails(landed: Topic) -> None:
     )
 
 
-@only_rest
 def test_a_glue_pointer_that_was_moved_is_named_and_sync_mends_it(landed: Topic) -> None:
     old = load_table(landed.connections.catalog, landed.things.table).metadata_location
     landed.trades(1)
@@ -239,6 +230,7 @@ def point_glue(topic: Topic, location: str) -> None:
     )
 
 
+@also
 def test_a_landing_that_snowflake_did_not_hear_of_fails_until_it_is_published(landed: Topic) -> None:
     publish_to_both(landed)
     assert check(landed, "snowflake_current").passed
@@ -255,7 +247,6 @@ def test_a_landing_that_snowflake_did_not_hear_of_fails_until_it_is_published(la
     assert check(landed, "snowflake_current").passed
 
 
-@only_rest
 def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: Topic) -> None:
     at_once = timedelta(milliseconds=1)
     idle = check(landed, "freshness", freshness=at_once)
@@ -270,7 +261,6 @@ def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: T
     assert check(landed, "freshness", freshness=None).text.endswith("no limit set.")
 
 
-@only_rest
 def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topic: Topic) -> None:
     topic.trades(3)
 
@@ -281,7 +271,6 @@ def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topi
     assert result.numbers["seconds"] == -1
 
 
-@only_rest
 def test_a_topic_that_is_gone_is_not_called_current(landed: Topic) -> None:
     for future in landed.connections.admin.delete_topics([landed.name], operation_timeout=30).values():
         future.result(PATIENCE)

@@ -19,11 +19,13 @@ from kit.leftovers import MONTH, unnamed
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.also("glue", why="its commit is another one, and its lock")
+
 STEPS = ("planned", "branched", "written", "audited", "published")
 
 
 def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
-    return killed.landing_process(topic.name, topic.connections.settings.catalog, step)
+    return killed.landing_process(topic.name, topic.connections.settings, step)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -78,7 +80,7 @@ def test_a_landing_that_slept_for_hours_past_a_competitor_is_refused_and_leaves_
     topic.trades(30)
     land(topic.spec, topic.connections)
     topic.trades(30)
-    zombie = killed.sleeping_process(topic.name, topic.connections.settings.catalog, "audited")
+    zombie = killed.sleeping_process(topic.name, topic.connections.settings, "audited")
     wait_for(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_STOPPED)
     killed.hours_later(monkeypatch)
 

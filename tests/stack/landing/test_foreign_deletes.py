@@ -25,7 +25,7 @@ from kit.made import make_made
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 
-only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+also = pytest.mark.also("glue", why="another engine commits to Glue itself")
 """Where it makes no difference who owns the table."""
 
 
@@ -37,6 +37,7 @@ def spark(topic: Topic, sql: str) -> None:
     topic.connections.spark.sql(sql.format(table=spark_name(topic.things.table))).collect()
 
 
+@also
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_accepted(
     landed: Topic, mode: str
@@ -60,7 +61,6 @@ def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_
     assert check(landed, "row_count_deep").passed
 
 
-@only_rest
 def test_rows_that_another_engine_brought_can_not_be_accepted(landed: Topic) -> None:
     spark(landed, "INSERT INTO {table} SELECT * FROM {table} WHERE quantity = 5")
     (foreign,) = foreign_commits(table_of(landed).metadata)
@@ -74,7 +74,6 @@ def mended(letter: DeadLetter) -> bytes:
     return letter.raw_value + b"Z"
 
 
-@only_rest
 @pytest.mark.parametrize("accepted", [False, True])
 def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
     make_topic: MakeTopic, accepted: bool
@@ -98,7 +97,6 @@ def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
     assert (later.redriven, later.past) == (1, 1)
 
 
-@only_rest
 def test_a_foreign_delete_stops_no_landing_and_no_upkeep_and_the_check_says_whose_it_is(
     landed: Topic,
 ) -> None:
@@ -117,7 +115,6 @@ def test_a_foreign_delete_stops_no_landing_and_no_upkeep_and_the_check_says_whos
     assert "; 10 rows out, 8 in)" in failed.text
 
 
-@only_rest
 def test_an_acceptance_says_who_and_why_and_a_rollback_past_it_forgets_it(landed: Topic) -> None:
     before = table_of(landed).metadata.current_snapshot_id
     spark(landed, "DELETE FROM {table} WHERE quantity = 4")
@@ -136,7 +133,6 @@ def test_an_acceptance_says_who_and_why_and_a_rollback_past_it_forgets_it(landed
     assert check(landed, "row_count").passed
 
 
-@only_rest
 def test_a_delete_whose_parent_has_expired_can_still_be_accepted(landed: Topic) -> None:
     spark(landed, "DELETE FROM {table} WHERE quantity = 4")
     (foreign,) = foreign_commits(table_of(landed).metadata)
@@ -146,7 +142,6 @@ def test_a_delete_whose_parent_has_expired_can_still_be_accepted(landed: Topic) 
     assert check(landed, "row_count").passed
 
 
-@only_rest
 def test_a_table_made_of_rows_that_others_deleted_is_made_anew_once_that_is_accepted(
     landed: Topic, tmp_path: Path
 ) -> None:

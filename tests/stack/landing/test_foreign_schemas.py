@@ -13,7 +13,6 @@ from frazil.tables.spark import spark_name
 from kit.topics import Topic
 
 
-@pytest.mark.parametrize("lake", ["rest"], indirect=True)
 def test_a_type_that_another_engine_widens_is_taken_and_a_name_that_it_changes_is_refused(
     landed: Topic,
 ) -> None:

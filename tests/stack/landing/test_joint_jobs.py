@@ -22,8 +22,6 @@ from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-pytestmark = pytest.mark.parametrize("lake", ["glue"], indirect=True)
-
 MONTH = 30 * 86400.0
 OTHER = {
     "type": "record",
@@ -135,7 +133,7 @@ def test_landings_of_one_job_that_are_killed_half_way_land_every_record_once(
         topic.trades(6)
         topic.send([b"bad"])
     connections: Connections = topics[0].connections
-    process = joint_process([t.name for t in topics], connections.settings.catalog, step)
+    process = joint_process([t.name for t in topics], connections.settings, step)
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     outcomes = [o for _, o in land_many([t.spec for t in topics], connections)]

@@ -1,4 +1,4 @@
-"""A landing from end to end, on both catalogs."""
+"""A landing from end to end, by the Arrow lane and by Spark."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from frazil.upkeep.expiry import expire
 from kit.duck import duckdb_on
 from kit.stored import stored
 from kit.topics import MakeTopic, Topic
+
+pytestmark = pytest.mark.also("spark", why="its reader, decoder and writer are others")
 
 
 def test_every_record_becomes_one_row_with_its_metadata(make_topic: MakeTopic) -> None:

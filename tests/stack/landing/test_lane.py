@@ -27,8 +27,6 @@ from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-pytestmark = pytest.mark.parametrize("lake", ["glue"], indirect=True)
-
 MONTH = 30 * 86400.0
 
 
@@ -120,7 +118,7 @@ def by_partition(files: list[DataFile]) -> dict[str, DataFile]:
 def test_files_of_a_killed_landing_are_orphans(landed: Topic) -> None:
     landed.trades(5)
     before = {f.file_path for f in newest_files(table_of(landed))}
-    process = landing_process(landed.name, landed.connections.settings.catalog, "written")
+    process = landing_process(landed.name, landed.connections.settings, "written")
     assert process.wait(PATIENCE) == -signal.SIGKILL
 
     report = remove_orphans(landed.spec, landed.connections, time.time() + MONTH)

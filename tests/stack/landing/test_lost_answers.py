@@ -20,6 +20,8 @@ from kit.sound import unreadable
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.wire import Asked, Fate, Plan, Wire, commits, creates, puts
 
+pytestmark = pytest.mark.also("glue", why="a commit that is not answered ends in another way")
+
 
 @pytest.fixture(scope="module")
 def wire_and_lake(lake: Connections) -> Iterator[tuple[Wire, Connections]]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from frazil.connections import Connections
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
 from frazil.tables.layout import create_table
+
+pytestmark = pytest.mark.also("glue", why="a namespace is a database there")
 
 AT_ONCE = 6
 

@@ -72,7 +72,7 @@ def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftove
     spec = TableSpec(topic=fresh_name, namespace=NAMESPACE, upkeep={"min_snapshots": 1})
     table = partitioned(connections, fresh_name)
     topic = trades_of(connections, f"{fresh_name}_trades")
-    process = compaction_process(fresh_name, "rest", FRAZIL_HOME=str(own_stack.home.root))
+    process = compaction_process(fresh_name, connections.settings, FRAZIL_HOME=str(own_stack.home.root))
     before = set(files_under(table))
     wait_for(lambda: process.poll() is not None or new_data(table, before))
     end(own_stack, "spark-upkeep")
@@ -152,7 +152,9 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     bring_up(own_stack)
     wait_for(lambda: is_readable(topic))
     before = quantities(topic)
-    out, err = landing_process(topic.name, owner, FRAZIL_HOME=str(own_stack.home.root)).communicate(None, 120)
+    out, err = landing_process(
+        topic.name, connections.settings, FRAZIL_HOME=str(own_stack.home.root)
+    ).communicate(None, 120)
 
     assert before == list(range(10))
     assert out.strip() == "10", err

@@ -27,6 +27,8 @@ from kit.stored import files_under
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
+pytestmark = pytest.mark.also("glue", why="its commit is another one")
+
 LONG_AGO = "2001-01-01 00:00:00"
 
 
@@ -248,7 +250,7 @@ def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(
     topic.trades(5)
     land(topic.spec, topic.connections)
     topic.trades(5)
-    process = landing_process(topic.name, topic.connections.settings.catalog, "written")
+    process = landing_process(topic.name, topic.connections.settings, "written")
     assert process.wait(PATIENCE) == -signal.SIGKILL
     table = table_of(topic)
     branch = next(ref for ref in table.metadata.refs if ref != "main")

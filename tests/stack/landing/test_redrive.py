@@ -17,7 +17,7 @@ from kit import killed
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+also = pytest.mark.also("spark", why="its writer, and its audit of a branch, are others")
 """Where it makes no difference who owns the table."""
 
 CUT = 3
@@ -58,6 +58,7 @@ def offsets(topic: Topic) -> list[int]:
     return [r["$$offset"] for r in topic.rows()]
 
 
+@also
 def test_repaired_dead_letters_become_the_rows_that_they_should_have_been(letters: Topic) -> None:
     report = redrive(letters.spec, letters.connections, repair=mended)
     again = redrive(letters.spec, letters.connections, repair=mended)
@@ -76,7 +77,6 @@ def test_repaired_dead_letters_become_the_rows_that_they_should_have_been(letter
     assert_all_adds_up(letters)
 
 
-@only_rest
 def test_what_still_does_not_decode_stays_a_dead_letter_and_is_told(letters: Topic) -> None:
     as_they_are = redrive(letters.spec, letters.connections)
     some = redrive(letters.spec, letters.connections, repair=mended_but_3)
@@ -92,7 +92,6 @@ def test_what_still_does_not_decode_stays_a_dead_letter_and_is_told(letters: Top
     assert_all_adds_up(letters)
 
 
-@only_rest
 def test_a_record_whose_schema_is_known_by_now_needs_no_repair(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     topic.send([trade(topic, 1)])
@@ -115,7 +114,6 @@ def test_a_record_whose_schema_is_known_by_now_needs_no_repair(make_topic: MakeT
     assert_all_adds_up(topic)
 
 
-@only_rest
 def test_a_landing_in_between_changes_nothing_and_stays_suspended_if_it_was(letters: Topic) -> None:
     letters.trades(2)
     letters.send([b"bad"])
@@ -135,7 +133,6 @@ def test_a_landing_in_between_changes_nothing_and_stays_suspended_if_it_was(lett
     assert_all_adds_up(letters)
 
 
-@only_rest
 def test_a_redrive_in_between_does_not_overtake_a_landing(letters: Topic) -> None:
     letters.trades(2)
 
@@ -150,6 +147,7 @@ def test_a_redrive_in_between_does_not_overtake_a_landing(letters: Topic) -> Non
     assert_all_adds_up(letters)
 
 
+@also
 def test_of_two_redrives_at_once_one_is_dropped(letters: Topic) -> None:
     def overtake(step: str) -> None:
         if step == "audited":
@@ -162,11 +160,9 @@ def test_of_two_redrives_at_once_one_is_dropped(letters: Topic) -> None:
     assert_all_adds_up(letters)
 
 
-@only_rest
 def test_a_redrive_killed_at_any_point_leaves_nothing_or_everything(letters: Topic) -> None:
-    catalog = letters.connections.settings.catalog
     for step in ("audited", "published"):
-        process = killed.redrive_process(letters.name, catalog, step)
+        process = killed.redrive_process(letters.name, letters.connections.settings, step)
         assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
         assert len(offsets(letters)) == (7 if step == "published" else 4)
         assert_all_adds_up(letters)
@@ -174,12 +170,10 @@ def test_a_redrive_killed_at_any_point_leaves_nothing_or_everything(letters: Top
     assert redrive(letters.spec, letters.connections, repair=mended).already_in == CUT
 
 
-@only_rest
 def test_a_table_without_dead_letters_has_nothing_to_redrive(topic: Topic) -> None:
     assert redrive(topic.spec, topic.connections).chosen == 0
 
 
-@only_rest
 def test_a_filter_that_is_none_is_told_and_nothing_is_redriven(letters: Topic) -> None:
     for where, told in (
         ("reason =", "not understood from 'reason ='"),

@@ -25,7 +25,7 @@ from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-only_rest = pytest.mark.parametrize("lake", ["rest"], indirect=True)
+also = pytest.mark.also("spark", why="its writer, and its audit of a branch, are others")
 """Where it makes no difference who owns the table."""
 
 
@@ -43,6 +43,7 @@ def quantities(topic: Topic) -> list[tuple[int, int, int]]:
     return [(r["$$partition"], r["$$offset"], r["quantity"]) for r in topic.rows()]
 
 
+@also
 def test_records_that_were_dead_letters_and_rows_are_decoded_anew(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2, on_bad_record="dead_letter")
     topic.send([trade(topic, n) for n in range(5)])
@@ -73,7 +74,6 @@ def test_records_that_were_dead_letters_and_rows_are_decoded_anew(make_topic: Ma
     assert_all_adds_up(topic)
 
 
-@only_rest
 def test_a_landing_in_between_is_not_hindered(landed: Topic) -> None:
     def meanwhile(step: str) -> None:
         if step == "audited":
@@ -87,14 +87,13 @@ def test_a_landing_in_between_is_not_hindered(landed: Topic) -> None:
     assert_all_adds_up(landed)
 
 
-@only_rest
 def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter", upkeep={"min_snapshots": 1})
     topic.trades(10)
     land(topic.spec, topic.connections)
     once = [(0, n, n) for n in range(10)]
     processes = [
-        replay_process(topic.name, topic.connections.settings.catalog, step)
+        replay_process(topic.name, topic.connections.settings, step)
         for step in ("written", "audited", "published")
     ]
     for process in processes:
@@ -117,7 +116,6 @@ def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(make_to
     assert_all_adds_up(topic)
 
 
-@only_rest
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_rows_that_others_deleted_stay_deleted(landed: Topic, mode: str) -> None:
     table = spark_name(landed.things.table)
@@ -140,7 +138,6 @@ def test_rows_that_others_deleted_stay_deleted(landed: Topic, mode: str) -> None
     assert_all_adds_up(landed)
 
 
-@only_rest
 def test_what_the_topic_no_longer_holds_stays(landed: Topic) -> None:
     landed.delete_records_before(4)
 
@@ -150,7 +147,6 @@ def test_what_the_topic_no_longer_holds_stays(landed: Topic) -> None:
     assert len(quantities(landed)) == 10
 
 
-@only_rest
 def test_a_table_that_is_made_of_the_rows_asks_for_a_rebuild(landed: Topic, tmp_path: Path) -> None:
     name = landed.things.table
     made = make_made(landed.connections, tmp_path, f"{name.table}_out", f"SELECT quantity FROM {name}")

@@ -11,6 +11,8 @@ from frazil.landing.resume import resume
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
+also = pytest.mark.also("spark", why="its decoder finds the bad records")
+
 
 @pytest.fixture
 def suspended(make_topic: MakeTopic) -> Topic:
@@ -32,6 +34,7 @@ def state(topic: Topic) -> str:
     return table_states([topic.spec], topic.connections)[0].state
 
 
+@also
 def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(suspended: Topic) -> None:
     with pytest.raises(SuspendedError, match="partition 0, offset 3") as again:
         resume(suspended.spec, suspended.connections, past=[(0, 1), (1, 0)])
@@ -47,7 +50,6 @@ def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(
         assert run_check(check, suspended.spec, suspended.connections).passed
 
 
-@pytest.mark.parametrize("lake", ["rest"], indirect=True)
 def test_a_bad_record_that_the_topic_no_longer_holds_does_not_wait(suspended: Topic) -> None:
     suspended.delete_records_before(3)
 
@@ -55,7 +57,6 @@ def test_a_bad_record_that_the_topic_no_longer_holds_does_not_wait(suspended: To
         resume(suspended.spec, suspended.connections, past=[(0, 1)])
 
 
-@pytest.mark.parametrize("lake", ["rest"], indirect=True)
 def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended: Topic) -> None:
     for past in ((0, 0), (0, 5), (2, 0)):
         with pytest.raises(ConfigureError, match=f"{past[0]}:{past[1]} .* does not wait"):
@@ -76,6 +77,7 @@ def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended
     assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
 
 
+@also
 @pytest.mark.parametrize("first", [0, 1], ids=["at once", "after a good record"])
 def test_a_slow_landing_does_not_suspend_a_table_that_was_resumed_meanwhile(
     make_topic: MakeTopic, first: int

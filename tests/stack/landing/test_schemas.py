@@ -20,6 +20,8 @@ from frazil.landing.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
 
+pytestmark = pytest.mark.also("spark", why="its writer finds columns in another way")
+
 MIGRATIONS = (
     Migration(id="way", rename=Rename(from_="side", to="way")),
     Migration(id="no-old", drop=Drop(column="old")),
@@ -69,6 +71,7 @@ def test_each_record_is_read_with_the_schema_it_was_written_with(topic: Topic) -
     ]
 
 
+@pytest.mark.also("glue", why="its columns are kept twice")
 def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> None:
     topic.trades(2)
     land(topic.spec, topic.connections)
@@ -189,6 +192,7 @@ def test_a_suspended_table_goes_on_though_no_record_waits(topic: Topic) -> None:
     assert (state.state, state.reason) == ("current", "")
 
 
+@pytest.mark.also("glue", why="its commit is another one")
 def test_of_two_that_evolve_a_table_at_once_both_find_it_right(topic: Topic) -> None:
     topic.trades(1)
     land(topic.spec, topic.connections)
@@ -206,6 +210,7 @@ def test_of_two_that_evolve_a_table_at_once_both_find_it_right(topic: Topic) -> 
     assert {t.schema().schema_id for t in tables} == {1}
 
 
+@pytest.mark.also("glue", why="its columns are kept twice")
 def test_approved_changes_are_applied_once_and_keep_the_rows(topic: Topic) -> None:
     any_version(topic)
     topic.register(trade(optional("old", "string")))

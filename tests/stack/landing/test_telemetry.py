@@ -15,6 +15,8 @@ from kit.receivers import Receiver, web_receiver
 from kit.topics import Topic
 from kit.waiting import wait_for
 
+pytestmark = pytest.mark.also("spark", why="its steps are others")
+
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:

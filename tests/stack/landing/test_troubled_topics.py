@@ -17,6 +17,8 @@ from frazil.landing.state import TableState, table_states
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.also("spark", why="its reader and its audit are others")
+
 
 def state_of(topic: Topic) -> TableState:
     return table_states([topic.spec], topic.connections)[0]

@@ -154,7 +154,7 @@ def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
 ) -> None:
     changing = hundred(make_one)
     changing.send([("k1", None), ("k2", 2000), ("new", 1)])
-    process = upsert_process(changing.topic.spec, changing.topic.connections.settings.catalog, step)
+    process = upsert_process(changing.topic.spec, changing.topic.connections.settings, step)
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     again = land(changing.topic.spec, changing.topic.connections)

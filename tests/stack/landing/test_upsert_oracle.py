@@ -118,7 +118,7 @@ def _calm(made: Upserts, chance: random.Random) -> None:
 
 def _killed(made: Upserts, chance: random.Random) -> None:
     step = chance.choice(["planned", "branched", "written", "audited", "published"])
-    process = upsert_process(made.topic.spec, made.topic.connections.settings.catalog, step)
+    process = upsert_process(made.topic.spec, made.topic.connections.settings, step)
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
 
@@ -141,7 +141,7 @@ def _rolled_back(made: Upserts, chance: random.Random) -> None:
 
 def _two(made: Upserts, chance: random.Random) -> None:
     """Two landings at once: one of them is dropped, or finds nothing."""
-    other = upsert_process(made.topic.spec, made.topic.connections.settings.catalog)
+    other = upsert_process(made.topic.spec, made.topic.connections.settings)
     with suppress(OvertakenError):
         land(made.topic.spec, made.topic.connections)
     _, said = other.communicate(timeout=PATIENCE)

@@ -126,7 +126,7 @@ def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: Ma
     history.send("a", 7, 15, partition=0)
     history.send("b", None, 50)
     history.send("a", 9, 60)
-    process = upsert_process(topic.spec, topic.connections.settings.catalog, "audited")
+    process = upsert_process(topic.spec, topic.connections.settings, "audited")
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     assert land(topic.spec, topic.connections).records == 7

@@ -8,6 +8,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 from pyiceberg.table.snapshots import Operation
@@ -88,6 +89,7 @@ def test_many_small_landings_become_one_file(topic: Topic) -> None:
     assert compacted(topic).text.startswith("Nothing to gain: 1 file of ")
 
 
+@pytest.mark.also("glue", why="a commit that is bound to the head is another request")
 def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connections, fresh_name: str) -> None:
     topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["side"]), 2)
     topic.trades(EACH * 6)
@@ -214,7 +216,7 @@ def test_a_compaction_killed_before_its_commit_leaves_everything_as_it_was(
     connections: Connections, fresh_name: str
 ) -> None:
     topic = landed(topic_maker(connections, fresh_name, killed.NAMESPACE)(), 3)
-    process = killed.compaction_process(topic.name, connections.settings.catalog, "written")
+    process = killed.compaction_process(topic.name, connections.settings, "written")
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     assert len(data_files(topic)) == 3

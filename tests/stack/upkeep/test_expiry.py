@@ -59,11 +59,12 @@ def unnamed(topic: Topic) -> set[str]:
     return set(files_under(table)) - named
 
 
+@pytest.mark.also("spark", why="its branches are snapshots, too")
 def test_expiry_takes_no_file_that_main_holds_and_leaves_none_that_nobody_does(
-    both_routes: Connections, fresh_name: str
+    lake: Connections, fresh_name: str
 ) -> None:
-    topic = topic_maker(both_routes, fresh_name, "upkeep_tests")(upkeep=ONLY_THE_HEAD)
-    each = 1 if both_routes.settings.spark.lane == "auto" else 2  # its branch's, and the one on main
+    topic = topic_maker(lake, fresh_name, "upkeep_tests")(upkeep=ONLY_THE_HEAD)
+    each = 1 if lake.settings.spark.lane == "auto" else 2  # its branch's, and the one on main
     landings = landed(topic, 3)
     before, held = len(on_main(topic)), data_files(topic)
 
@@ -202,6 +203,7 @@ def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.also("glue", why="it names the metadata by a property of its own")
 def test_old_metadata_files_do_not_pile_up(lake: Connections, fresh_name: str) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")()
     landed(topic, 1)

@@ -24,7 +24,7 @@ def test_what_a_killed_compaction_wrote_goes_and_nothing_else(
     for _ in range(3):
         land(topic.spec, connections, max_records=3)
     before = set(files_under(table_of(topic)))
-    process = compaction_process(topic.name, connections.settings.catalog, "written")
+    process = compaction_process(topic.name, connections.settings, "written")
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
     left = {path for path in files_under(table_of(topic)) if "/data/" in path} - before
 

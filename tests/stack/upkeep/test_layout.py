@@ -55,6 +55,7 @@ def codecs(topic: Topic) -> set[str]:
     return {group.column(0).compression for group in groups}
 
 
+@pytest.mark.also("glue", why="a changed spec is another request")
 def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rewritten(topic: Topic) -> None:
     asking(topic, partition_by=["bucket(2, quantity)"])
     asking(topic, partition_by=["bucket(3, quantity)", "day($$timestamp)"], sort_by=["quantity desc"])
@@ -99,6 +100,7 @@ def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_
     assert sorted(row["quantity"] for row in topic.rows()) == list(range(60))
 
 
+@pytest.mark.also("glue", why="Glue keeps properties of its own")
 def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
     by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}
     of_zstd = {"write.parquet.compression-level": "5"}  # gzip would fail on it

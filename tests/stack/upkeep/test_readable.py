@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
@@ -19,6 +21,7 @@ from kit.topics import Topic, topic_maker
 FEW = Upkeep(min_snapshots=1, max_snapshots=2)
 
 
+@pytest.mark.also("glue", why="each commit moves the pointer")
 def test_landings_that_are_not_shown_leave_what_glue_and_snowflake_show_readable(
     lake: Connections, fresh_name: str
 ) -> None:

@@ -71,6 +71,7 @@ def mended(letter: DeadLetter) -> bytes:
     return (letter.raw_value or b"") + b"Z"
 
 
+@pytest.mark.also("glue", why="the head goes back by another request")
 def test_the_next_landing_continues_from_the_position_of_the_snapshot(
     lake: Connections, fresh_name: str
 ) -> None:

@@ -81,6 +81,7 @@ def at(step: str, action: Callable[[], object]) -> Callable[[str], None]:
     return lambda done: None if done != step else (action(), None)[1]
 
 
+@pytest.mark.also("glue", why="its commit is another one")
 def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh_name: str) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(keep_rows_for=KEPT)
     landed(topic, q1=60, q2=50)
