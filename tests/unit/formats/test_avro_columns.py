@@ -254,6 +254,23 @@ def test_symbols_that_the_newest_enum_lacks_are_its_default_where_it_has_one() -
     assert replaced == [{"e": "A"}, {"e": "X"}, None, None]
 
 
+@pytest.mark.parametrize(
+    ("kind", "logical", "value"),
+    [("long", "time-millis", 5), ("long", "time-millis", 2**62), ("long", "date", 2**40),
+     ("int", "time-micros", -1), ("int", "timestamp-millis", 7),
+     ("long", "frazil-int", 2**40), ("string", "time-millis", "noon")],
+)  # fmt: skip
+def test_a_logical_type_upon_a_type_that_avro_does_not_give_it_is_ignored(
+    kind: str, logical: str, value: Any
+) -> None:
+    """As Avro's specification says, "Logical Types"; it was multiplied by 1,000."""
+    schema = record(f=unit(kind, logical), m=array(unit(kind, logical)))
+
+    found = AvroColumns((schema,)).rows([payload(record(f=kind, m=array(kind)), {"f": value, "m": [value]})])
+
+    assert found == [{"f": value, "m": [value]}]
+
+
 def test_branches_that_became_one_are_read_as_the_wider_one() -> None:
     versions = record(u=["null", "int", "long", "string"]), record(u=["null", "long", "string"])
     far = varint_of(2**40)

@@ -155,3 +155,20 @@ def test_an_object_whose_values_depend_on_their_keys_is_refused(schema: Any) -> 
 def test_what_is_required_is_a_list_of_names(required: Any) -> None:
     with pytest.raises(SchemaRefusedError, match=r"`required` is no list of names[\s\S]*field o"):
         mapped(obj(o={**obj(a=STRING), "required": required}))
+
+
+@pytest.mark.parametrize("word", ["$id", "id"])
+@pytest.mark.parametrize("root", ["http://example.com/order.json", None])
+def test_a_plain_name_names_a_part_and_never_takes_the_place_of_its_document(
+    word: str, root: str | None
+) -> None:
+    """Drafts 4 to 7: JSON Schema Core 6, 8.2.3, "Location-independent identifiers"."""
+    parts = {"i": {word: "#n", **INTEGER}, "t": {word: f"{root or ''}#t", **STRING}}
+    fields = obj(
+        a={"$ref": "#/definitions/i"}, b={"$ref": "#n"}, c={"$ref": "#t"}, d={"$ref": "#/definitions/t"}
+    )
+    whole = {**fields, "definitions": parts}
+
+    columns = mapped({word: root, **whole} if root else whole)
+
+    assert columns == struct(a=LONG, b=LONG, c=TEXT, d=TEXT)

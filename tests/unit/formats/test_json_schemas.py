@@ -47,6 +47,7 @@ def connect(kind: str, title: str = "", json_type: str = "integer", **more: Any)
         (connect("int32", "Time"), LONG),
         (connect("int64", "Timestamp"), Primitive("timestamptz")),
         (connect("int64", "Timestamp", **{"flink.type": "timestamp"}), Primitive("timestamp")),
+        ({"type": "number", "connect.type": "int64", "flink.type": "timestamp"}, Primitive("timestamp")),
         (connect("bytes", "Decimal", "number"), Decimal(38, 18)),
         (connect("bytes", "Decimal", "number", **{"connect.parameters": {"scale": "3"}}), Decimal(38, 3)),
         ({"type": "string", "connect.type": "bytes"}, Primitive("binary")),

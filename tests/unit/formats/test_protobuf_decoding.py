@@ -293,3 +293,46 @@ def test_spark_s_workers_import_no_registry_and_no_catalog() -> None:
 
     assert "frazil" in done.stdout.split()
     assert not {"confluent_kafka", "httpx", "pydantic", "pyiceberg", "pyspark"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("count", [128, 130, 256, 300])
+def test_a_oneof_with_many_members_on_the_wire_has_the_last_one(count: int) -> None:
+    """They were counted in eight bits."""
+    members = " ".join(f"int32 m{n} = {n};" for n in range(1, count + 1))
+    text = f'syntax = "proto3"; message M {{ oneof choice {{ {members} }} }}'
+    cls = message_class(text, "M")
+    payload = b"".join(cls(**{f"m{n}": n}).SerializeToString() for n in range(1, count + 1))
+
+    (row,) = rows(batches(text), framed(ID, payload))
+
+    assert {name: v for name, v in row["choice"].items() if v is not None} == {f"m{count}": count}
+
+
+UNCHECKED = """message M {{ {0} s = 1; {1} r = 2; map<string, int32> m = 3; {2} n = 4;
+  oneof o {{ string a = 5; int32 b = 6; }} }} message N {{ {0} t = 1; }}"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'syntax = "proto2"; ' + UNCHECKED.format("optional string", "repeated string", "optional N"),
+        'edition = "2023"; option features.utf8_validation = NONE; '
+        + UNCHECKED.format("string", "repeated string", "N"),
+    ],
+    ids=["proto2", "editions"],
+)
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\x0a\x02\xff\xfe", b"\x12\x02\xff\xfe", b"\x1a\x05\x0a\x01\xff\x10\x01", b"\x22\x03\x0a\x01\xff",
+        b"\x2a\x01\xff", b"\x0a\x03\xed\xa0\x80",
+    ],
+)  # fmt: skip
+def test_a_string_that_is_not_utf8_makes_its_record_bad(text: str, payload: bytes) -> None:
+    good = framed(ID, b"\x0a\x01a")
+    found = batches(text)
+
+    told = rows(found, *[good] * 20, framed(ID, payload), *[good] * 20)
+
+    assert [row is None for row in told] == [False] * 20 + [True] + [False] * 20
+    assert found.explain(framed(ID, payload))[0] == "utf8"

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
+from frazil.formats.zoned import ZONED
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 """Most types of a whole schema: types that each use another twice would grow without bound."""
@@ -23,6 +24,14 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 _OWN = "frazil"
 """The namespace of names that have none: Java could not find them from within another namespace."""
+
+_BASES = {
+    "decimal": ("bytes", "fixed"), "date": ("int",), "time-millis": ("int",), "time-micros": ("long",),
+    **{f"{local}timestamp-{u}": ("long",) for local in ("", "local-") for u in ("millis", "micros", "nanos")},
+    ZONED: ("string",),
+}  # fmt: skip
+"""The types that a logical type may stand upon, of those that mean something here. Avro's specification,
+"Logical Types": a reader must ignore any other, and read the value as it is written."""
 
 _SPARKS = frozenset(
     {
@@ -230,12 +239,10 @@ def _only(node: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def _with_logical(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
     logical = schema.get("logicalType")
-    if not isinstance(logical, str):
+    if not isinstance(logical, str) or node["type"] not in _BASES.get(logical, ()):
         return node
-    if logical != "decimal":
-        return {**node, "logicalType": logical}
-    holds = node["type"] in ("bytes", "fixed")
-    return {**node, "logicalType": logical, **_digits(schema)} if holds else node
+    digits = _digits(schema) if logical == "decimal" else {}
+    return {**node, "logicalType": logical, **digits}
 
 
 def _digits(schema: dict[str, Any]) -> dict[str, int]:

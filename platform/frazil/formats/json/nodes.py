@@ -146,6 +146,8 @@ def _number(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:
             return Scalar(Primitive("long"), "time_millis", (0, 86_399_999))
         case "int64", "Timestamp" | "frazil.MicroTimestamp":
             return _stamp(title, schema)
+        case "int64", _ if _note(schema, "flink.type") == "timestamp":
+            return _stamp(title, schema)  # Flink writes no title where there is no zone
         case "float32", _:
             return Scalar(Primitive("float"), "float", None, allowed)
         case "float64", _:

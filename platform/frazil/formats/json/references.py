@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -73,15 +73,17 @@ class References:
             return [self._absolute(s, base) for s in schema]
         if not isinstance(schema, dict):
             return schema
-        own = schema.get("$id", schema.get("id"))
-        if isinstance(own, str) and not own.startswith("#"):
-            base = urljoin(base, own).rstrip("#")
+        own, outer = schema.get("$id", schema.get("id")), base
+        address, _, name = own.partition("#") if isinstance(own, str) else ("", "", "")
+        if address:
+            base = urljoin(base, address)
         found = {word: self._part(word, each, base) for word, each in schema.items()}
         if isinstance(reference := schema.get("$ref"), str):
             found["$ref"] = _joined(base, reference)
-        for name in _names(schema):
-            self._anchors[f"{base}#{name}"] = found
-        if isinstance(own, str):
+        for each in (name, schema.get("$anchor")):
+            if each and isinstance(each, str):
+                self._anchors[f"{base}#{each}"] = found
+        if base != outer:  # "#name" names a part of its document, and is none of its own
             self._documents.setdefault(base, found)  # a subject's name goes before an id
         return found
 
@@ -105,13 +107,6 @@ def _joined(base: str, reference: str) -> _Absolute:
         return _Absolute(base + reference)
     name, _, pointer = reference.partition("#")
     return _Absolute(f"{urljoin(base, name) if base else name}#{pointer}")
-
-
-def _names(schema: dict[str, Any]) -> Iterator[str]:
-    if isinstance(anchor := schema.get("$anchor"), str):
-        yield anchor
-    if isinstance(own := schema.get("$id"), str) and own.startswith("#"):
-        yield own[1:]
 
 
 def flat(schema: Any, references: References, within: Within, refuse: Refuse) -> Flat:

@@ -131,6 +131,8 @@ class _Walk:
         if field.enum_type is not None:
             symbol = field.enum_type.values_by_number.get(value)
             return symbol.name if symbol else str(value)
+        if isinstance(value, bytes) and field.type == field.TYPE_STRING:
+            value.decode()  # the bytes, where the schema says that nobody checks them: this raises
         if field.type in pb.UNSIGNED_LONG and value >= _MOST:
             raise ValueError(f"{field.full_name} is {value}, above 2^63-1")
         return value

@@ -106,7 +106,7 @@ def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
 
 def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
     members = {f.name: _single(f, parts[f.name]) for f in oneof.fields}
-    counts = reduce(pc.add, (parts[name].is_valid().cast(pa.int8()) for name in members))
+    counts = reduce(pc.add, (parts[name].is_valid().cast(pa.int32()) for name in members))
     if len(counts) and pc.max(counts).as_py() > 1:
         raise Doubt(f"{oneof.full_name} has two members")
     return _struct(members, pc.equal(counts, 0))
