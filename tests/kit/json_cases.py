@@ -121,7 +121,7 @@ LOGICAL = (
          (date(1969, 12, 31), date(9999, 12, 31))),
     case("connect_date_as_number", connect("number", "int32", "Date"), "date", (-719162, 0),
          (date(1, 1, 1), date(1970, 1, 1))),
-    case("connect_time", connect("integer", "int32", "Time"), "long", (0, 86_399_999), (0, 86_399_999_000)),
+    case("connect_time", connect("integer", "int32", "Time"), "long", (0, 86_400_000), (0, 86_400_000_000)),
     case("connect_timestamp", connect("integer", "int64", "Timestamp"), "timestamptz", MOMENTS, READ_MOMENTS),
     case("connect_local_timestamp", connect("integer", "int64", "Timestamp", **{"flink.type": "timestamp"}),
          "timestamp", MOMENTS, NAIVE),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.column_names import keeper, same_path
 from frazil.formats.logical import Field, Map, Primitive, Struct, Type
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -159,7 +160,7 @@ def living(spec: AnyTable) -> tuple[str, str]:
 def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
     """Columns, optional where the half that fills them may be missing, as any key may.
 
-    Raises SchemaRefusedError where two names differ by case only: engines and catalogs would mix them up.
+    Raises SchemaRefusedError where engines and catalogs would mix up two names, or keep one for themselves.
     """
     # Then a delete makes a row of the key alone.
     kept = spec.on_null_value == "keep" or spec.by_lsn or spec.keeps_versions
@@ -186,6 +187,10 @@ def _check_names(spec: TableSpec, record: RecordColumns) -> None:
         if (twin := values.get(name.lower(), name)) != name:
             why = f"{name} of the key and {twin} of the value differ by case only"
             raise _refusal(spec, why, "Rename one of them, or leave out the key: key_format: none.")
+        if kept := keeper(name):
+            raise _refusal(spec, f"{kept} keeps the name {name} for itself", "Rename the field.")
+    if path := same_path(record.fields):
+        raise _refusal(spec, f"two fields have the path {path}", "Rename one of them.")
 
 
 def _refusal(spec: TableSpec, why: str, todo: str) -> SchemaRefusedError:

@@ -2,7 +2,8 @@
 
 A database's time without a zone comes as a number under a name such as `io.debezium.time.MicroTimestamp`, in
 Avro's `connect.name` and in JSON Schema's `title`. A schema that says it in its own words is read as any
-other is. Source: Debezium's documentation, "Temporal types". What no column holds exactly stays as it comes.
+other is. Source: Debezium's documentation, "Temporal types". What no column holds exactly stays as it comes,
+and so does MicroTime: its column counts microseconds, too, and MySQL's TIME goes from -838 to 838 hours.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ _TIME = "io.debezium.time."
 _AVRO = {
     ("int", "Date"): "date",
     ("int", "Time"): "time-millis",
-    ("long", "MicroTime"): "time-micros",
     ("long", "Timestamp"): "local-timestamp-millis",
     ("long", "MicroTimestamp"): "local-timestamp-micros",
     ("string", "ZonedTimestamp"): ZONED,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import CHANGE
-from frazil.formats.logical import Field, Primitive, Struct, Type, find
+from frazil.formats.logical import Field, Primitive, Struct, find
+from frazil.formats.marks import is_infinite, is_unavailable
 from frazil.formats.protocol import KEY, VALUE, Reason
 from frazil.quoting import literal, quoted
 from frazil.spec.topic import TableSpec
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 _PUTS, _DELETE, _TRUNCATE = ("c", "u", "r"), "d", "t"
 _PAYLOAD = "payload"
-_UNAVAILABLE = "__debezium_unavailable_value"
-"""What stands for a long value that an update left alone, where PostgreSQL does not tell it."""
-
 ROWS_AT = ("before.", "after.", f"{_PAYLOAD}.before.", f"{_PAYLOAD}.after.")
 """Where rows may stand in a value; the other one must be readable, too."""
 
@@ -71,27 +69,22 @@ class Envelope:
     @property
     def _fault(self) -> str:
         op, puts = f"{self.at}.op", ", ".join(map(literal, _PUTS))
-        unavailable = "".join(
-            f"WHEN {op} <> '{_DELETE}' AND {held} = {literal(_UNAVAILABLE)} "
-            f"THEN {literal(f'unavailable_value {name}')} "
-            for name, held in self._texts
-        )
         return (
             f"CASE WHEN NOT {VALUE.ok} THEN NULL "
             f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}', '{_TRUNCATE}'), true) "
             f"THEN concat('operation ', coalesce({op}, 'null')) "
-            f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' {unavailable}END"
+            f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' "
+            f"WHEN {op} IN ({puts}) THEN {self._mark} END"
         )
 
     @property
-    def _texts(self) -> list[tuple[str, str]]:
-        """The columns that may hold `_UNAVAILABLE`, with SQL for their texts."""
-        kinds: dict[Type, str] = {
-            Primitive("string"): "{}",
-            Primitive("binary"): "try_cast({} AS string)",
-        }
-        found = ((f.name, kinds.get(f.type), f"{self.at}.after.{quoted(f.name)}") for f in self.row)
-        return [(name, text.format(sql)) for name, text, sql in found if text]
+    def _mark(self) -> str:
+        """The fault of the first column that holds no value, but a mark for one; null where none does."""
+        marks = {"unavailable_value": is_unavailable, "infinity": is_infinite}
+        places = [(f, f"{self.at}.after.{quoted(f.name)}") for f in self.row]
+        found = ((mark, f.name, is_one(f.type, x)) for mark, is_one in marks.items() for f, x in places)
+        cases = "".join(f"WHEN {sql} THEN {literal(f'{mark} {name}')} " for mark, name, sql in found if sql)
+        return f"CASE {cases}END" if cases else "NULL"
 
     @staticmethod
     def reason(fault: str) -> Reason:
@@ -104,6 +97,7 @@ _REASONS = {
     "operation": "op is {}, which is none of c, u, r, d and t",
     "no_row": "after is null, and op says that there is a row",
     "unavailable_value": "{} holds Debezium's mark for a value that it lacks; set REPLICA IDENTITY FULL",
+    "infinity": "{} holds PostgreSQL's infinity, and is no moment",
 }
 
 

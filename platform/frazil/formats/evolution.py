@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from frazil.errors import ConfigureError
 from frazil.formats.logical import (
+    ROOT,
     Decimal,
     Field,
     List,
@@ -20,6 +21,7 @@ from frazil.formats.logical import (
     Struct,
     Type,
     Where,
+    branch_name,
     find,
     same_type,
     wider,
@@ -71,6 +73,24 @@ class Verdict:
 def refused(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """The verdicts that stop the table."""
     return [v for v in verdicts if not v.allowed]
+
+
+def branch_renames(have: Type, wanted: Type, at: Where = ROOT) -> Iterator[tuple[Where, str]]:
+    """Branches of unions that a table has by names with dots or dashes, and their names by `branch_name`.
+
+    They keep their ids, and with them their rows.
+    """
+    known, asked = ({f.name: f for f in kind.fields} for kind in (have, wanted))
+    is_union = isinstance(have, Struct) and at != ROOT and all(f.optional for f in asked.values())
+    for field in have.fields:
+        name = branch_name(field.name) if is_union and field.name not in asked else field.name
+        if name not in asked:
+            continue
+        if name != field.name:
+            if name in known:
+                continue
+            yield at.within(have, field.name), name
+        yield from branch_renames(field.type, asked[name].type, at.within(have, field.name))
 
 
 def verdicts(table: Struct, wanted: Iterable[Field], own: Collection[str]) -> list[Verdict]:

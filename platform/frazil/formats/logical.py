@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Context, Inexact, InvalidOperation
@@ -156,7 +157,12 @@ class Where:
         return ".".join(self.path)
 
 
-_ROOT = Where()
+ROOT = Where()
+
+
+def branch_name(name: str) -> str:
+    """A union's branch as readers can type it: `a.b-c` is a path to SQL, and another name to Parquet."""
+    return re.sub(r"\W", "_", name)
 
 
 def with_fields(kind: T, fields: Iterable[Field]) -> T:
@@ -217,7 +223,7 @@ def stored(kind: Type) -> Type:
     return Primitive("binary") if isinstance(kind, Fixed) else kind
 
 
-def misfit(writer: Type, reader: Type, at: Where = _ROOT) -> str | None:
+def misfit(writer: Type, reader: Type, at: Where = ROOT) -> str | None:
     """Why no column can hold values of both, by field name; None where one can: `relaxed` gives it.
 
     What the reader lacks is left out. What the writer lacks becomes null.

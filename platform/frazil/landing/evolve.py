@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
-from frazil.formats.evolution import Verdict, refused, verdicts
+from frazil.formats.evolution import Verdict, branch_renames, refused, verdicts
 from frazil.formats.logical import Struct
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.spec.names import TableName
@@ -69,7 +69,7 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     """
     wanted = Struct(as_stored(columns.fields))
     tx = transaction(table)
-    approved = migrate(tx, spec.migrations, wanted)
+    approved = [*_rename_branches(tx, wanted), *migrate(tx, spec.migrations, wanted)]
     metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec
     own = {*metadata, *retired(tx.table_metadata)}
     found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
@@ -80,6 +80,17 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     if gone := _marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None)
+
+
+def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
+    """Stages the new names of unions' branches, see `branch_renames`."""
+    found = list(branch_renames(from_iceberg(tx.table_metadata.schema()), wanted))
+    if found:
+        with tx.update_schema() as update:
+            for where, name in found:
+                update.rename_column(where.path, name)
+    rule = "a branch of a union has a name without dots and dashes, and keeps its rows"
+    return [Verdict(where, "rename", True, f"{rule}: {name}") for where, name in found]
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:

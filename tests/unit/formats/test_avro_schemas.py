@@ -86,7 +86,7 @@ ENTRY = record(("key", "int"), ("value", ["null", "string"]), name="E")
         (["int", "long"], branches(("int", INT), ("long", LONG))),
         (
             [record(("x", "int"), name="a.N"), record(("y", "int"), name="b.N"), "int"],
-            branches(("a.N", Struct((Field("x", INT),))), ("b.N", Struct((Field("y", INT),))), ("int", INT)),
+            branches(("a_N", Struct((Field("x", INT),))), ("b_N", Struct((Field("y", INT),))), ("int", INT)),
         ),
     ],
 )
@@ -101,7 +101,9 @@ def test_null_in_a_union_makes_the_column_optional() -> None:
 
 def test_a_field_may_name_the_branches_of_its_union() -> None:
     hints = {"confluent:union": [{"name": "number"}, {}]}
+    odd = {"confluent:union": [{"name": "a.number-1"}, {"name": "Größe"}]}
 
+    assert logical(["int", "string"], **odd).type == branches(("a_number_1", INT), ("Größe", STRING))
     expected = branches(("number", INT), ("string", STRING))
     assert logical(["null", "int", "string"], **hints).type == expected
     assert logical({"type": "array", "items": ["int", "string"]}, **hints).type == List(expected)

@@ -9,7 +9,7 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import record_columns, table_fields
 from frazil.formats.kinds import PLAIN_FORMATS
-from frazil.formats.logical import Field, Primitive, Struct
+from frazil.formats.logical import Field, List, Primitive, Struct
 from frazil.formats.protocol import KEY, HalfSchemas
 from frazil.spec.topic import TableSpec
 
@@ -39,6 +39,38 @@ def columns(key: Struct, value: Struct, **spec: Any) -> list[str]:
 def test_names_that_differ_by_case_only_are_refused(key: Struct, value: Struct, said: str) -> None:
     with pytest.raises(SchemaRefusedError, match=rf"{said}[\s\S]*topic t[\s\S]*Rename"):
         columns(key, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "keeper"),
+    [
+        ("_file", "Iceberg"), ("_pos", "Iceberg"), ("_Deleted", "Iceberg"), ("_spec_id", "Iceberg"),
+        ("_partition", "Iceberg"), ("_row_id", "Iceberg"), ("_last_updated_sequence_number", "Iceberg"),
+        ("_change_type", "Iceberg"), ("$path", "Athena"), ("METADATA$ROW_ID", "Snowflake"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("half", ["key", "value"])
+def test_a_name_that_an_engine_keeps_for_itself_is_refused(name: str, keeper: str, half: str) -> None:
+    """It landed, and Spark could not select it: https://github.com/apache/iceberg/issues/3456."""
+    key, value = (struct(name), struct("a")) if half == "key" else (BYTES, struct(name))
+
+    with pytest.raises(SchemaRefusedError, match=f"{keeper}[\\s\\S]*Rename the field"):
+        columns(key, value)
+    assert columns(BYTES, struct("file", "_position", "metadata", "current_date"))
+
+
+@pytest.mark.parametrize("names", [("log", "log.level"), ("log.level", "log"), ("LOG", "log.Level")])
+def test_a_dotted_name_beside_the_path_it_says_is_refused(names: tuple[str, str]) -> None:
+    """As ECS' loggers write it; PyIceberg raised a ValueError."""
+    level = Struct((Field("level", Primitive("string")),))
+    fields = tuple(Field(n, Primitive("string") if "." in n else level) for n in names)
+    listed = Struct((Field("many", List(Struct(fields))),))
+
+    for value in (Struct(fields), listed):
+        with pytest.raises(SchemaRefusedError, match=r"two fields have the path .*[lL]evel"):
+            columns(BYTES, value)
+    apart = columns(BYTES, Struct((Field("log", level), Field("log.line", Primitive("long")))))
+    assert apart[1:3] == ["log", "log.line"]
 
 
 def test_portable_names_are_taken_in_any_case_too() -> None:

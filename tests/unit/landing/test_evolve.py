@@ -68,6 +68,41 @@ def test_a_column_that_another_engine_added_stops_the_table_with_how_it_goes_the
     assert "ALTER TABLE ... DROP COLUMN note" in stopping.todo
 
 
+def test_branches_that_were_named_with_dots_keep_their_rows_under_their_new_names() -> None:
+    """Parquet spells such a name otherwise, and nobody can type it: `branch_name`."""
+
+    def union(*names: str) -> Struct:
+        return Struct(tuple(Field(n, Struct((Field("n", INT, True),)), True) for n in names))
+
+    old, new = union("shop.v1.Order", "shop.v2.Order"), union("shop_v1_Order", "shop_v2_Order")
+    have = table(Field("e", old), Field("many", List(old)), Field("by", Map(STRING, old)), Field("a.b", INT))
+    wanted = (Field("e", new), Field("many", List(new)), Field("by", Map(STRING, new)), Field("a.b", INT))
+
+    found = planned(have, *wanted)
+
+    assert refused(found.verdicts) == []
+    assert {v.change for v in found.verdicts} == {"rename"}
+    before = {
+        name.replace("shop.v", "shop_v").replace(".Order", "_Order"): i
+        for name, i in ids(have.schema()).items()
+    }
+    assert ids(found.schema) == before
+    assert found.staged
+
+
+@pytest.mark.parametrize(
+    ("have", "wanted"),
+    [
+        ((Field("a.b", INT, True),), (Field("a_b", INT, True),)),
+        ((Field("s", Struct((Field("a.b", INT),))),), (Field("s", Struct((Field("a_b", INT),))),)),
+    ],
+)
+def test_another_field_whose_name_loses_a_dot_is_no_branch(have: Any, wanted: Any) -> None:
+    (stopping, *_) = refused(planned(table(*have), *wanted).verdicts)
+
+    assert stopping.change in ("drop", "add")
+
+
 def test_what_fits_needs_no_commit() -> None:
     evolution = planned(table(Field("a", INT)), Field("a", INT))
 

@@ -24,6 +24,7 @@ from frazil.derive.queries.syntax import (
     words_of,
 )
 from frazil.errors import MALFORMED, SpecError
+from frazil.formats.column_names import keeper
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 
@@ -169,6 +170,8 @@ def _nameless(names: Sequence[tuple[int, str]]) -> Iterator[Mistake]:
             yield start, "a column without a name: write AS and one"
         elif name != "*" and name.lower() in seen:
             yield start, f"{name}: there is a column of that name already"
+        elif kept := keeper(name):
+            yield start, f"{name}: {kept} keeps that name for itself; write AS and another one"
         seen.add(name.lower())
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.avro.parser import parse_avro
-from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type, branch_name
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
 from frazil.formats.zoned import ZONED
 
@@ -160,12 +160,12 @@ class _Columns(Mapping):
 
 
 def _branch_names(branches: list[dict[str, Any]], hints: Any) -> list[str]:
-    """A union's branches by given name, else by simple name, else by full name."""
+    """A union's branches by given name, else by simple name, else by full name; see `branch_name`."""
     full = [b.get("name", b["type"]) for b in branches]
     simple = [name.rpartition(".")[2] for name in full]
     count = Counter(simple)
     names = [s if count[s] == 1 else f for s, f in zip(simple, full, strict=True)]
-    return [_given(h) or n for h, n in zip_longest(list(hints)[: len(names)], names)]
+    return [branch_name(_given(h) or n) for h, n in zip_longest(list(hints)[: len(names)], names)]
 
 
 def _given(hint: Any) -> str | None:

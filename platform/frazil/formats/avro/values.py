@@ -32,8 +32,8 @@ DATE = {"type": "long", "logicalType": "frazil-date"}
 _NOTES = ("default", "aliases", "doc")
 _DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
 
-DAY = {"time-millis": 86_399_999, "time-micros": 86_399_999_999}
-"""The last moment of a day, by what is counted."""
+DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
+"""The end of a day, by what is counted; PostgreSQL's `time` and Protobuf's TimeOfDay have 24:00:00."""
 
 _INTS = "BETWEEN -2147483648 AND 2147483647"
 

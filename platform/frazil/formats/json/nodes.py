@@ -143,7 +143,7 @@ def _number(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:
         case "int32", "Date":
             return Scalar(Primitive("date"), "days", _DAYS)
         case "int32", "Time":
-            return Scalar(Primitive("long"), "time_millis", (0, 86_399_999))
+            return Scalar(Primitive("long"), "time_millis", (0, 86_400_000))  # PostgreSQL has 24:00:00
         case "int64", "Timestamp" | "frazil.MicroTimestamp":
             return _stamp(title, schema)
         case "int64", _ if _note(schema, "flink.type") == "timestamp":

@@ -104,6 +104,8 @@ def _date(year: int, month: int, day: int) -> int:
 
 
 def _time_of_day(hours: int, minutes: int, seconds: int, nanos: int) -> int:
+    if (hours, minutes, seconds, nanos) == (24, 0, 0, 0):
+        return 86_400 * _MICROS  # google/type/timeofday.proto: "for scenarios like business closing time"
     time = dt.time(hours, minutes, seconds)
     if not NANOS[0] <= nanos <= NANOS[1]:
         raise ValueError(f"{nanos} ns are no part of a second")

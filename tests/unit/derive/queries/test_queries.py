@@ -110,6 +110,7 @@ def test_blanks_and_comments_do_not_change_a_query(one: str, two: str, same: boo
         ("SELECT a,\n  b + 1 FROM t", "q.sql:2:3: a column without a name"),
         ("SELECT tags['a'] FROM t", "q.sql:1:8: a column without a name"),
         ("SELECT items[0].sku FROM t", "q.sql:1:8: a column without a name"),
+        ("SELECT a, b AS _pos FROM t", "q.sql:1:11: _pos: Iceberg in Spark keeps that name for itself"),
         ("SELECT a, b AS A FROM t", "q.sql:1:11: A: there is a column of that name already"),
         ("SELECT a FROM lake.ns.t", "q.sql:1:15: lake.ns.t: write table, or namespace.table"),
         ("SELECT ns.t.a FROM ns.t", "q.sql:1:8: ns.t: write t.a"),
