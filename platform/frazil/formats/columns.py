@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.column_names import keeper, same_path
-from frazil.formats.logical import Field, Map, Primitive, Struct, Type
+from frazil.formats.logical import ROOT, Decimal, Field, Map, Primitive, Struct, Type, Where
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -166,6 +167,8 @@ def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns
     kept = spec.on_null_value == "keep" or spec.by_lsn or spec.keeps_versions
     record = RecordColumns(_optional(key), _optional(value) if kept else value)
     _check_names(spec, record)
+    if spec.wide_decimals == "refuse" and (wide := _wide(record.fields)):
+        raise _refusal(spec, wide, "Declare fewer digits, or write wide_decimals: narrow in defs.yaml.")
     return record
 
 
@@ -191,6 +194,17 @@ def _check_names(spec: TableSpec, record: RecordColumns) -> None:
             raise _refusal(spec, f"{kept} keeps the name {name} for itself", "Rename the field.")
     if path := same_path(record.fields):
         raise _refusal(spec, f"two fields have the path {path}", "Rename one of them.")
+
+
+def _wide(fields: Iterable[Field], at: Where = ROOT, kind: Type | None = None) -> str:
+    """Why the first decimal of more digits than columns have can't be held; empty where there is none."""
+    for field in fields:
+        where = at.within(kind or Struct(()), field.name)
+        if isinstance(field.type, Decimal) and field.type.declared:
+            return f"field {where.said} is a decimal of {field.type.declared} digits, and columns have 38"
+        if found := _wide(field.type.fields, where, field.type):
+            return found
+    return ""
 
 
 def _refusal(spec: TableSpec, why: str, todo: str) -> SchemaRefusedError:

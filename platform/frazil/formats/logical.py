@@ -16,6 +16,10 @@ Kind = Literal[
 ]  # fmt: skip
 
 
+MAX_DIGITS = 38
+"""Most digits of a decimal in Iceberg, and in Spark."""
+
+
 class _Scalar:
     """A type without parts."""
 
@@ -35,10 +39,14 @@ class Primitive(_Scalar):
 
 @dataclass(frozen=True, slots=True)
 class Decimal(_Scalar):
-    """An exact number of `precision` digits, `scale` of them behind the point."""
+    """An exact number of `precision` digits, `scale` of them behind the point.
+
+    `declared` is what the schema says, where that is more than a column holds.
+    """
 
     precision: int
     scale: int
+    declared: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return f"decimal({self.precision},{self.scale})"
@@ -243,7 +251,10 @@ def misfit(writer: Type, reader: Type, at: Where = ROOT) -> str | None:
 def relaxed(reader: T, writer: Type) -> T:
     """The reader, with wider types and optional fields where a writer that fits it needs them."""
     if isinstance(reader, Primitive | Decimal | Fixed) and reader != writer:
-        return cast("T", wider(stored(writer), stored(reader)) or reader)
+        found = wider(stored(writer), stored(reader)) or reader
+        if isinstance(found, Decimal) and isinstance(reader, Decimal):
+            found = replace(found, declared=reader.declared)  # what an older version declared binds nobody
+        return cast("T", found)
     if type(reader) is not type(writer):
         return reader
     known = {f.name: f for f in writer.fields}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from frazil.errors import MALFORMED, SchemaRefusedError
-from frazil.formats.logical import Decimal, Struct
+from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -213,7 +213,11 @@ class Mapping:
 
 
 def decimal_type(precision: int, scale: int, refuse: Refuse) -> Decimal:
-    """The type of a number of so many digits, where a column can hold it."""
-    if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        raise refuse(f"decimal({precision},{scale}) is out of range", "Use 1..38 digits.")
-    return Decimal(precision, scale)
+    """The type of a number of so many digits, or of as many as a column can hold.
+
+    Nothing is rounded: a record with a number of more digits is a bad one.
+    """
+    if precision < 1 or not 0 <= scale <= min(precision, MAX_DIGITS):
+        raise refuse(f"decimal({precision},{scale}) is out of range", "Use a scale of 0..38 digits.")
+    narrowed = precision > MAX_DIGITS
+    return Decimal(min(precision, MAX_DIGITS), scale, precision if narrowed else 0)

@@ -114,6 +114,11 @@ class TableSpec(AnyTable):
         alias="validate",
         description="Only for JSON. types: check types and required fields. strict: check every rule.",
     )
+    wide_decimals: Literal["narrow", "refuse"] = Field(
+        "narrow",
+        description="A decimal of more than 38 digits, as Connect's JDBC source declares by default. narrow: "
+        "the column has 38, and a record whose number has more is a bad one. refuse: the schema is refused.",
+    )
     on_null_value: Literal["bad", "skip", "keep", "delete"] = Field(
         "bad",
         description="A record without a value: a bad record, left out, a row of key and metadata, or the end "

@@ -49,6 +49,7 @@ def connect(kind: str, title: str = "", json_type: str = "integer", **more: Any)
         (connect("int64", "Timestamp", **{"flink.type": "timestamp"}), Primitive("timestamp")),
         ({"type": "number", "connect.type": "int64", "flink.type": "timestamp"}, Primitive("timestamp")),
         (connect("bytes", "Decimal", "number"), Decimal(38, 18)),
+        (connect("bytes", "Decimal", "number", precision=64, scale=2), Decimal(38, 2)),
         (connect("bytes", "Decimal", "number", **{"connect.parameters": {"scale": "3"}}), Decimal(38, 3)),
         ({"type": "string", "connect.type": "bytes"}, Primitive("binary")),
         ({"type": "string", "connect.type": "bytes", "flink.minLength": 4, "flink.maxLength": 4}, Fixed(4)),
@@ -121,7 +122,7 @@ def test_what_is_not_required_is_optional_and_members_stand_by_their_index_then_
         ({"$ref": "#/$defs/none"}, "leads nowhere"),
         ({"$ref": "other.json"}, "leads nowhere"),
         ({"$ref": "#/$defs/tree"}, "#/$defs/tree contains itself"),
-        (connect("bytes", "Decimal", "number", precision=39), "decimal(39,18) is out of range"),
+        (connect("bytes", "Decimal", "number", precision=64, scale=39), "decimal(64,39) is out of range"),
         ({"type": "integer", "connect.type": "int128"}, "connect.type 'int128' does not go with integer"),
     ],
 )
@@ -229,7 +230,10 @@ def test_older_versions_are_read_where_every_value_has_a_place_in_the_newest_col
         version(5, obj("a", "b", a=INTEGER, b=STRING)),
     ]
 
-    assert list(readable(versions, "s-value")) == [5, 2]
+    found = readable(versions, "s-value")
+
+    assert list(found) == [5, 3, 2]
+    assert found[3] == found[5]  # any value, which is no column: what fits the newest version is read by it
 
 
 def test_columns_are_optional_where_an_older_version_may_leave_something_out() -> None:

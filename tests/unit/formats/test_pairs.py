@@ -101,7 +101,7 @@ def test_a_misfit_names_the_field_and_says_why(writer: Any, reader: Any, said: s
         (TIME_MILLIS, MICROS),
         ("int", MILLIS),
         ("string", decimal(9, 2)),
-        (decimal(50, 2), decimal(38, 2)),
+        (decimal(64, 50), decimal(38, 2)),
     ],
 )
 def test_what_a_number_counts_is_part_of_its_type(writer: Any, reader: Any) -> None:

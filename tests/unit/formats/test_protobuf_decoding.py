@@ -336,3 +336,44 @@ def test_a_string_that_is_not_utf8_makes_its_record_bad(text: str, payload: byte
 
     assert [row is None for row in told] == [False] * 20 + [True] + [False] * 20
     assert found.explain(framed(ID, payload))[0] == "utf8"
+
+
+EMPTY = 'syntax = "proto3"; message Other {{ int32 n = 1; }} message M {{ {0} }} message Placed {{ {1} }}'
+ARMS = "string id = 1; oneof event { Placed placed = 2; string gone = 3; }"
+
+
+def test_records_of_a_version_that_is_no_table_by_itself_are_read_by_the_newest() -> None:
+    """An arm of a oneof that begins empty: https://github.com/apache/iceberg/issues/16212."""
+    then, now = EMPTY.format(ARMS, ""), EMPTY.format(f"{ARMS} int32 added = 4;", "string at = 1;")
+    moved = now.replace("message Other { int32 n = 1; }", "")  # so that the indexes are others
+    old = message_class(then, "M")(id="a", placed={}).SerializeToString()
+    gone = message_class(then, "M")(id="b", gone="x").SerializeToString()
+
+    for newest in (now, moved):
+        found = batches(then, newest, record_type="M")
+        read = rows(found, *(framed(ID, payload, b"\x02\x02") for payload in (old, gone)))
+
+        assert read == [
+            {"id": "a", "added": 0, "event": {"placed": {"at": ""}, "gone": None}},
+            {"id": "b", "added": 0, "event": {"placed": None, "gone": "x"}},
+        ]
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ("Placed placed = 1; int32 n = 2;", "Placed placed = 1; string n = 2;"),
+        ("Placed placed = 1; int32 n = 2;", "Placed placed = 1; int32 m = 2;"),
+        ("Placed placed = 1; int32 n = 2;", "Placed placed = 1; int32 n = 3;"),
+        ("Placed placed = 1; int32 n = 2;", "Placed placed = 1; repeated int32 n = 2;"),
+        ("Placed placed = 1; oneof o { int32 n = 2; }", "Placed placed = 1; int32 n = 2;"),
+    ],
+)
+def test_where_a_value_could_be_taken_for_another_they_stay_bad(then: str, now: str) -> None:
+    texts = EMPTY.format(then, ""), EMPTY.format(now, "string at = 1;")
+    payload = message_class(texts[0], "M")(placed={}, n=5).SerializeToString()
+
+    found = batches(*texts, record_type="M")
+
+    assert rows(found, framed(ID, payload, b"\x02\x02")) == [None]
+    assert found.explain(framed(ID, payload, b"\x02\x02"))[0] == "schema_id"

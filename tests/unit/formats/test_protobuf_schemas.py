@@ -95,6 +95,7 @@ def test_plain_and_repeated_fields_are_required_columns(line: str, kind: Type) -
         ("google.protobuf.Duration f = 1;", LONG),
         ("google.type.Date f = 1;", Primitive("date")),
         ("google.type.TimeOfDay f = 1;", LONG),
+        (f"confluent.type.Decimal f = 1 {EIGHTEEN_TWO.replace('18', '64')};", Decimal(38, 2)),
         (f"confluent.type.Decimal f = 1 {EIGHTEEN_TWO};", Decimal(18, 2)),
         ("google.protobuf.Any f = 1;", Struct((Field("type_url", STRING), Field("value", BINARY)))),
     ],
@@ -140,7 +141,7 @@ def test_an_edition_says_itself_what_has_presence() -> None:
         ("oneof o { Nothing n = 1; }", "field o.n"),
         ("int32 a = 1; int32 A = 2;", "a and A differ by case only"),
         ("confluent.type.Decimal f = 1;", "without precision and scale"),
-        (f"confluent.type.Decimal f = 1 {EIGHTEEN_TWO.replace('18', '39')};", r"decimal\(39,2\)"),
+        (f"confluent.type.Decimal f = 1 {EIGHTEEN_TWO.replace('2', '39')};", r"decimal\(18,39\)"),
     ],
 )
 def test_what_no_column_holds_is_refused_by_its_path(line: str, why: str) -> None:

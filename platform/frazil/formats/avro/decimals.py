@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.values import digits_read
-from frazil.formats.logical import Decimal
+from frazil.formats.logical import MAX_DIGITS, Decimal
 from frazil.formats.types import arrow_type
 
-_DIGITS, _SIZE = 38, 16
+_SIZE = 16
 
 
 def decimals(reader: dict[str, Any], wanted: Decimal, array: pa.BinaryArray, rows: Rows) -> pa.Array:
@@ -26,7 +26,7 @@ def decimals(reader: dict[str, Any], wanted: Decimal, array: pa.BinaryArray, row
     kept = fits & valid
     words = np.column_stack([np.where(kept, low, 0), np.where(kept, high, 0).view(np.uint64)])
     held = pa.Array.from_buffers(
-        pa.decimal128(_DIGITS, scale), len(array), [None, pa.py_buffer(np.ascontiguousarray(words))]
+        pa.decimal128(MAX_DIGITS, scale), len(array), [None, pa.py_buffer(np.ascontiguousarray(words))]
     )
     return (
         _rescaled(held, wanted, rows)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from frazil.formats.avro.schema import is_entries, scalar_column
-from frazil.formats.logical import stored, wider
+from frazil.formats.logical import MAX_DIGITS, stored, wider
 from frazil.formats.zoned import ZONED
 
 _NULL, _TEXT = {"type": "null"}, {"type": "string"}
@@ -28,7 +28,6 @@ _FAMILIES = {
     "local-timestamp-micros": "local timestamp", "local-timestamp-nanos": "local timestamp in nanoseconds",
     ZONED: "timestamp as text",
 }  # fmt: skip
-_DIGITS = 38  # of a decimal in Spark and in Iceberg
 
 
 def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str | None:
@@ -139,8 +138,8 @@ def _scalar(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | 
     one, two = _family(writer), _family(reader)
     if one and two and one != two:
         return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
-    if one == two == "decimal" and writer["precision"] > _DIGITS:
-        return _no(path, f"a decimal of {writer['precision']} digits, where {_DIGITS} can be held")
+    if one == two == "decimal" and writer["scale"] > MAX_DIGITS:
+        return _no(path, f"a decimal of scale {writer['scale']}, where {MAX_DIGITS} digits can be held")
     if reader["type"] == "fixed" and writer["size"] != reader["size"]:
         return _no(path, f"{writer['size']} bytes can't be read as {reader['size']}")
     return None

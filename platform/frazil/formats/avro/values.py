@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from frazil.formats.avro.pairs import is_lossy
 from frazil.formats.avro.parser import children, most_digits
-from frazil.formats.logical import Decimal, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import MAX_DIGITS, Decimal, List, Map, Primitive, Struct, Type
 from frazil.formats.types import spark_type
 from frazil.formats.zoned import ZONED, moment
 from frazil.quoting import literal, quoted
@@ -30,7 +30,7 @@ DATE = {"type": "long", "logicalType": "frazil-date"}
 """An int or a date read as a long: Avro writes both alike."""
 
 _NOTES = ("default", "aliases", "doc")
-_DIGITS, _LONG_DIGITS, _LONG_BYTES = 38, 18, 8
+_LONG_DIGITS, _LONG_BYTES = 18, 8
 
 DAY = {"time-millis": 86_400_000, "time-micros": 86_400_000_000}
 """The end of a day, by what is counted; PostgreSQL's `time` and Protobuf's TimeOfDay have 24:00:00."""
@@ -80,7 +80,7 @@ class _Exact:
 
 def digits_read(decimal: dict[str, Any]) -> int:
     """Most digits with which a decimal is read: those that it declares, or more where Spark would cut it."""
-    return min(_DIGITS, most_digits(decimal)) if _is_cut(decimal) else int(decimal["precision"])
+    return min(MAX_DIGITS, most_digits(decimal) if _is_cut(decimal) else decimal["precision"])
 
 
 def group_key(node: Any) -> str:

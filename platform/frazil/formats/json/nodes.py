@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import MAX_DIGITS, Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import Refuse, decimal_type
 from frazil.formats.zoned import ZONED
 
@@ -175,7 +175,7 @@ def _bytes(schema: dict[str, Any], refuse: Refuse) -> Scalar:
 
 def _decimal(schema: dict[str, Any], refuse: Refuse) -> Decimal:
     names = ("connect.decimal.precision", "flink.precision", "precision")
-    precision = next((p for n in names if (p := _note(schema, n)) is not None), 38)
+    precision = next((p for n in names if (p := _note(schema, n)) is not None), MAX_DIGITS)
     scale = _note(schema, "scale")
     try:
         digits = int(precision), 18 if scale is None else int(scale)

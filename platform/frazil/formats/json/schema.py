@@ -39,14 +39,17 @@ _EMPTY = (
 
 
 def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
-    """The nodes of the versions whose records fit the newest one's columns, newest first."""
+    """The nodes of the versions whose records fit the newest one's columns, newest first.
+
+    Records of a version that can't be a table by itself are read by the newest one: a text says what it is.
+    """
     newest = writers[-1]
     node = json_node(newest.text, newest.dependencies, subject)
     found = {newest.schema_id: node}
     for older in reversed(writers[:-1]):
-        other = _older(older, subject)
-        alike = other and isinstance(other, Members) == isinstance(node, Members)
-        if other and alike and misfit(logical(other), logical(node)) is None:
+        other = _older(older, subject) or node
+        alike = isinstance(other, Members) == isinstance(node, Members)
+        if alike and misfit(logical(other), logical(node)) is None:
             found[older.schema_id] = other
     return found
 

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
+from frazil.formats.protobuf.generations import reads
 from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
 from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason, WriterSchema
@@ -35,13 +36,13 @@ class ProtobufDecoder:
     def __init__(self, schemas: HalfSchemas) -> None:
         writers, subject = schemas.writers, schemas.subject
         self.columns = columns_of(writers, subject, schemas.record_type)
-        record = record_message(writers[-1], subject, schemas.record_type).full_name
-        reasons = {w.schema_id: _misfit(w, subject, record, self.columns) for w in writers}
+        newest = record_message(writers[-1], subject, schemas.record_type)
+        reasons = {w.schema_id: _misfit(w, subject, newest, self.columns) for w in writers}
         self._recipe = ProtobufRecipe(
             descriptors=tuple(
                 (w.schema_id, compiled(w, subject)) for w in reversed(writers) if not reasons[w.schema_id]
             ),
-            record=record,
+            record=newest.full_name,
             columns=self.columns,
             framed=schemas.framed,
             unreadable=tuple((schema_id, why) for schema_id, why in reasons.items() if why),
@@ -77,12 +78,13 @@ class ProtobufDecoder:
         return batches_of(self._recipe).explain(raw)
 
 
-def _misfit(writer: WriterSchema, subject: str, record: str, columns: Struct) -> str:
+def _misfit(writer: WriterSchema, subject: str, newest: Descriptor, columns: Struct) -> str:
     """Why records of a schema can't become the columns; empty where they can."""
+    then = record_message(writer, subject, newest.full_name)
     try:
-        why = misfit(message_to_logical(record_message(writer, subject, record), subject), columns)
+        why = misfit(message_to_logical(then, subject), columns)
     except SchemaRefusedError as e:
-        why = e.where
+        why = None if reads(newest, then) else e.where
     name = f"schema id {writer.schema_id} (version {writer.version})"
     return f"{name} can't be read by the newest version of subject {subject}: {why}" if why else ""
 
@@ -190,12 +192,20 @@ class ProtobufBatches:
         try:
             columns = message_to_logical(message, name)
         except SchemaRefusedError as e:
-            return "message_type", f"{name} can't become a row: {e.where}"
+            return self._by_the_newest(message) or ("message_type", f"{name} can't become a row: {e.where}")
         wanted, named = self._recipe.columns, message.full_name == self._recipe.record
         alike = same_type(columns, wanted) and relaxed(wanted, columns) == wanted
         if misfit(columns, wanted) if named else not alike:
             return "message_type", f"{name} is not {self._recipe.record}, which the table holds"
         return Message(message, columns, messages_of(message, columns))
+
+    def _by_the_newest(self, message: Descriptor) -> Message | None:
+        """The newest schema's message, where it reads one of an older that can't be a table by itself."""
+        newest = next(iter(self._files.values())).pool.FindMessageTypeByName(self._recipe.record)
+        if not reads(newest, message):
+            return None
+        columns = message_to_logical(newest, newest.full_name)
+        return Message(newest, columns, messages_of(newest, columns))
 
     def _message(self, file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:
         if self._recipe.framed:

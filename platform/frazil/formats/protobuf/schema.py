@@ -153,7 +153,7 @@ class _Columns(Mapping):
         found = decimal_of(field)
         if found is None:
             raise self.refusal(path, f"{DECIMAL} without precision and scale has no column type", todo)
-        return decimal_type(found.precision, found.scale, partial(self.refusal, path))
+        return decimal_type(found.declared or found.precision, found.scale, partial(self.refusal, path))
 
 
 def _named(messages: Sequence[Descriptor], name: str) -> Descriptor | None:

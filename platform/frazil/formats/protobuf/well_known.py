@@ -12,7 +12,7 @@ from decimal import Context
 from decimal import Decimal as Number
 from typing import TYPE_CHECKING
 
-from frazil.formats.logical import Decimal, Primitive, Type
+from frazil.formats.logical import MAX_DIGITS, Decimal, Primitive, Type
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import FieldDescriptor
@@ -45,7 +45,7 @@ _SPAN = 315_576_000_000
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _MOST_DIGITS, _MOST_BYTES = 76, 32
 """Most digits and bytes of a decimal before it is fitted to its column: twice what a column holds."""
-_EXACT = Context(prec=38)
+_EXACT = Context(prec=MAX_DIGITS)
 
 
 def params_of(field: FieldDescriptor) -> Mapping[str, str]:
@@ -65,12 +65,13 @@ def params_of(field: FieldDescriptor) -> Mapping[str, str]:
 
 
 def decimal_of(field: FieldDescriptor) -> Decimal | None:
-    """Precision and scale of a `confluent.type.Decimal`."""
+    """Precision and scale of a `confluent.type.Decimal`, with as many digits as a column has at most."""
     params = params_of(field)
     try:
-        return Decimal(int(params.get("precision", "")), int(params.get("scale") or 0))
+        declared, scale = int(params.get("precision", "")), int(params.get("scale") or 0)
     except ValueError:
         return None
+    return Decimal(min(declared, MAX_DIGITS), scale, declared if declared > MAX_DIGITS else 0)
 
 
 def moment_type(field: FieldDescriptor) -> Primitive:

@@ -1,0 +1,96 @@
+"""Decimals of more digits than columns have: nothing is rounded, and what does not fit is a bad record."""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats import logical
+from frazil.formats.columns import record_columns
+from frazil.formats.logical import Field, List, Struct
+from frazil.formats.protobuf.decoder import ProtobufDecoder
+from frazil.formats.protobuf.format import Protobuf
+from frazil.formats.protocol import VALUE, HalfSchemas
+from frazil.spec.topic import TableSpec
+from kit.avro_columns import AvroColumns, payload
+from kit.avro_versions import array, decimal, record
+from kit.protobuf import framed, message_class, proto
+
+EXACT = Context(prec=100)
+MOST = Decimal(10**38 - 1).scaleb(-2, EXACT)
+HELD = [Decimal("123.45"), Decimal("-0.01"), Decimal("0.00"), MOST, MOST.copy_negate()]
+BEYOND = [
+    Decimal(10**38).scaleb(-2, EXACT),
+    Decimal(-(10**38)).scaleb(-2, EXACT),
+    Decimal(10**63).scaleb(-2, EXACT),
+]
+WIDE = logical.Decimal(38, 2, 64)
+
+
+def written(number: Decimal) -> bytes:
+    """As Java's BigInteger has it."""
+    unscaled = int(number.scaleb(2, EXACT))
+    return unscaled.to_bytes((unscaled.bit_length() + 8) // 8, "big", signed=True)
+
+
+def rows(numbers: list[Decimal], *schemas: Any, schema_id: int = 1) -> list[Any]:
+    plain = record(d="bytes", many=array("bytes"))
+    raw = [payload(plain, {"d": written(n), "many": [written(n)]}, schema_id) for n in numbers]
+    return AvroColumns(tuple(schemas)).rows(raw)
+
+
+def schema(precision: int) -> Any:
+    return record(d=decimal(precision, 2), many=array(decimal(precision, 2)))
+
+
+def test_what_connects_jdbc_source_writes_by_default_lands_where_it_fits() -> None:
+    """https://github.com/confluentinc/kafka-connect-jdbc/issues/941: decimal(64, s)."""
+    assert rows(HELD, schema(64)) == [{"d": n, "many": [n]} for n in HELD]
+    assert rows(BEYOND, schema(64)) == [None] * len(BEYOND)
+    beyond = payload(record(d="bytes", many=array("bytes")), {"d": written(BEYOND[2]), "many": []})
+    code, why = AvroColumns((schema(64),)).decoder().explain(beyond)
+    assert (code, "does not fit decimal(38,2)" in why) == ("value", True)
+
+
+@pytest.mark.parametrize("versions", [(64, 10), (10, 64), (64, 10, 38)])
+def test_versions_of_more_and_of_fewer_digits_are_all_decoded(versions: tuple[int, ...]) -> None:
+    schemas = [schema(precision) for precision in versions]
+
+    for schema_id in range(1, len(schemas) + 1):
+        small = HELD[:3]
+        assert rows(small, *schemas, schema_id=schema_id) == [{"d": n, "many": [n]} for n in small]
+        if versions[schema_id - 1] >= 38:
+            assert rows(HELD, *schemas, schema_id=schema_id) == [{"d": n, "many": [n]} for n in HELD]
+        assert rows(BEYOND, *schemas, schema_id=schema_id) == [None] * len(BEYOND)
+
+
+def test_protobuf_has_the_same_bounds() -> None:
+    text = """syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+      message M { confluent.type.Decimal d = 1 [
+      (confluent.field_meta).params = {key: "precision", value: "64"},
+      (confluent.field_meta).params = {key: "scale", value: "2"}]; }"""
+    cls = message_class(text, "M")
+    raw = [framed(1, cls(d={"value": written(n), "scale": 2}).SerializeToString()) for n in [*HELD, *BEYOND]]
+
+    schemas = HalfSchemas(VALUE, Protobuf(), "s", (proto(text),))
+    found = ProtobufDecoder(schemas).arrow().decode(pa.array(raw, pa.binary()))
+
+    assert found.ok.to_pylist() == [True] * len(HELD) + [False] * len(BEYOND)
+    assert [row["d"] for row in found.data.to_pylist()[: len(HELD)]] == HELD
+
+
+def test_they_are_refused_where_the_spec_says_so() -> None:
+    for column in (Field("d", WIDE), Field("s", Struct((Field("many", List(WIDE)),)))):
+        assert record_columns(TableSpec(topic="t"), Struct(()), Struct((column,))).fields == (column,)
+        with pytest.raises(SchemaRefusedError, match=r"(d|many\[\]) is a decimal of 64 digits[\s\S]*narrow"):
+            record_columns(TableSpec(topic="t", wide_decimals="refuse"), Struct(()), Struct((column,)))
+
+
+def test_an_older_version_that_declared_more_digits_refuses_nothing() -> None:
+    columns = AvroColumns((schema(64), schema(10))).decoder().columns
+
+    assert record_columns(TableSpec(topic="t", wide_decimals="refuse"), Struct(()), columns)
