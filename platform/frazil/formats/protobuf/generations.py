@@ -11,8 +11,9 @@ from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescript
 
 def reads(newer: Descriptor, older: Descriptor, within: frozenset[str] = frozenset()) -> bool:
     """Whether each field of the older message is the same one in the newer, or is not there at all."""
-    if newer.full_name != older.full_name or older.full_name in within:
-        return newer.full_name == older.full_name
+    same: bool = newer.full_name == older.full_name
+    if not same or older.full_name in within:
+        return same
     return all(_keeps(newer, field, within | {older.full_name}) for field in older.fields)
 
 
