@@ -112,6 +112,27 @@ def test_grants_are_kept_shown_and_taken_back(standin: StandIn) -> None:
     assert standin.rows("show grants to role reader") == []
 
 
+@pytest.mark.parametrize(
+    ("copying", "kept"), [("", []), ("copy grants ", [("SELECT", "VIEW", "FRZ.S.SEEN")])]
+)
+def test_a_view_that_is_replaced_loses_what_was_granted_on_it_unless_that_is_copied(
+    standin: StandIn, copying: str, kept: list[tuple[str, str, str]]
+) -> None:
+    """docs.snowflake.com/en/sql-reference/sql/create-view, COPY GRANTS."""
+    standin.rows(
+        "create database if not exists frz",
+        "create schema if not exists frz.s",
+        "create or replace view frz.s.seen as select 1 as a",
+        "create role looker",
+        "grant select on view frz.s.seen to role looker",
+        f"create or replace view frz.s.seen {copying}as select 2 as b",
+    )
+    held = [row[1:4] for row in standin.rows("show grants to role looker")]
+    standin.rows("drop role looker", "drop view frz.s.seen")
+
+    assert held == kept
+
+
 def test_a_role_must_be_granted_before_it_is_taken(standin: StandIn) -> None:
     key = new_key()
     standin.rows("create role analyst", f"create user ann rsa_public_key = '{key.public}'")

@@ -107,6 +107,23 @@ def test_the_view_gets_the_columns_that_the_table_gets(connections: Connections,
     assert rows == [("ZTEST", None)]
 
 
+def test_whoever_may_read_the_view_still_may_when_it_is_replaced(
+    connections: Connections, trades: Trades, fresh_name: str
+) -> None:
+    state, role = sync_snowflake(connections, trades.names), f"{fresh_name}_reader".upper()
+    query(connections.settings, f"create role {role}")
+    query(connections.settings, f"grant select on view {view_of(trades.names)} to role {role}")
+    with trades.table.update_schema() as change:
+        change.add_column("price", LongType())
+    trades.show()
+    sync_snowflake(connections, trades.names)
+
+    held = [row[1:4] for row in query(connections.settings, f"show grants to role {role}")]
+    columns = query(connections.settings, f"select symbol, price from {view_of(trades.names)}")
+    assert held == [("SELECT", "VIEW", state.facts["view"])]
+    assert columns == [("ZTEST", None)]
+
+
 def test_a_role_that_is_named_may_read_table_and_view(
     connections: Connections, trades: Trades, fresh_name: str
 ) -> None:

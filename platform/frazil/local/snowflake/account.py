@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from sqlglot import parse_one
 
 from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.answers import Refused, Result, already_there, message, missing
@@ -19,6 +21,8 @@ from frazil.local.snowflake.listings import listed, listed_grants, table_informa
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.options import check_options, check_privileges
 from frazil.local.snowflake.parsing import parse_name, parse_statement
+from frazil.local.snowflake.relations import deed_of
+from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import (
     Alter,
     Call,
@@ -27,7 +31,6 @@ from frazil.local.snowflake.statements import (
     Drop,
     DropDatabase,
     Grant,
-    Name,
     Refresh,
     Show,
     ShowGrants,
@@ -53,25 +56,6 @@ _USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALO
 """The property by which an Iceberg table names one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """Who asks, in which role, and what short names mean."""
-
-    user: str
-    role: str
-    warehouse: str | None = None
-    database: str | None = None
-    schema: str | None = None
-
-    def full(self, name: Name) -> Name:
-        """A table's name with database and schema; refuses a short one that the session can't complete."""
-        current = (self.database, self.schema)[: max(0, 3 - len(name))]
-        known = tuple(part for part in current if part is not None)
-        if len(known) < len(current):
-            raise Refused(90105, "22000", "This session does not have a current database or schema.")
-        return (*known, *name)
-
-
 class Account:
     """The one account of the stand-in."""
 
@@ -89,7 +73,10 @@ class Account:
         """Hears what fakesnow is about to do."""
 
     def done(self, sql: str, session: Session) -> None:
-        """Hears what fakesnow did."""
+        """Hears what fakesnow did: what is replaced loses its grants, unless they are copied."""
+        deed = deed_of(parse_one(sql, read="snowflake"), session)
+        if deed and deed.drops_grants:
+            self._objects.revoke_all(deed.kind, deed.name)
 
     def may_take(self, user: str, role: str) -> bool:
         """Whether a user may take a role."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from frazil.local.snowflake.account import Session
 from frazil.local.snowflake.answers import Refused
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import parse_name
 from frazil.local.snowflake.privileges import Privileges, hidden, insufficient
 from frazil.local.snowflake.relations import Deed, deed_of, full_name, tables_of
+from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import (
     Alter,
     Call,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,21 @@ class Objects:
         """All privileges that are held."""
         rows = self._run("select * from grants order by on_kind, on_name, privilege")
         return [Held(*row) for row in rows]
+
+    def grants_on(self, kind: str, name: Name) -> list[Grant]:
+        """What was granted on an object, as it could be granted once more."""
+        on = (granted_as(kind), ".".join(name))
+        return [
+            Grant((g.privilege,), g.on_kind, name, "USER" if g.to_kind == "USER" else "ROLE", g.to_name)
+            for g in self.grants()
+            if (g.on_kind, g.on_name) == on
+        ]
+
+    def revoke_all(self, kind: str, name: Name) -> None:
+        """Takes away what was granted on an object; its owner stays."""
+        for held in self.grants_on(kind, name):
+            if held.privileges != ("OWNERSHIP",):
+                self.grant(replace(held, revoke=True))
 
     def close(self) -> None:
         """Closes the file."""

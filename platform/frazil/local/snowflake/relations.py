@@ -9,10 +9,10 @@ from typing import Literal
 
 from sqlglot import exp
 
-from frazil.local.snowflake.account import Session
 from frazil.local.snowflake.answers import Refused
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.privileges import Privileges
+from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import RELATIONS, Kind, Name
 
 _PARTS = {"DATABASE": 1, "SCHEMA": 2, "TABLE": 3, "VIEW": 3}
@@ -29,6 +29,12 @@ class Deed:
     reads: tuple[Name, ...] = ()
     or_replace: bool = False
     text: str = ""
+    copies_grants: bool = False
+
+    @property
+    def drops_grants(self) -> bool:
+        """Whether what was granted on the one before is gone with it."""
+        return self.verb == "CREATE" and self.or_replace and not self.copies_grants
 
 
 def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
@@ -45,7 +51,9 @@ def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
     said, query = tree.find(exp.SchemaCommentProperty), tree.expression
     reads = tuple(full_name(table, session) for table in tables_of(query)) if query else ()
     comment = said.this.name if said else ""
-    return Deed("CREATE", kind, name, comment, reads, or_replace=bool(tree.args.get("replace")))
+    copies = tree.find(exp.CopyGrantsProperty) is not None
+    replaces = bool(tree.args.get("replace"))
+    return Deed("CREATE", kind, name, comment, reads, or_replace=replaces, copies_grants=copies)
 
 
 def tables_of(tree: exp.Expr) -> list[exp.Table]:
@@ -76,7 +84,11 @@ class Relations:
         if deed.verb == "DROP":
             self.forget(deed.kind, deed.name)
         elif deed.verb == "CREATE" and (deed.or_replace or not self._objects.find(deed.kind, deed.name)):
+            granted = self._objects.grants_on(deed.kind, deed.name) if deed.copies_grants else ()
             self._add(deed.kind, deed.name, deed.comment, deed.reads, session, deed.text)
+            for held in granted:
+                if held.privileges != ("OWNERSHIP",):  # whoever replaces it owns it
+                    self._objects.grant(held)
             if deed.kind == "DATABASE":
                 self._add("SCHEMA", (*deed.name, "PUBLIC"), "", (), session)
 

@@ -29,13 +29,14 @@ from starlette.types import ASGIApp
 from frazil.errors import MALFORMED
 from frazil.local.cloud.faults import Call, Faulty, Knobs
 from frazil.local.snowflake.access import OwnKey, access_of
-from frazil.local.snowflake.account import Account, Session
+from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
 from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.objects import Objects
 from frazil.local.snowflake.parsing import is_merge
+from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import DropDatabase, Statement, Use
 from frazil.local.snowflake.strict import StrictAccount
 from frazil.local.snowflake.users import LoginRefused, login, login_by_oauth, seed_account

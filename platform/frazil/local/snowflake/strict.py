@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp, parse_one
 
 from frazil.local.snowflake.access import Access
-from frazil.local.snowflake.account import Account, Session
+from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Result, missing
 from frazil.local.snowflake.guard import Guard
 from frazil.local.snowflake.iceberg import IcebergTables
@@ -17,6 +17,7 @@ from frazil.local.snowflake.objects import Objects, Stored, granted_as
 from frazil.local.snowflake.parsing import parse_relation, parse_statement
 from frazil.local.snowflake.privileges import Privileges, hidden
 from frazil.local.snowflake.relations import Relations, deed_of, tables_of
+from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import (
     RELATIONS,
     Create,

@@ -145,7 +145,7 @@ def create_view(view: Relation, table: Relation, columns: Sequence[str], where: 
     """Makes the view of some columns of a table, and of the rows for which `where` is true, anew."""
     listed = ", ".join(double_quoted(column) for column in columns)
     live = f" WHERE {where}" if where else ""
-    return f"CREATE OR REPLACE VIEW {view} AS SELECT {listed} FROM {table}{live}"
+    return create_view_as(view, f"SELECT {listed} FROM {table}{live}")
 
 
 def create_view_as(view: Relation, query: str) -> str:
