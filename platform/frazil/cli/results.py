@@ -64,6 +64,14 @@ class Results(Generic[T]):
         """Whether somebody stopped the command: nothing more is begun."""
         return any(isinstance(error, InterruptedWorkError) for error in self.failed.values())
 
+    def fail(self, table: str, error: Exception, *, every: bool) -> None:
+        """Notes why a table was not done; where `every` one is meant, one that is not there yet waits."""
+        failure = explain(error)
+        if every and isinstance(failure, NotYetError | PausedError):
+            self.awaited[table] = failure
+        else:
+            self.failed[table] = failure
+
     def exit(self) -> None:
         """Tells people what failed, once where several met the same; exits by the worst error's code."""
         for table, awaited in self.awaited.items():
@@ -137,11 +145,7 @@ def _note(
         if not isinstance(outcome, PauseReport) and is_news(outcome):
             selection.tell(spec, outcome)
     except Exception as e:  # noqa: BLE001 - it is the result of this table
-        failure = explain(e)
-        if every and isinstance(failure, NotYetError | PausedError):
-            results.awaited[table] = failure
-        else:
-            results.failed[table] = failure
+        results.fail(table, e, every=every)
 
 
 def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:

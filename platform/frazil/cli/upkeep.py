@@ -14,7 +14,6 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
-from frazil.errors import explain
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
@@ -102,7 +101,7 @@ def _keep_up(kind: Kind, tables: Tables, every: bool, order: Order, as_json: boo
             if outcome.report:
                 results.done[work.table] = outcome.report
             if outcome.error:
-                results.failed[work.table] = explain(outcome.error)
+                results.fail(work.table, outcome.error, every=every)
             if outcome.report and not order.dry_run:
                 selection.tell(work.spec, outcome.report)
             if outcome.shown:

@@ -71,6 +71,23 @@ def test_each_kind_of_work_gives_one_document(
     assert report["text"]
 
 
+@pytest.mark.parametrize("command", [("compact",), ("expire",), ("expire", "--rows"), ("orphans",)])
+def test_of_all_tables_one_that_is_not_made_yet_waits_and_is_no_failure(
+    frazil: Command, shell: Shell, names: Things, command: tuple[str, ...]
+) -> None:
+    """A timer runs them for all tables, docs/run.md advises; a table that is named must be there."""
+    shell.write({"topic": f"{names.table.table}_later"}, name="later")
+    later = f"{names.table}_later"
+
+    every = frazil(*command, "--all", "--dry-run", "--json")
+    named = frazil(*command, later, "--dry-run", "--json")
+
+    report, waits = sorted(every.document, key=lambda row: "awaits" in row)
+    assert (every.code, named.code) == (0, 1)
+    assert (report["table"], waits["table"]) == (str(names.table), later)
+    assert f"{later} waits: There is no table {later}" in every.err
+
+
 def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:
