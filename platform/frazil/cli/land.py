@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,15 +13,16 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.results import OnStep, Results, each, each_as_it_ends, run_id
+from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run_id
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
-from frazil.errors import DifferentError
+from frazil.errors import DifferentError, PartDownError
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.lane.joint import RunPart, alone
 from frazil.landing.ledger import Span
 from frazil.landing.many import land_together, quiet_tables
+from frazil.landing.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
@@ -89,7 +91,7 @@ def land_command(
     if (lost or adopt_topic) and len(tables or ()) != 1:
         raise typer.BadParameter("--accept-loss and --adopt-topic speak of one table's topic: name that one.")
 
-    quiet = _quiet(selection) if every and not make_topic else {}
+    quiet, run = _quiet(selection) if every and not make_topic else {}, run_id()
 
     def do(spec: TableSpec, on_step: OnStep = lambda _: None, run_part: RunPart = alone) -> LandingReport:
         connections = selection.connections.of(spec)
@@ -98,7 +100,7 @@ def land_command(
         if not spec.is_read_only:  # else the landing says so
             ensure_topic(spec, connections) if make_topic else provide_subjects(spec, connections)
         return land(
-            spec, connections, run_id=run_id(), max_records=max_records, accept_loss=lost,
+            spec, connections, run_id=run, max_records=max_records, accept_loss=lost,
             adopt_topic=adopt_topic, on_step=on_step, run_part=run_part,
         )  # fmt: skip
 
@@ -107,13 +109,36 @@ def land_command(
         results = each_as_it_ends(selection, "landing", ended, every=every)
     else:
         results = each(selection, "landing", do, every=every)
-    if sync and not results.interrupted:
-        landed_now = [spec for spec, names in selection.pairs if str(names.table) in results.done]
-        shown = sync_each(Selection(tuple(landed_now), selection.connections))
-        results.failed.update(shown.failed)
+    stopped = list(_landed_before(selection, results, run))
+    if sync:
+        _show_done(selection, results, stopped)
     documents = [*map(landed, results.reports), *results.errors]
     print_json(documents) if as_json else show_landings(results.reports)
     results.exit()
+
+
+def _landed_before(
+    selection: Selection[TableSpec], results: Results[LandingReport], run: str
+) -> Iterator[TableSpec]:
+    """The tables that failed behind a landing of this command; whoever wants to hear of that one is told."""
+    for spec, names in selection.pairs:
+        error = results.failed.get(str(names.table))
+        if error is None or str(names.table) in results.done or isinstance(error, PartDownError):
+            continue
+        with suppress(Exception):  # the table's own error is the one that counts
+            if report := published_by(run, spec, selection.connections.of(spec)):
+                selection.tell(spec, report)
+                yield spec
+
+
+def _show_done(selection: Selection[S], results: Results[R], also: Iterable[S] = ()) -> None:
+    """Brings the places in step that show what was done; not where somebody stopped the command."""
+    if results.interrupted:
+        return
+    shown = {id(spec) for spec in also}
+    done = [s for s, names in selection.pairs if str(names.table) in results.done or id(s) in shown]
+    for table, error in sync_each(Selection(tuple(done), selection.connections)).failed.items():
+        results.failed.setdefault(table, error)
 
 
 def _quiet(selection: Selection[TableSpec]) -> dict[str, LandingReport]:
@@ -211,9 +236,9 @@ def show_landings(reports: list[LandingReport]) -> None:
 @app.command("derive")
 def derive_command(
     tables: Tables = None, every: AllTables = False, rebuild: Rebuild = False, from_here: FromHere = False,
-    accept_loss: RowsLost = 0, as_json: Json = False,
+    accept_loss: RowsLost = 0, sync: Sync = True, as_json: Json = False,
 ) -> None:  # fmt: skip
-    """Update tables that are made of other tables."""
+    """Update tables that are made of other tables, and the places that show them."""
     from frazil.derive.derive import derive  # a landing need not wait for it
 
     if rebuild and from_here:
@@ -229,6 +254,8 @@ def derive_command(
         )  # fmt: skip
 
     results = each(selection, "deriving", do)
+    if sync:
+        _show_done(selection, results)
     documents = [*map(asdict, results.reports), *results.errors]
     print_json(documents) if as_json else _show_derivations(results.reports)
     results.exit()

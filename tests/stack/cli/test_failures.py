@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from frazil.connections import Connections
@@ -98,6 +99,23 @@ def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(
     assert f"Topic {fresh_name} does not exist" in landed.err
     assert "Traceback" not in landed.err
     assert [(s["state"], s["snapshot_id"]) for s in states] == [("topic missing", None)]
+
+
+def test_what_was_published_before_a_bad_record_is_shown_and_dagster_hears_of_it(
+    frazil: Command, topic: Topic, name: str, dagster_home: Path
+) -> None:
+    topic.send([b"bad"], partition=1)
+
+    said = frazil("land", name, "--json", DAGSTER_HOME=str(dagster_home))
+    checks = {c["check"]: c["status"] for c in frazil("check", name, "--json").document}
+
+    assert said.code == 3
+    assert (checks["glue_pointer"], checks["snowflake_current"]) == ("passed", "passed")
+    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey(topic.things.iceberg_path))
+    assert event
+    assert event.asset_materialization
+    assert event.asset_materialization.metadata["rows_landed"].value == 10
 
 
 def test_a_subject_that_does_not_exist_is_named_and_nothing_is_made(

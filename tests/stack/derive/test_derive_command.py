@@ -50,6 +50,26 @@ def test_tables_are_derived_behind_those_that_they_read_and_one_that_fails_keeps
     assert f"There is no table {source.name}_gone" in said.err
 
 
+def test_what_is_derived_is_shown_at_once_as_what_is_landed_is(
+    source: Source, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = source.name.table
+    query = {"table": f"{name}_big", "sql": f"SELECT symbol, quantity FROM {name}"}
+    shell.write(
+        {"namespace": NAMESPACE, "topic": name, "publish": []},
+        derived=[{**query, "namespace": NAMESPACE, "publish": ["glue", "snowflake"]}],
+    )
+    frazil, table = Command(monkeypatch, capsys), f"{NAMESPACE}.{name}_big"
+    source.trades(1, 2)
+    unshown, failed = frazil("derive", table, "--no-sync", "--json"), frazil("check", table)
+    source.trades(3)
+    shown, passed = frazil("derive", table, "--json"), frazil("check", table, "--json")
+
+    assert (unshown.code, failed.code, shown.code, passed.code) == (0, 1, 0, 0), passed.err
+    status = {check["check"]: check["status"] for check in passed.document}
+    assert (status["glue_pointer"], status["snowflake_current"]) == ("passed", "passed")
+
+
 def test_only_what_is_new_is_read_unless_a_rebuild_is_asked_for(frazil: Command, source: Source) -> None:
     name = f"{source.name}_twice"
     source.trades(1, 2)
