@@ -71,14 +71,13 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
 def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_Limit]:
     """The limits of what upkeep can mend; `snapshots` counts those that no reader waits for."""
     compact = f"`frazil compact {name}`"
-    small = sum(p.small_bytes for p in census.partitions if p.gain.saved)
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
     share, most_deletes = upkeep.deleted_share, _SLACK * max(1, upkeep.delete_files)
     return [
         _Limit(
-            f"small files to be compacted hold {size_text(small)}, {size_text(most_small)} allowed",
-            small, most_small, compact,
+            f"small files to be compacted hold {size_text(census.waiting)}, {size_text(most_small)} allowed",
+            census.waiting, most_small, compact,
         ),
         _Limit(
             f"{census.saved} files too many, {_SPARE_FILES} allowed",

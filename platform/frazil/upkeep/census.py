@@ -13,8 +13,9 @@ from frazil.tables.branches import outlived
 from frazil.tables.files import Deletes, LiveFile
 from frazil.tables.manifests import Head, HeadReader, files_named, rows_named
 from frazil.tables.snapshots import ancestors, number, summary_of
-from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
+from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of, waiting
 from frazil.upkeep.compaction.plan import Partition, Plan, group_files, plan_bins, read_copies
+from frazil.upkeep.facts import read_left
 from frazil.upkeep.work import MB, LastWork, Number, last_works
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ class Census:
     not_looked_into: int  # data files of which no more is known than that they are among these
     small_files: int
     small_bytes: int
+    waiting: int  # bytes of small files that wait for a compaction; what the last one left does not wait
     ideal: int  # data files that a compaction would leave
     saved: int  # files fewer by a compaction
     sizes: tuple[SizeClass, ...]
@@ -204,7 +206,7 @@ def take_census(
     rule = Rule.of(upkeep, target, sorts=sorts)
     plan = plan_bins(files, table.spec().spec_id, rule, read_copies(metadata))
     partitions = _partitions(table, files, rule, plan)
-    small = [f.bytes for f in files if f.bytes < rule.small]
+    small, left_over = [f.bytes for f in files if f.bytes < rule.small], read_left(metadata)
     times = [s.timestamp_ms for s in metadata.snapshots]
     reachable = {s.snapshot_id for ref in metadata.refs for s in ancestors(metadata, ref)}
     return Census(
@@ -218,6 +220,7 @@ def take_census(
         not_looked_into=left.files,
         small_files=len(small),
         small_bytes=sum(small),
+        waiting=sum(waiting(b, rule, left_over) for bins in plan.bins.values() for b in bins),
         ideal=sum(p.ideal for p in partitions) + left.files,
         saved=sum(p.gain.saved for p in partitions),
         sizes=(*by_size(f.bytes for f in files), *left.sizes),

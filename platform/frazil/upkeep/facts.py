@@ -5,13 +5,14 @@ Facts need no snapshot but the head, which is all that is read of a table at eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.tables.snapshots import ancestors, number, number_or_none, summary_of
+from frazil.upkeep.compaction.bins import Left
 from frazil.upkeep.compaction.plan import Copies, read_copies
-from frazil.upkeep.work import SUMMARY, LastWork, last_works, only_upkeep_since
+from frazil.upkeep.work import SEEN, SUMMARY, LastWork, last_works, only_upkeep_since
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -43,7 +44,7 @@ class History:
     head: int | None  # the head that it was read at
     snapshots: int
     oldest: float | None  # when the oldest snapshot was made, in seconds since the epoch
-    compacted_to: int = 0  # sequence number of the newest compaction, which left the files up to there
+    left: Left = field(default_factory=Left)  # the files that the newest compaction left
     quiet: bool = False  # nothing but compaction happened since the last one, and that one got nowhere
     copies: Copies = field(default_factory=Copies)  # what the snapshots hold and the head does not
 
@@ -64,16 +65,33 @@ def read_facts(metadata: TableMetadata) -> Facts:
 
 def read_history(metadata: TableMetadata) -> History:
     """The history of a table; its metadata must have all snapshots."""
-    compaction = next((s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == _COMPACTION), None)
+    compaction = next(_compactions(metadata), None)
     times = [s.timestamp_ms for s in metadata.snapshots]
     return History(
         head=metadata.current_snapshot_id,
         snapshots=len(times),
         oldest=min(times) / 1000 if times else None,
-        compacted_to=(compaction.sequence_number or 0) if compaction else 0,
+        left=read_left(metadata),
         quiet=_is_quiet(metadata, compaction),
         copies=read_copies(metadata),
     )
+
+
+def read_left(metadata: TableMetadata) -> Left:
+    """Which files the newest compaction left; the metadata must have all snapshots."""
+    compactions = list(_compactions(metadata))
+    if not compactions:
+        return Left()
+    newest = compactions[0]
+    seen = number_or_none(summary_of(newest), SEEN)  # earlier versions of Frazil did not say
+    return Left(
+        (newest.sequence_number or 0) if seen is None else seen,
+        frozenset(s.snapshot_id for s in compactions),
+    )
+
+
+def _compactions(metadata: TableMetadata) -> Iterator[Snapshot]:
+    return (s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == _COMPACTION)
 
 
 def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:

@@ -20,6 +20,9 @@ MB = 2**20
 SUMMARY = "frazil.upkeep"
 """Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
 
+SEEN = "frazil.upkeep-seen"
+"""There as well, of a compaction: sequence number of the head that it was planned upon."""
+
 _PROPERTY = "frazil.upkeep."
 
 

@@ -234,7 +234,7 @@ def test_facts_come_from_the_head_and_history_from_all_snapshots(catalog: InMemo
     assert (facts.files, facts.delete_files, facts.commits, facts.last) == (3, 0, 3, {})
     assert facts.bytes
     assert (history.head, history.snapshots, history.oldest) == (facts.head, 3, first.timestamp_ms / 1000)
-    assert (history.compacted_to, history.quiet) == (0, False)
+    assert (history.left.seen, history.quiet) == (0, False)
 
 
 @pytest.mark.parametrize(("made", "quiet"), [(1, False), (2, True), (3, True)])
@@ -255,8 +255,8 @@ def test_a_compaction_that_saved_no_file_is_the_last_one_until_something_changes
     add(table, "BUY")
     later = read_history(table.metadata)
 
-    assert (after.quiet, after.compacted_to) == (quiet, head.sequence_number)
-    assert (later.quiet, later.compacted_to) == (False, head.sequence_number)
+    assert (after.quiet, after.left.seen) == (quiet, head.sequence_number)
+    assert (later.quiet, later.left.seen) == (False, head.sequence_number)
 
 
 def test_a_compaction_that_did_nothing_may_do_more_once_snapshots_expired(catalog: InMemoryCatalog) -> None:

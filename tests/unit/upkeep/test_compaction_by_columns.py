@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal as PyDecimal
 from pathlib import Path
+from time import time as time_of_day
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -28,8 +29,12 @@ from frazil.spec.topic import TableSpec
 from frazil.tables import transfer
 from frazil.tables.layout import create_table
 from frazil.tables.pyiceberg import write_files
+from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction import run
+from frazil.upkeep.compaction.kind import Compaction
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.facts import read_facts, read_history
+from frazil.upkeep.kind import Known, View
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", table="t")
@@ -263,3 +268,26 @@ def test_values_of_every_type_come_through(clients: Clients) -> None:
 
     assert report.numbers["files_after"] == 1
     assert repr(rows_of(table)) == repr(before)  # -0.0 equals 0.0
+
+
+def test_what_a_compaction_wrote_does_not_wait_for_the_next_one_though_a_landing_came_in_between(
+    clients: Clients,
+) -> None:
+    """As at a customer: 610 kB were written anew for 22 kB of new data, again and again."""
+    table, now = make(clients), time_of_day()
+
+    def between(step: str) -> None:
+        if step == "written":
+            append(table, row(100))
+
+    compact(SPEC, clients, now, on_step=between)
+    append(table, row(101))
+    table.refresh()
+    new = [t.file.file_size_in_bytes for t in table.scan().plan_files() if t.file.record_count == 1]
+    metadata = table.metadata
+    known = Known(SPEC, str(NAME), read_facts(metadata), read_history(metadata))
+    found = Compaction().look(View(table), known, now)
+
+    assert len(rows_of(table)) == 14
+    assert len(new) == 2
+    assert (found.waiting, census_of(SPEC, table, now).waiting) == (sum(new), sum(new))

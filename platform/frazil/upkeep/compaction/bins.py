@@ -66,6 +66,31 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """Which files the last compaction left: those that it had seen, and those that compactions wrote.
+
+    What was landed while it ran is older than its commit, and it saw nothing of that.
+    """
+
+    seen: int = 0  # sequence number of the head that it was planned upon
+    made_by: frozenset[int] = frozenset()  # snapshots of compactions
+
+    def __contains__(self, file: LiveFile) -> bool:
+        return file.sequence <= self.seen or file.snapshot_id in self.made_by
+
+
+def waiting(bin_: Bin, rule: Rule, left: Left) -> int:
+    """Bytes of small files of a bin that wait for a compaction.
+
+    The one small file that a compaction leaves per partition does not count: with a hundred
+    partitions those alone would ask for the next compaction at once, and for ever.
+    """
+    new = [f for f in bin_.files if f not in left]
+    unfinished = len(bin_.files) - len(new) > bin_.into
+    return sum(f.bytes for f in (bin_.files if unfinished else new) if f.bytes < rule.small)
+
+
+@dataclass(frozen=True, slots=True)
 class Bin:
     """Files of one partition that are rewritten together, and how many they become."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from frazil.connections import Connections
 from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.layout import NEWEST_FORMAT
-from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of
+from frazil.upkeep.compaction.bins import Gain, Rule, gain_of, waiting
 from frazil.upkeep.compaction.plan import plan_bins
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Finding, Kind, Known, Order, Reason, View, since
@@ -97,7 +97,7 @@ class Compaction(Kind):
         return Prospect(
             files=len(head.files),
             small_files=sum(f.bytes < rule.small for f in head.files),
-            waiting=sum(_waiting(b, rule, history.compacted_to) for bins in plan.bins.values() for b in bins),
+            waiting=sum(waiting(b, rule, history.left) for bins in plan.bins.values() for b in bins),
             gain=gain_of((b for bins in plan.bins.values() for b in bins), rule),
             manifests=len(head.manifests),
             small_manifests=len(head.small_manifests),
@@ -149,17 +149,6 @@ def _at_most(known: Known, found: Finding | None) -> tuple[float, float]:
     bytes_more, files_more = facts.bytes - found.facts.bytes, facts.files - found.facts.files
     commits = (facts.commits or 0) - (found.facts.commits or 0)
     return seen.waiting + max(0, bytes_more), seen.manifests + max(0, files_more, commits)
-
-
-def _waiting(bin_: Bin, rule: Rule, compacted_to: int) -> int:
-    """Small bytes of a bin.
-
-    The one small file that a compaction leaves per partition does not count: with a hundred
-    partitions those alone would ask for the next compaction at once, and for ever.
-    """
-    new = [f for f in bin_.files if f.sequence > compacted_to]
-    unfinished = len(bin_.files) - len(new) > bin_.into
-    return sum(f.bytes for f in (bin_.files if unfinished else new) if f.bytes < rule.small)
 
 
 def _gain(gain: Gain, upkeep: Upkeep) -> str:

@@ -32,7 +32,7 @@ from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copie
 from frazil.upkeep.compaction.report import Done, became, did, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
 from frazil.upkeep.kind import AS_USUAL, Order
-from frazil.upkeep.work import SUMMARY, WorkReport
+from frazil.upkeep.work import SEEN, SUMMARY, WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -76,6 +76,7 @@ class _Compaction:
         self._order = order
         self._step = on_step
         self._reader = HeadReader()
+        self._seen = 0  # sequence number of the head that was planned upon
 
     def run(self) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
@@ -84,6 +85,7 @@ class _Compaction:
         before = self._reader.read(table)
         if before is None:
             return self._nothing("There is nothing in it yet.")
+        self._seen = before.snapshot.sequence_number or 0
         rounds = self._plan(before, read_copies(table.metadata))
         if self._order.dry_run:
             return would(self._name, before, rounds, self._is_crowded(before))
@@ -188,7 +190,7 @@ class _Compaction:
         self, what: Callable[[Table], Replacement], text: str, staged: StagedFiles | None = None
     ) -> Committed:
         why = {"frazil.upkeep-reason": self._order.reason} if self._order.reason else {}
-        says = {SUMMARY: "compaction", "frazil.upkeep-did": text, **why}
+        says = {SUMMARY: "compaction", "frazil.upkeep-did": text, SEEN: str(self._seen), **why}
         return put_in_place(self._connections.catalog, self._name, what, says, staged)
 
 
