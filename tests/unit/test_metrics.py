@@ -140,9 +140,11 @@ def test_a_broken_table_and_a_kafka_that_is_down_do_not_hide_the_other_tables(la
 def test_a_catalog_that_hangs_is_down() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, and never answers
         rest = {"uri": f"http://127.0.0.1:{silent.getsockname()[1]}", "signing_name": ""}
-        settings = Settings.load(kafka={"bootstrap_servers": "127.0.0.1:1"}, rest=rest)
+        settings = Settings.load(
+            kafka={"bootstrap_servers": "127.0.0.1:1"}, rest=rest, registry={"url": "http://127.0.0.1:1"}
+        )
         found = look_at_parts([TableSpec(topic="trades")], Clients(settings), seconds=0.5)
 
     assert {part: type(error).__name__ for part, error in found.items()} == {
-        "kafka": "PartDownError", "catalog": "PartDownError",
+        "kafka": "PartDownError", "catalog": "PartDownError", "registry": "PartDownError",
     }  # fmt: skip

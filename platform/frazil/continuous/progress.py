@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, PartDownError
 
 Event = Literal["running", "landed", "overtaken", "derived", "failed", "recovered", "waits", "stopping"]
 
@@ -26,9 +26,10 @@ Say = Callable[[Progress], None]
 
 
 def failure(table: str, error: FrazilError) -> Progress:
-    """A failure that is tried again."""
+    """A failure that is tried again; of a system that does not answer one table stands for all."""
     facts = {"error": type(error).__name__, **error.document}
-    return Progress("failed", table, f"{table or 'Kafka or the catalog'}: {error}", facts)
+    whose = f"{table}, and all that needs the same" if type(error) is PartDownError else table
+    return Progress("failed", table, f"{whose if table else 'Kafka or the catalog'}: {error}", facts)
 
 
 def recovery(table: str) -> Progress:

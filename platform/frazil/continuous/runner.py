@@ -28,6 +28,12 @@ _BUSY, _IDLE = 0.5, 0.02
 
 _LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
 _FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")
+_NEXT = {
+    "suspended": " Next: mend the producer or the schema, then `frazil resume {0}`; see docs/runbook.md.",
+    "paused": " Next: `frazil resume {0}` lands what waits.",
+}
+"""What a person does about a state whose reason does not say so."""
+
 _ALL = ""  # stands for all tables, where a server does not answer
 
 Ended = tuple[Turn, Future[LandingReport]]
@@ -119,10 +125,13 @@ class Runner:
         }
         reasons = {s.identifier: s.reason for s in states}
         for table, word in waits.items():
+            if self._schedule.works_on(table):
+                continue  # its landing tells it, with more words
             if self._waits.get(table) != word and not self._backoff.is_told(table):
-                text = f"{table}: {word}. {reasons[table]}".rstrip()
+                told = f"{table}: {word}. {reasons[table]}".rstrip()
+                text = f"{told}{_NEXT.get(word, '').format(table)}"
                 self._say(Progress("waits", table, text, {"state": word, "reason": reasons[table]}))
-        self._waits = waits
+        self._waits = {table: word for table, word in waits.items() if not self._schedule.works_on(table)}
 
     def _take_in(self, turn: Turn, future: Future[LandingReport]) -> None:
         table = turn.due.table

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from threading import Lock
 
-from frazil.errors import FrazilError, RetryError
+from frazil.errors import FrazilError, PartDownError, RetryError
 from frazil.landing.arrivals import Due
 from frazil.landing.lane.joint import SMALL_BYTES, SMALL_RECORDS
 
@@ -78,6 +79,10 @@ class Schedule:
         self._due = [due for due in self._due if due.table not in self._at_work]
         return started
 
+    def works_on(self, table: str) -> bool:
+        """Whether a landing of it is under way, or has ended and was not taken in."""
+        return table in self._at_work
+
     def ended(self, table: str) -> None:
         """Makes room; the table is due again when a later look says so."""
         del self._at_work[table]
@@ -97,13 +102,18 @@ def _urgency(due: Due) -> float:
 
 
 class Backoff:
-    """When what failed is tried again, and whether people need to hear of it."""
+    """When what failed is tried again, and whether people need to hear of it.
+
+    A system that does not answer lets all fail that need it: that is told once, and once that it works again.
+    """
 
     def __init__(self, clock: Clock = time.monotonic, first: float = 2.0, longest: float = 300.0) -> None:
         self._clock = clock
         self._first, self._longest = first, longest
         self._failed: dict[str, tuple[int, float]] = {}  # how often in a row, and when to try again
-        self._told: dict[str, str] = {}
+        self._told: dict[str, tuple[str, bool]] = {}  # what, and whether it is of a system
+        self._outages: set[str] = set()  # those of a system that are not over
+        self._lock = Lock()
 
     def rests(self, name: str) -> bool:
         """Whether it failed a moment ago; each failure in a row doubles the time."""
@@ -117,10 +127,14 @@ class Backoff:
         times = self._failed.get(name, (0, 0.0))[0] + 1
         pause = min(self._longest, self._first * 2.0 ** min(times - 1, 30))
         self._failed[name] = times, self._clock() + pause
-        if self._told.get(name) == error.what or (isinstance(error, RetryError) and times == 1):
-            return False
-        self._told[name] = error.what
-        return True
+        is_outage = type(error) is PartDownError
+        with self._lock:
+            if self._told.get(name, ("",))[0] == error.what or (isinstance(error, RetryError) and times == 1):
+                return False
+            self._told[name] = error.what, is_outage
+            is_known = error.what in self._outages
+            self._outages |= {error.what} if is_outage else set()
+        return not is_known
 
     def is_told(self, name: str) -> bool:
         """Whether people have heard that it fails."""
@@ -129,7 +143,11 @@ class Backoff:
     def worked(self, name: str) -> bool:
         """Notes that it went well; whether that is news, after a failure that was told."""
         self._failed.pop(name, None)
-        return self._told.pop(name, None) is not None
+        with self._lock:
+            what, is_outage = self._told.pop(name, ("", False))
+            is_over = is_outage and what not in self._outages  # another that needs it worked before
+            self._outages.discard(what)
+        return bool(what) and not is_over
 
 
 class Pace:

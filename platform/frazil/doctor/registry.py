@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
-from frazil.formats.registry import check_registrable, subject_versions
+from frazil.formats.registry import WITHOUT_SCHEMA, check_registrable, subject_versions
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
     from frazil.formats.registry_client import RegistryClient
-
-_WITHOUT_SCHEMA = ("string", "bytes", "none")
 
 
 def probes(patient: Patient) -> Probes:
@@ -40,9 +38,9 @@ def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
 
 
 def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
-    if spec.value_format not in _WITHOUT_SCHEMA:
+    if spec.value_format not in WITHOUT_SCHEMA:
         yield subject_name(spec, "value"), (True, spec.value_schema is not None)
-    if spec.key_format not in _WITHOUT_SCHEMA:
+    if spec.key_format not in WITHOUT_SCHEMA:
         yield subject_name(spec, "key"), (spec.key_format != "auto", spec.key_schema is not None)
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 """What a connection says that ended because one side did not take the other's certificate."""
 
+WITHOUT_SCHEMA = ("string", "bytes", "none")
+"""Formats of a key or a value for which nobody asks the registry."""
+
 _SUBJECT_MISSING = frozenset({40401, 40402})
 _READ_ONLY = 42205
 

@@ -5,19 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
 from frazil.connections import Connections, apart
 from frazil.deadline import call_all
-from frazil.errors import FaultError, FrazilError, PartDownError, TopicChangedError, explain
+from frazil.errors import (
+    FaultError,
+    FrazilError,
+    MissingError,
+    PartDownError,
+    TopicChangedError,
+    explain,
+)
+from frazil.formats.registry import WITHOUT_SCHEMA, subject_versions
 from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.standing import Standing, Standings, ask_tables
 from frazil.landing.tableflow import WHAT_TO_DO, beside_topic
 from frazil.settings.profile import Settings
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, subject_name, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 
@@ -120,17 +129,34 @@ def _topics(
 def look_at_parts(
     specs: Iterable[TableSpec], connections: Connections, seconds: float = _PATIENCE
 ) -> dict[str, FrazilError | None]:
-    """Why Kafka or the catalog of a connection does not answer, asked for one table; None where it does."""
+    """Why a system of a connection does not answer, asked for one table; None where it does.
+
+    The schema registry is asked where a table needs it.
+    """
     asked: dict[str, Callable[[], object]] = {}
-    for (spec, *_), clients in apart(specs, connections):
+    for (spec, *others), clients in apart(specs, connections):
         behind = f" of {spec.connection}" if spec.connection else ""
         asked[f"kafka{behind}"] = partial(_ask_kafka, spec, clients)
         asked[f"catalog{behind}"] = partial(_ask_catalog, spec, clients)
+        if subject := next(filter(None, map(_subject_of, (spec, *others))), ""):
+            asked[f"registry{behind}"] = partial(_ask_registry, subject, clients)
     return {part: _silence(part, error) for part, error in call_all(asked, seconds).items()}
 
 
 def _ask_kafka(spec: TableSpec, connections: Connections) -> None:
     topic_facts(connections.admin, {spec.topic})
+
+
+def _subject_of(spec: TableSpec) -> str:
+    """A subject that a landing of the table asks for; empty where it asks for none."""
+    if spec.is_read_only or spec.value_format in WITHOUT_SCHEMA:
+        return ""
+    return subject_name(spec, "value")
+
+
+def _ask_registry(subject: str, connections: Connections) -> None:
+    with suppress(MissingError):  # it answers
+        subject_versions(connections.registry, subject)
 
 
 def _ask_catalog(spec: TableSpec, connections: Connections) -> None:

@@ -11,7 +11,8 @@ import pytest
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
 from frazil.continuous.runner import Runner
-from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError
+from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError, SuspendedError
+from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
 from kit.continuous import SETTINGS, FakeWork, Heard, name_of
 from kit.waiting import wait_for
@@ -109,8 +110,34 @@ def test_a_table_that_waits_for_a_person_is_told_once_and_not_landed(work: FakeW
     heard = run_until(work, lambda _: work.looks > 5)
 
     (told,) = [news for news in heard.lines if news.table == A]
-    assert (told.event, told.text) == ("waits", f"{A}: suspended. Look at it.")
+    assert told.event == "waits"
+    assert told.text.startswith(f"{A}: suspended. Look at it. Next: ")
+    assert f"`frazil resume {A}`" in told.text
     assert ("land", A) not in work.done
+
+
+class Suspending(FakeWork):
+    """Table a says that it is suspended before the landing that suspended it has ended."""
+
+    def land(self, spec: TableSpec, records: int) -> LandingReport:
+        if name_of(spec) != A:
+            return super().land(spec, records)
+        self.states[A] = "suspended"
+        seen = self.looks
+        wait_for(lambda: self.looks > seen + 2, 60)
+        raise SuspendedError("Table a is suspended.", todo="`frazil resume a`.")
+
+
+def test_a_bad_record_is_told_once_with_its_next_step_though_a_look_comes_first() -> None:
+    work, heard = Suspending({A: 10, B: 10}), Heard()
+    with running(work, heard):
+        wait_for(lambda: heard.events(A), 60)
+        seen = work.looks
+        wait_for(lambda: work.looks > seen + 2, 60)
+
+    (told,) = [line for line in heard.lines if line.table == A]
+    assert told.event == "failed"
+    assert "`frazil resume a`" in told.text
 
 
 def test_a_runner_that_is_stopped_ends_the_landing_in_hand_and_tells_it(work: FakeWork) -> None:

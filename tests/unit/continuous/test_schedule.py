@@ -140,6 +140,27 @@ def test_what_may_pass_by_itself_is_told_when_it_does_not() -> None:
     assert [backoff.failed("t", down) for _ in range(3)] == [False, True, False]
 
 
+def test_a_system_that_lets_all_tables_fail_is_told_once_and_so_is_that_it_works_again() -> None:
+    """An outage of the registry was told once for each table: with a thousand of them a flood."""
+    backoff, down = Backoff(Clock()), PartDownError("The schema registry does not answer.")
+    tables = [f"t{n}" for n in range(1000)]
+
+    told = [backoff.failed(table, down) for _ in range(4) for table in tables]
+    over = [backoff.worked(table) for table in tables]
+    again = [backoff.failed(table, down) for _ in range(2) for table in tables]
+
+    assert (sum(told), sum(over), sum(again)) == (1, 1, 1)
+
+
+def test_another_failure_of_a_table_is_told_though_a_system_is_down() -> None:
+    backoff, down = Backoff(Clock()), PartDownError("The schema registry does not answer.")
+    for table in ("a", "b") * 2:
+        backoff.failed(table, down)
+
+    assert backoff.failed("b", BROKEN)
+    assert [backoff.worked(table) for table in ("b", "a")] == [True, True]
+
+
 def test_what_takes_long_comes_less_often_but_never_too_seldom() -> None:
     clock = Clock()
     pace = Pace(1.0, 20.0, clock)
