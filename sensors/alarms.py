@@ -19,7 +19,7 @@ from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
 from resources.connections import FrazilConnections
-from sensors.failures import Watched, look_at_checks, look_at_runs, watched_checks
+from sensors.failures import Watched, look_at_checks, look_at_runs, steps_there, watched_checks
 
 _FIRST_LOOK = 3600.0  # seconds: what failed before the sensor was on
 
@@ -64,7 +64,9 @@ def alarms_sensor(
         asked = _asked(tables, frazil, pipelines)
         # The tables of a pipeline with a mistake are not gone for good.
         gone = {} if pipelines.broken else _gone(cursor.journal, {*watched.values(), *asked}, tables)
-        found = without_echoes({**gone, **runs, **checks, **asked})
+        known = {*runs, *(entry.subject for entry in cursor.journal.entries)}
+        judged = {**gone, **runs, **checks, **asked, **_without_steps(known, steps_there(context))}
+        found = without_echoes(judged, was_down=cursor.journal.was_down(now))
         cursor.journal.judge(_concealed(found, settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
@@ -83,6 +85,12 @@ def _gone(journal: Journal, asked: Set[Subject], tables: Sequence[PipelineTable]
     names = {"", *(str(t.things.table) for t in tables)}
     known = (entry.subject for entry in journal.entries)
     return {s: None for s in known if (s.table not in names if s.kind == "run" else s not in asked)}
+
+
+def _without_steps(known: Set[Subject], steps: Set[str]) -> Findings:
+    """What is told of steps and jobs that nobody can run any more: it is over."""
+    runs = {s: s.name.partition(".")[0].partition("[")[0] for s in known if s.kind == "run"}
+    return {s: None for s, name in runs.items() if steps and name not in steps}
 
 
 def _asked(tables: Sequence[PipelineTable], frazil: FrazilConnections, pipelines: Pipelines) -> Findings:

@@ -75,6 +75,15 @@ def _death(run: dg.DagsterRun) -> Cause:
     )
 
 
+def steps_there(context: dg.SensorEvaluationContext) -> frozenset[str]:
+    """The jobs that there are, and their steps; none where nobody tells the sensor of them."""
+    repository = context.repository_def
+    if repository is None:
+        return frozenset()
+    jobs = repository.get_all_jobs()
+    return frozenset(name for job in jobs for name in (job.name, *job.graph.node_dict))
+
+
 Watched = Mapping[dg.AssetCheckKey, Subject]
 """Checks, and what an alarm calls them."""
 

@@ -13,6 +13,9 @@ from frazil.errors import FrazilError, PartDownError
 REPEAT_AFTER = 24 * 3600.0
 """Seconds after which a cause that is still there is told again."""
 
+_AFTERWARDS = 300.0
+"""Seconds within which a run that waited for a silent part ends; one that fails later is news."""
+
 _LONGEST = 500  # characters of an alarm's text: the journal of a thousand tables stays below 1 MB
 
 Word = Literal["new", "still", "over"]
@@ -51,10 +54,14 @@ Findings = Mapping[Subject, Cause | None]
 """How subjects stand; None: in order."""
 
 
-def without_echoes(findings: Findings) -> Findings:
-    """Leaves out failed runs whose cause is told already: a part that is down, a table that is stopped."""
+def without_echoes(findings: Findings, *, was_down: bool = False) -> Findings:
+    """Leaves out failed runs whose cause is told already: a part that is down, a table that is stopped.
+
+    Args:
+        was_down: A part was silent a moment ago: runs that waited for it end, and are noted, behind its end.
+    """
     causes = {subject: cause for subject, cause in findings.items() if cause}
-    is_down = any(subject.kind == "part" for subject in causes)
+    is_down = was_down or any(subject.kind == "part" for subject in causes)
     stopped = {s.table for s, c in causes.items() if s.name == "freshness" and c.severity == "ERROR"}
     echoes = {
         subject
@@ -96,9 +103,16 @@ class Journal(BaseModel):
     """All that is not in order, as text for whoever keeps it (`model_dump_json`)."""
 
     entries: list[_Entry] = []
+    silent_at: float = 0.0  # when a part was last seen to be down, in seconds since the epoch
+
+    def was_down(self, now: float) -> bool:
+        """Whether a part was silent a moment ago."""
+        return now - self.silent_at < _AFTERWARDS
 
     def judge(self, findings: Findings, now: float) -> None:
         """Notes how subjects stand. What is not judged stays as it was."""
+        if any(cause and subject.kind == "part" for subject, cause in findings.items()):
+            self.silent_at = now
         known = {entry.subject: entry for entry in self.entries}
         for subject, cause in findings.items():
             entry = known.get(subject)

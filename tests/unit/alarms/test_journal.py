@@ -123,6 +123,18 @@ def test_a_run_that_fails_for_a_cause_that_is_told_is_no_second_alarm(
     assert set(without_echoes(findings)) == left
 
 
+def test_a_run_that_ends_behind_an_outage_that_it_waited_for_is_no_second_alarm() -> None:
+    """Each look takes in once more what ended within a minute before it, and a run gives Kafka up late."""
+    journal, told = Journal(), []
+
+    for now, kafka in ((0.0, DOWN), (30.0, None), (60.0, None), (400.0, None)):
+        findings = {KAFKA: kafka, STEP: DOWN}
+        journal.judge(without_echoes(findings, was_down=journal.was_down(now)), now)
+        told.append(heard(journal, now))
+
+    assert told == [[("new", KAFKA)], [("over", KAFKA)], [], [("new", STEP)]]
+
+
 def test_a_text_that_is_no_unicode_does_not_stop_the_journal() -> None:
     journal = Journal()
 

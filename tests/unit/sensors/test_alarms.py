@@ -10,6 +10,7 @@ import pytest
 
 from assets.derived import DerivedTable
 from assets.description import PipelineTable, TopicTable
+from assets.mistakes import broken_definitions
 from frazil.errors import SpecError
 from frazil.pipelines.file import Pipeline
 from frazil.pipelines.folder import Broken, Pipelines
@@ -44,12 +45,15 @@ def tick(
     tables: Sequence[PipelineTable],
     cursor: str | None,
     pipelines: Pipelines = Pipelines(),  # noqa: B008 - it is frozen
+    definitions: dg.Definitions | None = None,
 ) -> tuple[str, str]:
     """What the sensor says, and its cursor behind that."""
     settings = Settings.load()
     frazil = FrazilConnections(spark=spark_resource(settings))
     sensor = alarms_sensor(tables, settings, pipelines)
-    with dg.build_sensor_context(instance=instance, cursor=cursor, resources={"frazil": frazil}) as context:
+    with dg.build_sensor_context(
+        instance, cursor, definitions=definitions, resources={"frazil": frazil}
+    ) as context:
         decided = sensor.evaluate_tick(context)
     return str(decided.skip_message), str(decided.cursor)
 
@@ -98,10 +102,11 @@ def test_a_part_that_is_down_is_told_though_no_run_fails(
     monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
     monkeypatch.setenv("FRAZIL_REST__URI", "http://127.0.0.1:1")
     monkeypatch.setenv("FRAZIL_REST__SIGNING_NAME", "")
+    monkeypatch.setenv("FRAZIL_REGISTRY__URL", "http://127.0.0.1:1")
 
     tick(instance, [TopicTable(TableSpec(topic="trades"), Settings.load())], None)
 
-    assert told(web) == [("new", f"part {part}: PartDownError") for part in ("catalog", "kafka")]
+    assert told(web) == [("new", f"part {part}: PartDownError") for part in ("catalog", "kafka", "registry")]
 
 
 def test_without_a_channel_it_is_off_and_says_what_to_set(
@@ -125,6 +130,46 @@ def test_a_broken_pipeline_is_told_and_that_it_is_mended(
 
     key = "check can_be_used of pipelines/crm: can_be_used"
     assert told(web) == [("new", key), ("over", key)]
+
+
+def test_a_mistake_that_somebody_materializes_is_told_by_its_check_only(
+    web: Receiver, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    error = SpecError("crm/defs.yaml:5: no.")
+    broken = Broken("crm", tmp_path / "crm", error)
+    mistakes = broken_definitions([broken])
+    mistakes.resolve_implicit_global_asset_job_def().execute_in_process(
+        instance=instance, asset_selection=[dg.AssetKey(broken.path)], raise_on_error=False
+    )
+
+    _, cursor = tick(instance, [], None, Pipelines(broken=(broken,)))
+    said, cursor = tick(instance, [], cursor, Pipelines(sound=(Pipeline("crm", tmp_path / "crm"),)))
+
+    key = "check can_be_used of pipelines/crm: can_be_used"
+    assert told(web) == [("new", key), ("over", key)]
+    assert said.startswith("0 causes are open")
+
+
+def test_what_is_told_of_a_step_that_is_there_no_more_is_over(
+    web: Receiver, flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    @dg.asset
+    def brittle() -> None:
+        raise ValueError("no")
+
+    @dg.asset
+    def sound() -> None: ...
+
+    before, after = dg.Definitions(assets=[brittle, sound]), dg.Definitions(assets=[sound])
+    before.resolve_implicit_global_asset_job_def().execute_in_process(instance=instance, raise_on_error=False)
+
+    _, cursor = tick(instance, [flags], None, definitions=before)
+    _, cursor = tick(instance, [flags], cursor, definitions=before)
+    said, cursor = tick(instance, [flags], cursor, definitions=after)
+
+    key = "run brittle: FaultError"
+    assert told(web) == [("new", key), ("over", key)]
+    assert said.startswith("0 causes are open")
 
 
 def test_no_secret_of_the_settings_is_told(
