@@ -26,6 +26,16 @@ def check_keys(table: PipelineTable, *, deep: bool) -> list[dg.AssetCheckKey]:
     return [dg.AssetCheckKey(dg.AssetKey(c.asset), c.name) for c in checks if c.deep == deep]
 
 
+def steps_of(table: PipelineTable) -> Iterator[str]:
+    """The steps that work on this table alone: what follows from it, and its checks."""
+    yield from (key.to_python_identifier() for key in table.shown)
+    yield from map(_step, checks_of(table.spec, table.settings).values())
+
+
+def _step(check: Check) -> str:
+    return f"{op_name(check.asset)}_{check.name}"
+
+
 def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
     key = dg.AssetKey(check.asset)
     spec = dg.AssetCheckSpec(
@@ -37,7 +47,7 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
     )
 
     # A check that gives no result is "skipped" in Dagster, and what follows does not wait for it.
-    @dg.multi_asset_check(name=f"{op_name(check.asset)}_{check.name}", specs=[spec], can_subset=True)
+    @dg.multi_asset_check(name=_step(check), specs=[spec], can_subset=True)
     def run(
         context: dg.AssetCheckExecutionContext, frazil: FrazilConnections
     ) -> Iterator[dg.AssetCheckResult]:

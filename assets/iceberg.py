@@ -10,13 +10,12 @@ from assets.description import TopicTable, asset_spec
 from assets.outcome import failure
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import OvertakenError, PausedError, RepairError
+from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers
 from frazil.landing.many import land_many
+from frazil.landing.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.landing.state import TableState
-from frazil.tables.catalog import load_table
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation, grown
 from resources.metadata import landing_metadata, state_metadata, table_metadata
@@ -40,16 +39,24 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[Any]]:
         chosen = [t for k, t in by_key.items() if k in context.selected_asset_keys]
         specs = [t.spec for t in chosen]
-        failed: dict[str, Exception] = {}
-        for spec, outcome in land_many(specs, frazil.connections, run_id=context.run.run_id):
-            table = next(t for t in chosen if t.spec is spec)
-            try:
-                result = _landed(context, table, outcome, frazil.of(spec))
-            except Exception as e:  # noqa: BLE001 - it is the result of this table
-                failed[str(table.things.table)] = e
-                _tell_stopped(context, table, e, frazil.of(spec))
-            else:
-                yield result
+        left, failed = {id(t.spec): t for t in chosen}, dict[str, Exception]()
+        outcomes = land_many(specs, frazil.connections, run_id=context.run.run_id)
+        try:
+            for spec, outcome in outcomes:
+                table = left[id(spec)]
+                try:
+                    result = _landed(context, table, outcome, frazil.of(spec))
+                except Exception as e:  # noqa: BLE001 - it is the result of this table
+                    failed[str(table.things.table)] = e
+                    _tell_stopped(context, table, e, frazil.of(spec))
+                else:
+                    yield result
+                del left[id(spec)]
+        except BaseException:  # somebody terminates the run
+            outcomes.close()
+            for table in left.values():
+                _tell_committed(context, table, frazil.of(table.spec))
+            raise
         if failed:
             raise failure(context, "could not be landed", failed, len(chosen))
 
@@ -98,13 +105,24 @@ def _tell_stopped(
     context: dg.AssetExecutionContext, table: TopicTable, error: Exception, connections: Connections
 ) -> None:
     """Tells what a table published before it stopped, and why it stopped, where a person must look at it."""
-    if not isinstance(error, RepairError):
-        return
+    if isinstance(error, PartDownError):
+        return  # nobody could be asked; the arrivals sensor tells of it when that is over
     try:
-        newest = next(ledgers(load_table(connections.catalog, table.things.table).metadata), None)
-        if newest and newest[1].run_id == context.run.run_id:
-            context.log_event(grown(table.spec, connections, {"rows_landed": newest[1].records}))
-        verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
-        context.instance.report_runless_asset_event(verdict)
+        if report := published_by(context.run.run_id, table.spec, connections):
+            context.log_event(grown(table.spec, connections, landing_metadata(report)))
+        if isinstance(error, RepairError):
+            verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
+            context.instance.report_runless_asset_event(verdict)
     except Exception as e:  # noqa: BLE001 - the table's own error is the one that counts
         context.log.warning("%s stopped; how it stands can't be told: %s", table.things.table, e)
+
+
+def _tell_committed(context: dg.AssetExecutionContext, table: TopicTable, connections: Connections) -> None:
+    """Tells what a run that is terminated has committed; its steps are given no time to tell."""
+    try:
+        if report := published_by(context.run.run_id, table.spec, connections):
+            context.instance.report_runless_asset_event(
+                grown(table.spec, connections, landing_metadata(report))
+            )
+    except Exception as e:  # noqa: BLE001 - the arrivals sensor notices it later
+        context.log.warning("%s: what was landed can't be told: %s", table.things.table, e)

@@ -42,6 +42,9 @@ _COLUMNS_SHOWN = 20
 
 Metadata = dict[str, Any]
 
+SNAPSHOT = "snapshot_id"
+"""Which snapshot of the table a materialization tells of; as text, for a browser's numbers are too short."""
+
 
 def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
     """A topic: its size, offsets and schemas; `more` is the same for each further record type."""
@@ -185,13 +188,13 @@ def state_metadata(state: TableState | DerivedState) -> Metadata:
             "total_rows": state.rows,
             "total_bytes": state.bytes,
             "total_files": state.files,
+            SNAPSHOT: str(state.snapshot_id or ""),
             "table": group(
                 {
                     "state": state.state,
                     "why": state.reason,
                     "bytes": state.bytes,
                     "not_landed_for_seconds": state.freshness,
-                    "snapshot_id": state.snapshot_id,
                 }
             ),
         }

@@ -14,11 +14,11 @@ from assets.description import MODE, TopicTable
 from frazil.checks.run import freshness_results
 from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings
-from frazil.spec.names import things
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation
 from sensors.runs import (
     ARRIVALS,
+    Steps,
     arrivals_wait,
     digest,
     end_lost_runs,
@@ -28,6 +28,7 @@ from sensors.runs import (
     tables_resting,
 )
 from sensors.small_landings import SmallLandings
+from sensors.unheard import Unheard, in_step_run
 
 _MOST_TOLD = 50  # verdicts of one tick: Dagster's storage takes 15 ms of CPU for each
 
@@ -45,11 +46,13 @@ class _Landed(TagAssetSelection):
 def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.SensorDefinition:
     """One run for all tables whose waiting records, bytes or age reach what their spec says.
 
-    At most one of its runs waits in the queue. Tables that a run lands right now, and tables whose
-    last landing failed a moment ago, are left out of the next one. Tables that `frazil run` lands are looked
-    at for their freshness only. With `small_landings: sensor` a tick lands by itself what is small.
+    At most one of its runs waits in the queue. Tables that a run lands right now are left out of the next.
+    Those at which a run failed a moment ago, and those that `frazil run` lands, are looked at for their
+    freshness only. With `small_landings: sensor` a tick lands by itself what is small.
     """
     memory: Memory = {}
+    steps = Steps.of(tables)
+    unheard = Unheard()
     small = SmallLandings(settings) if settings.small_landings == "sensor" else None
 
     @dg.sensor(
@@ -61,23 +64,26 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
     )
     def arrivals(
         context: dg.SensorEvaluationContext, frazil: FrazilConnections
-    ) -> dg.RunRequest | dg.SkipReason:
+    ) -> list[dg.RunRequest] | dg.SkipReason:
         end_lost_runs(context.instance, context.code_location_origin)
         if arrivals_wait(context.instance):
             return dg.SkipReason("A run of this sensor waits to be started.")
-        working, resting = tables_at_work(context.instance), tables_resting(context.instance)
-        free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working | resting]
+        working, resting = tables_at_work(context.instance), tables_resting(context.instance, steps)
+        free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working]
         held = tables_held(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
         seen, down = look_at_each([t.spec for t in free], frazil.connections, memory)
         silent = [str(error) for error in down]
         settings = frazil.connections.settings
         for arrivals in seen:
             _tell_freshness(context.instance, arrivals, settings)
+        quiet = [t for t in free if dg.AssetKey(t.things.iceberg_path) not in held]
+        behind = in_step_run(unheard.look(_heads(seen), quiet, context.instance, frazil, context.log))
         paths = {str(t.things.table): t.things.iceberg_path for t in free}
-        dues = [d for arrivals in seen for d in arrivals.due if dg.AssetKey(paths[d.table]) not in held]
+        every = [d for arrivals in seen for d in arrivals.due]
+        dues = [d for d in every if dg.AssetKey(paths[d.table]) not in held | resting]
         if not dues:
-            nothing = _nothing(seen, len(tables) - len(free), len(held))
-            return dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
+            nothing = _nothing(seen, len(tables) - len(free) + len(resting), len(held))
+            return behind or dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
         for text in (*silent, *_failed(seen)):
             context.log.warning(text)
         for due in dues:
@@ -85,9 +91,12 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
         if small:
             dues = small.land(dues, context.instance, frazil.connections, context.log)
             if not dues:
-                return dg.SkipReason("All that is due is small, and wants no run: see the tick's log.")
-        topics = {things(due.spec, settings).kafka_path for due in dues}
-        return _request(context.instance, dues, [t for t in free if t.things.kafka_path in topics])
+                return behind or dg.SkipReason(
+                    "All that is due is small, and wants no run: see the tick's log."
+                )
+        due_now = {due.table for due in dues}
+        wanted = [t for t in free if str(t.things.table) in due_now]
+        return [*behind, _request(context.instance, dues, wanted)]
 
     return arrivals
 
@@ -107,6 +116,12 @@ def _tell_freshness(instance: dg.DagsterInstance, seen: Arrivals, settings: Sett
     news = [r for key, r in pairs if known.get(key) != ("SUCCEEDED" if r.passed else "FAILED")]
     for result in sorted(news, key=lambda r: r.passed)[:_MOST_TOLD]:
         instance.report_runless_asset_event(check_evaluation(result))
+
+
+def _heads(seen: Sequence[Arrivals]) -> dict[str, int | None]:
+    """The heads of the tables that Frazil lands."""
+    pairs = (pair for arrivals in seen for pair in arrivals.seen)
+    return {state.identifier: state.snapshot_id for spec, state in pairs if not spec.is_read_only}
 
 
 def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[TopicTable]) -> dg.RunRequest:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -14,6 +15,9 @@ import dagster as dg
 from dagster._core.remote_origin import CodeLocationOrigin
 from dagster._core.storage.tags import GRPC_INFO_TAG
 
+from assets.checks import steps_of
+from assets.description import PipelineTable
+from assets.outcome import causes_of
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
 from resources.reporting import held_key
@@ -88,9 +92,43 @@ def tables_held(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> se
     return {told[name] for name, at in until.items() if float(at) > time.time()}
 
 
-def tables_resting(instance: dg.DagsterInstance) -> set[dg.AssetKey]:
-    """Assets of this sensor's runs that failed a moment ago."""
-    return _assets(_runs(instance, [dg.DagsterRunStatus.FAILURE], _REST, {ARRIVALS}))
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a run of the arrivals sensor, each with the table that it works on, as its Iceberg asset.
+
+    `tables`: these by name, for the step that lands many tables tells which of them failed.
+    """
+
+    tables: Mapping[str, dg.AssetKey]
+    of_one: Mapping[str, dg.AssetKey]
+
+    @classmethod
+    def of(cls, tables: Iterable[PipelineTable]) -> Steps:
+        """Those of some tables."""
+        keys = {str(t.things.table): dg.AssetKey(t.things.iceberg_path) for t in tables}
+        of_one = {step: keys[str(t.things.table)] for t in tables for step in steps_of(t)}
+        return cls(keys, of_one)
+
+
+def tables_resting(instance: dg.DagsterInstance, steps: Steps) -> set[dg.AssetKey]:
+    """The tables at which this sensor's runs failed a moment ago; all of a run that does not tell which."""
+    failed = _runs(instance, [dg.DagsterRunStatus.FAILURE], _REST, {ARRIVALS})
+    return {key for run in failed for key in _failed_at(instance, run, steps)}
+
+
+def _failed_at(instance: dg.DagsterInstance, run: dg.DagsterRun, steps: Steps) -> set[dg.AssetKey]:
+    logs = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE)
+    failed = [_tables_of(log.dagster_event, steps) for log in logs if log.dagster_event]
+    return set().union(*failed) if failed and all(failed) else set(run.asset_selection or ())
+
+
+def _tables_of(event: dg.DagsterEvent, steps: Steps) -> set[dg.AssetKey]:
+    """The tables that a step failed at; none where it does not tell."""
+    if one := steps.of_one.get(event.step_key or ""):
+        return {one}
+    causes = causes_of(event)
+    known = {steps.tables[name] for name in causes if name in steps.tables}
+    return known if len(known) == len(causes) else set()
 
 
 def digest(facts: Iterable[object]) -> str:

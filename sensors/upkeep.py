@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
+from assets.derived import DerivedTable
 from assets.description import PipelineTable
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
@@ -16,7 +17,16 @@ from frazil.upkeep.due import Memory, Outlook, joined, look_for_work
 from frazil.upkeep.kind import Kind, Work
 from frazil.upkeep.kinds import KINDS
 from resources.connections import FrazilConnections
-from sensors.runs import PLAN, digest, end_lost_runs, run_key, upkeep_at_work, upkeep_resting
+from sensors.runs import (
+    PLAN,
+    digest,
+    end_lost_runs,
+    run_key,
+    tables_at_work,
+    upkeep_at_work,
+    upkeep_resting,
+)
+from sensors.unheard import Unheard, tell_again
 
 TABLES = "frazil/tables"
 """Tag that says which tables a run works on, for people; its config names them all."""
@@ -31,7 +41,9 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
     out. Suspended tables are kept up like all others.
     """
     specs, names = [t.spec for t in tables], [str(t.things.table) for t in tables]
+    derived = [t for t in tables if isinstance(t, DerivedTable)]  # the others are the arrivals sensor's
     memories: dict[str, Memory] = defaultdict(Memory)
+    unheard = Unheard()
 
     @dg.sensor(
         name="upkeep",
@@ -50,6 +62,10 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
             return dg.SkipReason("\n".join(silent))
         for text in silent:
             context.log.warning(text)
+        working = tables_at_work(instance)
+        quiet = [t for t in derived if dg.AssetKey(t.things.iceberg_path) not in working]
+        behind = unheard.look(_heads(memories), quiet, instance, frazil, context.log)
+        tell_again(behind, derived, instance, frazil)
         seen = joined(looks)
         held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
         works = [work for work in seen.due if (work.kind.name, work.table) not in held]
@@ -63,6 +79,10 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
 
     return upkeep
+
+
+def _heads(memories: Mapping[str, Memory]) -> dict[str, int | None]:
+    return {known.table: known.facts.head for memory in memories.values() for known in memory.values()}
 
 
 def _look(

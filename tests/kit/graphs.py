@@ -57,6 +57,16 @@ class Graph:
             raise_on_error=False,
         )
 
+    def carry_out(self, instance: dg.DagsterInstance, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+        """The run that a sensor asks for, as Dagster's daemon starts it, in this process."""
+        job = self.definitions.resolve_implicit_global_asset_job_def()
+        keys = [*(request.asset_selection or ()), *(request.asset_check_keys or ())]
+        checks = [key for key in keys if isinstance(key, dg.AssetCheckKey)]
+        chosen = job.get_subset(
+            asset_selection=set(request.asset_selection or ()), asset_check_selection=set(checks)
+        )
+        return chosen.execute_in_process(instance=instance, tags=dict(request.tags), raise_on_error=False)
+
     def tick(self, sensor: str, instance: dg.DagsterInstance, cursor: str | None = None) -> Any:
         """What a sensor decides: its run requests, its words, its cursor."""
         frazil = (self.definitions.resources or {})["frazil"]

@@ -6,12 +6,13 @@ Small ones by the Arrow lane share Spark jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, suppress
+from threading import Event
 
 from frazil.connections import Connections, apart
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, InterruptedWorkError
 from frazil.landing.land import land
 from frazil.landing.lane.joint import MOST, JointJobs, RunPart
 from frazil.landing.report import LandingReport
@@ -33,29 +34,50 @@ LandOne = Callable[[TableSpec, RunPart], LandingReport]
 
 def land_many(
     specs: Sequence[TableSpec], connections: Connections, *, run_id: str = "", at_once: int = AT_ONCE
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Lands tables in threads, and gives each one's report, or what kept it from landing.
 
     Of more than `at_once` tables, those whose topic stands still are left as they are, and their state is
-    given. A new schema then comes with the first record.
+    given. A new schema then comes with the first record. Whoever is interrupted, or closes this, waits until
+    those under way have ended: none begins its commit then any more.
 
     Yields:
         One outcome per table, in the order in which they end.
     """
+    stopped = Event()
+
+    def on_step(step: str) -> None:
+        if stopped.is_set() and step != "published":
+            raise _stopped()
 
     def one(spec: TableSpec, run_part: RunPart) -> LandingReport:
-        return land(spec, connections.of(spec), run_id=run_id, run_part=run_part)
+        return land(spec, connections.of(spec), run_id=run_id, run_part=run_part, on_step=on_step)
 
     quiet = list(quiet_tables(specs, connections)) if len(specs) > at_once else []
     yield from quiet
     left = {id(spec) for spec, _ in quiet}
-    yield from land_together([spec for spec in specs if id(spec) not in left], one, at_once)
+    waiting = [spec for spec in specs if id(spec) not in left]
+    yield from land_together(waiting, one, at_once, on_end=stopped.set)
+
+
+def _stopped() -> InterruptedWorkError:
+    return InterruptedWorkError(
+        "The landing was stopped before its commit.",
+        meaning="Nothing of it is visible.",
+        todo="Nothing: the next landing goes on where the last commit ended.",
+    )
 
 
 def land_together(
-    specs: Sequence[TableSpec], land_one: LandOne, at_once: int = AT_ONCE
+    specs: Sequence[TableSpec],
+    land_one: LandOne,
+    at_once: int = AT_ONCE,
+    on_end: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[TableSpec, LandingReport | Exception]]:
-    """Lands tables in threads, each by a function; gives them as they end."""
+    """Lands tables in threads, each by a function; gives them as they end.
+
+    Whoever is interrupted while it waits, or closes it, waits for those under way: `on_end` is called before.
+    """
     jobs = JointJobs(at_once)
 
     def one(spec: TableSpec, landing: AbstractContextManager[RunPart]) -> LandingReport:
@@ -71,6 +93,7 @@ def land_together(
                 raise error
             yield running[done], error or done.result()
     finally:
+        on_end()
         jobs.stop()
         pool.shutdown(cancel_futures=True)
 

@@ -8,8 +8,12 @@ import dagster as dg
 import pytest
 
 from frazil.landing.land import land
-from kit.graphs import Graph, MakeGraph
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
+from kit.graphs import Graph, MakeGraph, verdicts
+from kit.opened import table_of
 from kit.targets import glue_path, snowflake_path
+from kit.waiting import wait_for
 from resources.reporting import held_key
 from sensors.runs import ARRIVALS
 
@@ -176,6 +180,104 @@ def test_a_table_whose_landing_failed_a_moment_ago_rests(
     run_of(waiting, instance, dg.DagsterRunStatus.FAILURE, {ARRIVALS: "earlier"})
 
     assert not waiting.tick("arrivals", instance).run_requests
+
+
+def test_of_a_run_that_failed_only_what_failed_rests_and_is_still_looked_at(
+    make_graph: MakeGraph, instance: dg.DagsterInstance
+) -> None:
+    """A check that blocks one table fails the run that landed others, too: those are sound, and go on."""
+    graph = make_graph({"publish": [], "freshness": "1s"}, {"publish": [], "freshness": "1s"})
+    bad, good = graph.topics
+    graph.run(instance, [topic.things.kafka_path for topic in graph.topics])
+    for topic in graph.topics:
+        topic.trades(4)
+        land(topic.spec, topic.connections)
+    table_of(bad).delete("quantity = 3")
+    for topic in graph.topics:
+        topic.trades(1)
+    request = asked_for(graph, instance, 2)
+
+    failed = graph.carry_out(instance, request)
+    for topic in graph.topics:
+        topic.trades(2)
+    again = asked_for(graph, instance, 1)
+
+    assert not failed.success
+    assert again.asset_selection == [dg.AssetKey(good.things.iceberg_path)]
+    key = dg.AssetCheckKey(dg.AssetKey(bad.things.iceberg_path), "freshness")
+    told = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
+    assert told.status.value == "FAILED"  # it rests, and records wait
+
+
+def asked_for(graph: Graph, instance: dg.DagsterInstance, tables: int) -> dg.RunRequest:
+    """The run of so many tables that a tick asks for, once their freshness says so."""
+    found: list[dg.RunRequest] = []
+
+    def is_asked() -> bool:
+        found[:] = graph.tick("arrivals", instance).run_requests
+        return bool(found) and len(found[0].asset_selection or ()) >= tables
+
+    wait_for(is_asked, 60)
+    return found[0]
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever commits must tell at once."""
+    monkeypatch.setattr("sensors.unheard.GRACE", 0.0)
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_a_landing_whose_process_was_killed_before_it_told_is_noticed_and_shown(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    topic, names = waiting.topics[0], waiting.things
+    land(topic.spec, topic.connections)
+
+    (behind,) = waiting.tick("arrivals", instance).run_requests
+    event = instance.get_latest_materialization_event(dg.AssetKey(names.iceberg_path))
+    done = waiting.carry_out(instance, behind)
+
+    assert event
+    assert event.asset_materialization
+    assert event.asset_materialization.metadata["rows_landed"].value == 4
+    assert behind.asset_selection == [dg.AssetKey(glue_path(names)), dg.AssetKey(snowflake_path(names))]
+    assert done.success
+    assert verdicts(done) == {"glue_pointer": True, "snowflake_current": True}
+    assert not waiting.tick("arrivals", instance).run_requests
+    assert len(instance.fetch_materializations(dg.AssetKey(names.iceberg_path), limit=5).records) == 1
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_what_dagster_was_told_of_is_told_once_whatever_upkeep_does(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    topic, key = waiting.topics[0], dg.AssetKey(waiting.things.iceberg_path)
+    waiting.run(instance, [waiting.things.iceberg_path])
+    topic.trades(1)
+    waiting.run(instance, [waiting.things.iceberg_path])
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+
+    for _ in range(3):
+        waiting.tick("arrivals", instance)
+
+    assert len(instance.fetch_materializations(key, limit=5).records) == 2
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_a_target_that_did_not_follow_is_brought_in_step_and_its_check_says_so(
+    waiting: Graph, instance: dg.DagsterInstance
+) -> None:
+    """As after an outage of Glue: its run failed, and nothing asks again before the next landing."""
+    names = waiting.things
+    waiting.run(instance, [names.iceberg_path])
+
+    (behind,) = waiting.tick("arrivals", instance).run_requests
+    key = dg.AssetCheckKey(dg.AssetKey(glue_path(names)), "glue_pointer")
+    told = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
+
+    assert behind.asset_selection == [dg.AssetKey(glue_path(names)), dg.AssetKey(snowflake_path(names))]
+    assert told.status.value == "FAILED"
 
 
 def test_the_same_facts_ask_for_the_same_run(waiting: Graph, instance: dg.DagsterInstance) -> None:

@@ -6,13 +6,16 @@ import asyncio
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.loader import LoadingContextForTest
 
+from assets import iceberg
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
@@ -71,7 +74,7 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     facts = {r.data["fact"]: r.data["value"] for group in GROUPED for r in landed[group].records}
     assert (facts["files"], facts["files after compaction"]) == ("1", "1")
     assert facts["bytes"].endswith(" kB")
-    assert facts["snapshot"] == str(snapshot and snapshot.snapshot_id)
+    assert landed["snapshot_id"] == str(snapshot and snapshot.snapshot_id)
     assert landed["dagster/table_name"] == str(graph.things.table)
     assert "quantity" in [c.name for c in landed["dagster/column_schema"].columns]
     smallest = landed["files_by_size"].records[0].data
@@ -151,6 +154,35 @@ def test_a_table_that_a_record_stops_shows_what_was_published_and_why_it_stands_
     evaluation = told.dagster_event.event_specific_data
     assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert "partition 0, offset 5" in evaluation.description
+
+
+def test_a_run_that_is_terminated_tells_what_it_committed(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What terminateRun does: it interrupts the step, which waits for landings; one was in its commit."""
+    graph = make_graph({}, {"publish": []})
+    graph.run(instance, [topic.things.kafka_path for topic in graph.topics])
+    done, idle = graph.topics
+    done.trades(5)
+    real = iceberg.land_many
+
+    def interrupted(*given: Any, **named: Any) -> Iterator[Any]:
+        list(real(*given, **named))
+        raise DagsterExecutionInterruptedError
+        yield
+
+    monkeypatch.setattr(iceberg, "land_many", interrupted)
+    before = evaluate(graph, instance, done.things)
+    with pytest.raises(DagsterExecutionInterruptedError):
+        graph.run(instance, [topic.things.iceberg_path for topic in graph.topics])
+
+    event = instance.get_latest_materialization_event(dg.AssetKey(done.things.iceberg_path))
+    asked = evaluate(graph, instance, done.things, before.cursor)
+    assert event
+    assert event.asset_materialization
+    assert event.asset_materialization.metadata["rows_landed"].value == 5
+    assert asked.get_num_requested(dg.AssetKey(glue_path(done.things))) == 1
+    assert instance.get_latest_materialization_event(dg.AssetKey(idle.things.iceberg_path)) is None
 
 
 def test_a_table_that_lands_and_can_not_be_described_keeps_no_other_from_landing(
