@@ -60,6 +60,7 @@ class FakeWork:
     fails: dict[str, Exception] = field(default_factory=dict)
     silent: list[Exception] = field(default_factory=list)
     states: dict[str, State] = field(default_factory=dict)
+    before: dict[str, LandingReport] = field(default_factory=dict)  # published by a landing that fails
     meanwhile: Callable[[str], object] = lambda _: None
     done: list[tuple[str, str]] = field(default_factory=list)
     looks: int = 0
@@ -85,6 +86,10 @@ class FakeWork:
             landed = min(records, self.waiting[name])
             self.waiting[name] -= landed
         return LandingReport(name, spec.topic, records=landed, landings=1 if landed else 0, seconds=0.5)
+
+    def published(self, spec: TableSpec, since: float) -> LandingReport | None:
+        """See `Work`."""
+        return self.before.get(name_of(spec))
 
     def stop(self) -> None:
         """See `Work`."""

@@ -41,7 +41,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     "land": {
         "land": "Land topics in their tables, and update the places that show them.",
         "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
-        "derive": "Update tables that are made of other tables.",
+        "derive": "Update tables that are made of other tables, and the places that show them.",
     },
     "backfill": {
         "backfill": "Land a long topic in bounded landings, with progress, up to where it ends now."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
@@ -12,7 +14,7 @@ from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.continuous.work import Work
-from frazil.errors import FrazilError, OvertakenError, PausedError, explain
+from frazil.errors import FrazilError, OvertakenError, PausedError, RepairError, explain
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.lane.joint import MOST
 from frazil.landing.many import AT_ONCE
@@ -36,6 +38,8 @@ _NEXT = {
 
 _ALL = ""  # stands for all tables, where a server does not answer
 
+_log = logging.getLogger(__name__)
+
 Ended = tuple[Turn, Future[LandingReport]]
 
 
@@ -58,6 +62,7 @@ class Runner:
         self._pace = Pace(look_every, shortest / _LOOKS_AN_INTERVAL)
         self._ended: SimpleQueue[Ended | None] = SimpleQueue()
         self._waits: dict[str, str] = {}
+        self._begun: dict[str, float] = {}  # in seconds since the epoch, by table
         self._stopping = False
 
     def stop(self) -> None:
@@ -88,6 +93,7 @@ class Runner:
         if not self._pace.left:
             self._look()
         for turn in self._schedule.turns():
+            self._begun[turn.due.table] = time.time()
             future = pool.submit(self._work.land, turn.due.spec, turn.records)
             future.add_done_callback(partial(self._note, turn))
 
@@ -144,6 +150,7 @@ class Runner:
         elif isinstance(error, PausedError):
             return  # the next look tells it, as of every table that waits for a person
         elif isinstance(error, Exception):
+            self._stopped(turn, error)
             self._failed(table, explain(error))
             return
         elif error is not None:
@@ -161,6 +168,18 @@ class Runner:
         text = f"{table}: {report.records:,} records{bad}, {report.seconds:.1f} s"
         self._say(Progress("landed", table, text, facts))
         self._follower.landed(table, report)
+
+    def _stopped(self, turn: Turn, error: Exception) -> None:
+        """Has followed what was published before a table stopped: what was good before a bad record."""
+        if not isinstance(error, RepairError):
+            return
+        try:
+            report = self._work.published(turn.due.spec, self._begun[turn.due.table])
+        except Exception as e:  # noqa: BLE001 - the table's own error is the one that counts
+            _log.info("%s: what was published can't be told: %s", turn.due.table, e)
+        else:
+            if report:
+                self._landed(turn.due.table, report)
 
     def _failed(self, table: str, error: FrazilError) -> None:
         if self._backoff.failed(table, error):

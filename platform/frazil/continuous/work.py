@@ -18,6 +18,7 @@ from frazil.landing.arrivals import Arrivals, Memory, look_at_each
 from frazil.landing.land import land
 from frazil.landing.lane.joint import JointJobs
 from frazil.landing.many import AT_ONCE
+from frazil.landing.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
@@ -38,6 +39,9 @@ class Work(Protocol):
 
     def land(self, spec: TableSpec, records: int) -> LandingReport:
         """One landing of at most so many records."""
+
+    def published(self, spec: TableSpec, since: float) -> LandingReport | None:
+        """What landings of this process published since a time, as one; None where that is nothing."""
 
     def stop(self) -> None:
         """Begins none of the landings any more that wait for others to end."""
@@ -87,6 +91,11 @@ class WarmWork:
                 _register(spec, connections)
                 self._known_to_registry.add(id(spec))
             return land(spec, connections, run_id=self._run_id, max_records=records, run_part=run_part)
+
+    def published(self, spec: TableSpec, since: float) -> LandingReport | None:
+        """See `Work`."""
+        with self._connections(spec) as connections:
+            return published_by(self._run_id, spec, connections, since)
 
     def stop(self) -> None:
         """See `Work`."""

@@ -140,6 +140,22 @@ def test_a_bad_record_is_told_once_with_its_next_step_though_a_look_comes_first(
     assert "`frazil resume a`" in told.text
 
 
+def test_what_was_published_before_a_bad_record_is_shown_and_told(work: FakeWork) -> None:
+    work.fails[A] = SuspendedError("Table a is suspended.")
+    work.before[A] = LandingReport(A, "a", records=7, landings=1)
+    heard = Heard()
+
+    def once(name: str) -> None:
+        if name == A and ("show", A) in work.done[1:]:
+            work.fails.pop(A, None)  # only its landing fails
+
+    work.meanwhile = once
+    with running(work, heard):
+        wait_for(lambda: {"landed", "failed"} <= set(heard.events(A)), 60)
+
+    assert (A, 7) in [(table, getattr(done, "records", None)) for table, done in heard.told]
+
+
 def test_a_runner_that_is_stopped_ends_the_landing_in_hand_and_tells_it(work: FakeWork) -> None:
     begun, go_on = threading.Event(), threading.Event()
     heard = Heard()

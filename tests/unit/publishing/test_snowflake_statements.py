@@ -165,7 +165,7 @@ def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
     sql = statements.create_view(VIEW, TABLE, ["symbol", "$$offset"])
 
     assert sql == (
-        'CREATE OR REPLACE VIEW "FRAZIL"."LOCAL"."TRADES_CLEAN" '
+        'CREATE OR REPLACE VIEW "FRAZIL"."LOCAL"."TRADES_CLEAN" COPY GRANTS '
         'AS SELECT "symbol", "$$offset" FROM "FRAZIL"."LOCAL"."TRADES"'
     )
 
