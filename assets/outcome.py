@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -16,6 +16,8 @@ from frazil.errors import FaultError, FrazilError, RetryError, explain
 
 ERRORS = "errors"
 """Metadata of a failure: by table the class and the text of its error; "" where it is of no single one."""
+
+_SHOWN = 10  # tables that are named where many failed alike
 
 RETRIES = 2
 SECONDS_BETWEEN = 5
@@ -58,10 +60,23 @@ def failure(
     for table, error in failed.items():
         if not isinstance(error, FrazilError):
             context.log.error("%s", table, exc_info=error)
-    told = "\n\n".join(f"{table}: {explain(error)}" for table, error in sorted(failed.items()))
+    told = "\n\n".join(f"{_listed(tables)}: {text}" for text, tables in _by_text(failed).items())
     errors = {table: _named(error) for table, error in failed.items()}
     metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed), ERRORS: errors}
     return Told(f"{len(failed)} of {of} {things} {why}.\n\n{told}", metadata)
+
+
+def _by_text(failed: Mapping[str, Exception]) -> dict[str, list[str]]:
+    """Each text once, with all tables that it is of: an outage lets a thousand fail alike."""
+    met: dict[str, list[str]] = {}
+    for table, error in sorted(failed.items()):
+        met.setdefault(str(explain(error)), []).append(table)
+    return met
+
+
+def _listed(tables: Sequence[str]) -> str:
+    more = f" and {len(tables) - _SHOWN} more" if len(tables) > _SHOWN else ""
+    return ", ".join(tables[:_SHOWN]) + more
 
 
 def _named(error: Exception) -> list[str]:

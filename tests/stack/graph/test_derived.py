@@ -6,6 +6,8 @@ import dagster as dg
 import pytest
 
 from assets.description import op_name
+from frazil.derive.derive import derive
+from frazil.landing.land import land
 from frazil.tables.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.targets import snowflake_path
@@ -28,6 +30,22 @@ def graph(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
     graph.run(instance, [graph.things.kafka_path])
     graph.topics[0].trades(4)
     return graph
+
+
+def test_a_derivation_that_nobody_told_of_is_noticed_by_the_upkeep_sensor(
+    graph: Graph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sensors.unheard.GRACE", 0.0)
+    connections, key_made = graph.topics[0].connections, dg.AssetKey(graph.made.iceberg_path)
+    land(graph.topics[0].spec, connections)
+    report = derive(graph.derived[0], connections)
+
+    graph.tick("upkeep", instance)
+
+    event = instance.get_latest_materialization_event(key_made)
+    assert event
+    assert event.asset_materialization
+    assert event.asset_materialization.metadata["snapshot_id"].value == str(report.snapshot_id)
 
 
 def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_it_anew(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from assets.outcome import causes_of, engine_errors
+from assets.outcome import ERRORS, causes_of, engine_errors, failure
 from frazil.errors import FrazilError, OffsetsLostError, PartDownError
 
 
@@ -47,3 +47,17 @@ def test_a_run_that_fails_shows_the_message_and_no_trace(
     assert str(error) in shown.message
     assert shown.stack == []
     assert causes_of(event)[""].text == str(error)
+
+
+def test_many_that_fail_alike_are_told_once_with_their_number(instance: dg.DagsterInstance) -> None:
+    down = PartDownError("The schema registry does not answer.")
+    failed: dict[str, Exception] = {f"local.t{n:03}": down for n in range(100)}
+    failed["local.t007"] = OffsetsLostError("Records are gone.")
+
+    told = failure(dg.build_asset_context(instance=instance), "could not be landed", failed, 100)
+
+    text = str(told)
+    assert text.count("does not answer") == 1
+    assert "local.t008, local.t009, local.t010 and 89 more: The schema registry" in text
+    assert "local.t007: Records are gone." in text
+    assert len(told.metadata[ERRORS].value) == 100
