@@ -230,11 +230,11 @@ UNIONS = (
          ({"lives": 9}, {"name": "Rex"}),
          ({"Cat": {"lives": 9}, "Dog": None}, {"Cat": None, "Dog": {"name": "Rex"}})),
     case("union_of_namesakes", [record("n1.Key", a="int"), record("n2.Key", b="int"), "string"],
-         "struct<1: n1.Key: optional struct<2: a: required int>, "
-         "3: n2.Key: optional struct<4: b: required int>, 5: string: optional string>",
+         "struct<1: n1_Key: optional struct<2: a: required int>, "
+         "3: n2_Key: optional struct<4: b: required int>, 5: string: optional string>",
          ({"b": 1}, "s"),
-         ({"n1.Key": None, "n2.Key": {"b": 1}, "string": None},
-          {"n1.Key": None, "n2.Key": None, "string": "s"})),
+         ({"n1_Key": None, "n2_Key": {"b": 1}, "string": None},
+          {"n1_Key": None, "n2_Key": None, "string": "s"})),
     case("union_of_moments", [unit("int", "time-millis"), decimal(6, 2), "string"],
          "struct<1: int: optional long, 2: bytes: optional decimal(6, 2), 3: string: optional string>",
          (LAST_MILLI, Decimal("-12.34")),
@@ -261,7 +261,28 @@ UNIONS = (
          (1, "a"), ({"number": 1, "text": None}, {"number": None, "text": "a"})),
 )  # fmt: skip
 
-HINTS = {"hinted_union": {"confluent:union": [{"name": "number"}, {"name": "text"}]}}
+ODD_KEYS = {"a.b": 1, "a-b": 2, "a b": 3, "select": 4, "שלום": 5, "🚋": 6, "": 7}
+NAMES = (
+    case("select", "int", "int", (1, 2)),
+    case("Größe", "string", "string", ("a", "b")),
+    case("שלום", "string", "string", ("a", "b")),
+    case("odd_names", record("Odd", **{"from": "int", "Größe": "string", "שלום": ["null", "int"]}),
+         "struct<1: from: required int, 2: Größe: required string, 3: שלום: optional int>",
+         ({"from": 1, "Größe": "a", "שלום": 2}, {"from": 2, "Größe": "b", "שלום": None})),
+    case("odd_branches", [record("v1.Event", a=["null", "int"]), record("v2.Event", b=["null", "int"])],
+         "struct<1: v1_Event: optional struct<2: a: optional int>, "
+         "3: v2_Event: optional struct<4: b: optional int>>",
+         ({"a": 1}, {"b": 2}),
+         ({"v1_Event": {"a": 1}, "v2_Event": None}, {"v1_Event": None, "v2_Event": {"b": 2}})),
+    case("odd_hints", ["int", "string"], "struct<1: a_number: optional int, 2: b_text: optional string>",
+         (1, "a"), ({"a_number": 1, "b_text": None}, {"a_number": None, "b_text": "a"})),
+    case("odd_keys", mapping("int"), "map<string, int>", (ODD_KEYS, {})),
+)  # fmt: skip
+
+HINTS = {
+    "hinted_union": {"confluent:union": [{"name": "number"}, {"name": "text"}]},
+    "odd_hints": {"confluent:union": [{"name": "a.number"}, {"name": "b-text"}]},
+}
 
 
 def _produce(connections: Connections, topic: str) -> None:
@@ -279,4 +300,6 @@ def _fields() -> Iterator[dict[str, Any]]:
     return ({"name": c.name, "type": c.schema, **HINTS.get(c.name, {})} for c in AVRO.cases)
 
 
-AVRO = Format("avro", (*SCALARS, *MOMENTS, *DECIMALS, *OPTIONAL, *NESTED, *ENTRIES, *UNIONS), _produce)
+AVRO = Format(
+    "avro", (*SCALARS, *MOMENTS, *DECIMALS, *OPTIONAL, *NESTED, *ENTRIES, *UNIONS, *NAMES), _produce
+)

@@ -16,7 +16,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
-from kit.drawn_schemas import Choice, Kind, groups_of
+from kit.drawn_schemas import HINTS, NUMBERED, Choice, Kind, groups_of
 from kit.random_formats import AVRO, HEAD, JSON, PROTOBUF, RANDOM_FORMATS, as_json
 from kit.random_records import SYMBOLS, Group, Many, Maybe, Named, Scalar
 
@@ -59,8 +59,14 @@ def _write_avro(root: Group, number: int) -> Written:
     return Written(_writer(number, "AVRO", json.dumps(whole), texts), encode)
 
 
-def _as_tuple(name: str, kind: Kind, value: Any) -> Any:
-    return (f"{_SPACE}.{name}" if isinstance(kind, Group) else name), value
+def _as_tuple(_: str, kind: Kind, value: Any) -> Any:
+    assert isinstance(kind, Group | Scalar)
+    return (".".join(_full(kind.name)) if isinstance(kind, Group) else kind.word), value
+
+
+def _full(name: str) -> tuple[str, str]:
+    """A record's namespace and name: several have one simple name."""
+    return (f"n.s{name[-1]}", "Own") if name.startswith("Own") else (_SPACE, name)
 
 
 def _avro(kind: Kind, known: set[str]) -> Any:
@@ -82,15 +88,25 @@ def _avro(kind: Kind, known: set[str]) -> Any:
         case Choice():
             return [_avro(of, known) for _, of in kind.branches]
         case Group() if kind.name in known:
-            return f"{_SPACE}.{kind.name}"
+            return ".".join(_full(kind.name))
         case Group():
-            fields = [{"name": n, "type": _avro(of, known), **_default(of)} for n, of in kind.fields]
+            fields = [
+                {"name": n, "type": _avro(of, known), **_default(of), **_hints(of)} for n, of in kind.fields
+            ]
             known.add(kind.name)
-            return {"type": "record", "name": kind.name, "namespace": _SPACE, "fields": fields}
+            space, name = _full(kind.name)
+            return {"type": "record", "name": name, "namespace": space, "fields": fields}
 
 
 def _default(kind: Kind) -> dict[str, Any]:
     return {"default": None} if isinstance(kind, Maybe) else {}
+
+
+def _hints(kind: Kind) -> dict[str, Any]:
+    inner = kind.of if isinstance(kind, Maybe) else kind
+    if not isinstance(inner, Choice) or not all(name in HINTS for name, _ in inner.branches):
+        return {}
+    return {"confluent:union": [{"name": HINTS[name]} for name, _ in inner.branches]}
 
 
 def _write_json(root: Group, number: int) -> Written:
@@ -123,7 +139,10 @@ def _json(kind: Kind) -> dict[str, Any]:
         case Named():
             return {"type": "object", "connect.type": "map", "additionalProperties": _json(kind.of)}
         case Choice():
-            return {"oneOf": [{"title": name, **_json(of)} for name, of in kind.branches]}
+            titles = [f"odd.{n}-🚋" if n.startswith(NUMBERED) else n for n, _ in kind.branches]
+            return {
+                "oneOf": [{"title": t, **_json(of)} for t, (_, of) in zip(titles, kind.branches, strict=True)]
+            }
         case Group():
             shared = kind.name.startswith("Shared")
             return {"$ref": f"{kind.name}.json" if shared else f"#/$defs/{kind.name}"}

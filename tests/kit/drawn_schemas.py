@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -13,6 +15,8 @@ from kit.random_formats import RandomFormat
 from kit.random_records import DECIMAL, Group, Many, Maybe, Named, Scalar
 
 __all__ = [
+    "HINTS",
+    "NUMBERED",
     "Change",
     "Choice",
     "Kind",
@@ -21,7 +25,7 @@ __all__ = [
     "drawn",
     "groups_of",
     "later",
-    "twins",
+    "refusals",
     "value_of",
 ]
 
@@ -35,12 +39,42 @@ class Choice:
 
 Kind = random_records.Kind | Choice
 
-_NAMES = ("id", "key", "value", "element", "select", "from", "order", "a_b", "x1", "_", "timestamp", "topic")
+_NAMES = (
+    "where",
+    "message",
+    "id",
+    "key",
+    "value",
+    "element",
+    "select",
+    "from",
+    "order",
+    "a_b",
+    "x1",
+    "_",
+    "timestamp",
+    "topic",
+)
 _MORE = {
-    "avro": ("Größe", "camelCase", "ALL"),
-    "json": ("with-dash", "$x", "日本", "camelCase", "ALL", "a.b", "x.y", '"', "'", "1st", "@id"),
-    "protobuf": ("zz9", "long_name"),
-}
+    "avro": ("Größe", "camelCase", "ALL", "שלום", "قيمة", "日本"),
+    "json": (
+        "with-dash", "$x", "日本", "camelCase", "ALL", "a.b", "x.y", "'", '"', "1st", "@id", "שלום", "🚋",
+        "-", ".", "key.id", "a[0]", "{}", "#", "%41", "null",
+    ),
+    "protobuf": ("zz9", "long_name", "string", "group", "optional"),
+}  # fmt: skip
+_KEYS = ("", "a", "Ä", "0", "a.b", "a-b", "a b", "select", "שלום", "🚋", "_", "`", "'")
+"""Keys of maps."""
+_REFUSED = {
+    "json": ("a b", "", "tab\t", "`", "\u200f", "_pos", "$path", "METADATA$x"),
+    "avro": ("_file", "_Deleted", "_row_id"), "protobuf": ("_spec_id", "_partition"),
+}  # fmt: skip
+"""Names that no column has, and that engines keep for themselves; the latter only where a column has them."""
+_KEPT = re.compile(r"_(file|pos|deleted|spec_id|partition|row_id)|\$path|metadata\$.*", re.IGNORECASE)
+HINTS = {"a_b": "a.b", "x_y": "x-y", "select": "select", "o_ש": "o-ש", "uß": "uß"}
+"""Names of Avro's branches as `confluent:union` gives them, by those that their columns have."""
+NUMBERED = "connect_union_field_"
+"""What a branch in JSON is called whose title is no name."""
 _TYPES: dict[str, Type] = {
     **{w: Primitive(w) for w in ("boolean", "int", "long", "float", "double", "string", "date")},  # type: ignore[arg-type]
     "bytes": Primitive("binary"), "enum": Primitive("string"), "moment": Primitive("timestamptz"),
@@ -50,6 +84,7 @@ _WIDER = {"int": "long", "float": "double"}
 _BRANCHES = {"avro": ("boolean", "int", "string", "bytes", "double"), "json": ("boolean", "long", "string")}
 _CHANGES = "add", "add", "widen", "relax", "tighten", "reorder", "reorder", "require", "drop", "retype"
 _TWIN = 0.04
+_ODD = 0.02
 
 
 def drawn(dice: Random, of: RandomFormat) -> Group:
@@ -70,6 +105,8 @@ class _Drawer:
         names = dice.sample([*_NAMES, *_MORE[self._of.name]], dice.randint(1, 6))
         twin = dice.choice(names).swapcase() if dice.random() < _TWIN else ""
         names += [twin] if twin not in (*names, "") else []
+        if dice.random() < _ODD:
+            names += {dice.choice(_REFUSED[self._of.name])} - set(names)
         fields = tuple((each, self.kind(f"m{crc32(each.encode())}")) for each in names)
         # The entries of two maps a_b and A_B would have one name, which protoc refuses.
         return Group(
@@ -95,10 +132,27 @@ class _Drawer:
         words = list(_BRANCHES.get(self._of.name, sorted(self._of.scalars)))
         kinds: list[Kind] = [Scalar(w) for w in self._dice.sample(words, self._dice.randint(2, 3))]
         if self._known:
-            kinds.append(self._dice.choice(self._known))
-        own = self._of.name == "protobuf"
-        names = [f"{path}_{n}" if own else _word(kind) for n, kind in enumerate(kinds)]
-        return Choice(tuple(zip(names, kinds, strict=True)))
+            # Two records may fit one text, which then is neither of `oneOf`.
+            most = 1 if self._of.name == "json" else min(len(self._known), self._dice.choice([1, 1, 2]))
+            kinds += self._dice.sample(self._known, most)
+        return Choice(tuple(zip(self._names(kinds, path), kinds, strict=True)))
+
+    def _names(self, kinds: list[Kind], path: str) -> list[str]:
+        """What the columns of a union's branches are called; each format has its rule."""
+        dice, words = self._dice, [_word(kind) for kind in kinds]
+        match self._of.name:
+            case "protobuf":
+                return [f"{path}_{n}" for n, _ in enumerate(kinds)]
+            case "avro" if dice.random() < 0.3:
+                return dice.sample(sorted(HINTS), len(kinds))
+            case "avro":
+                simple = [re.sub(r"(Own)\d", r"\1", word) for word in words]
+                return [
+                    name if simple.count(name) == 1 else f"n_s{word[-1]}_{name}"
+                    for name, word in zip(simple, words, strict=True)
+                ]
+            case _:
+                return [f"{NUMBERED}{n}" if dice.random() < 0.3 else word for n, word in enumerate(words)]
 
 
 def _word(kind: Kind) -> str:
@@ -124,10 +178,38 @@ def groups_of(kind: Kind) -> dict[str, Group]:
     return {**found, kind.name: kind} if isinstance(kind, Group) else found
 
 
-def twins(root: Group) -> set[str]:
-    """Names that differ from another one of the same record by case only."""
+def refusals(root: Group) -> set[str]:
+    """Names for which a schema must be refused: twins, what no column has, and paths that are there twice."""
     names = [[name for name, _ in group.fields] for group in groups_of(root).values()]
-    return {n for each in names for n in each if [m.lower() for m in each].count(n.lower()) > 1}
+    twins = {n for each in names for n in each if [m.lower() for m in each].count(n.lower()) > 1}
+    odd = {n for each in names for n in each if not n.isprintable() or re.search(r"[\s`]|^$", n)}
+    paths = list(_paths(root, ""))
+    lower = [path.lower() for path in paths]
+    return (
+        twins
+        | odd
+        | {n for n, _ in root.fields if _KEPT.fullmatch(n)}
+        | {p for p in paths if lower.count(p.lower()) > 1}
+    )
+
+
+def _paths(kind: Kind, above: str) -> Iterator[str]:
+    """The paths of all that stands in a record, as Iceberg has them."""
+    inner: tuple[tuple[str, Kind], ...] = ()
+    match kind:
+        case Maybe():
+            yield from _paths(kind.of, above)
+        case Many():
+            inner = (("element", kind.of),)
+        case Named():
+            inner = (("key", Scalar("string")), ("value", kind.of))
+        case Group():
+            inner = kind.fields
+        case Choice():
+            inner = kind.branches
+    for name, of in inner:
+        yield f"{above}{name}"
+        yield from _paths(of, f"{above}{name}.")
 
 
 def columns_of(kind: Kind) -> Type:
@@ -155,10 +237,7 @@ def value_of(kind: Kind, dice: Random) -> Any:
         case Many():
             return [value_of(kind.of, dice) for _ in range(dice.choice([0, 1, 2]))]
         case Named():
-            return {
-                key: value_of(kind.of, dice)
-                for key in dice.sample(["", "a", "Ä", "0"], dice.choice([0, 1, 2]))
-            }
+            return {key: value_of(kind.of, dice) for key in dice.sample(_KEYS, dice.choice([0, 1, 2]))}
         case Group():
             return {name: value_of(of, dice) for name, of in kind.fields}
         case Choice():

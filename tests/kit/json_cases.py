@@ -260,6 +260,24 @@ REFERENCES = (
          ({"x": 1, "z": True}, {"x": 2}), ({"x": 1, "y": None, "z": True}, {"x": 2, "y": None, "z": None})),
 )  # fmt: skip
 
+ODD = ("with.dot", "with-dash", "select", "שלום", "🚋", "$x", "'")
+NAMES = (
+    *(case(name, INTEGER, "long", (1, 2)) for name in ODD),
+    case("odd_names",
+         obj("with.dot", "🚋", **dict.fromkeys(("with.dot", "with-dash", "שלום", "🚋"), INTEGER)),
+         "struct<1: with-dash: optional long, 2: with.dot: required long, 3: שלום: optional long, "
+         "4: 🚋: required long>",
+         ({"with.dot": 1, "with-dash": 2, "שלום": 3, "🚋": 4}, {"with.dot": 5, "🚋": 6}),
+         ({"with-dash": 2, "with.dot": 1, "שלום": 3, "🚋": 4},
+          {"with-dash": None, "with.dot": 5, "שלום": None, "🚋": 6})),
+    case("odd_branches", {"oneOf": [{"title": "a.b", **STRING}, {"title": "select", **INTEGER}]},
+         "struct<1: connect_union_field_0: optional string, 2: select: optional long>",
+         ("a", 1),
+         ({"connect_union_field_0": "a", "select": None}, {"connect_union_field_0": None, "select": 1})),
+    case("odd_keys", mapping(INTEGER), "map<string, long>",
+         ({"a.b": 1, "a-b": 2, "a b": 3, "select": 4, "שלום": 5, "🚋": 6, "": 7}, {})),
+)  # fmt: skip
+
 DEFINED = {
     "$defs": {"point": POINT},
     "definitions": {"color": {"enum": ["RED"]}, "alias": {"$ref": "#/definitions/color"}},
@@ -288,4 +306,6 @@ def _wide() -> dict[str, Any]:
     return {**obj(*required, **{c.name: c.schema for c in JSON.cases}), "title": "Wide", **DEFINED}
 
 
-JSON = Format("json", (*SCALARS, *ENUMS, *LOGICAL, *NESTED, *OPTIONAL, *UNIONS, *REFERENCES), _produce)
+JSON = Format(
+    "json", (*SCALARS, *ENUMS, *LOGICAL, *NESTED, *OPTIONAL, *UNIONS, *REFERENCES, *NAMES), _produce
+)

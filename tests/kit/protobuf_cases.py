@@ -34,6 +34,7 @@ TYPES = """
 enum Side { UNKNOWN = 0; BUY = 1; SELL = 2; }
 message Leg { int32 n = 1; string s = 2; }
 message Deep { Leg leg = 1; repeated Leg legs = 2; map<string, Leg> named = 3; }
+message Odd { int32 from = 1; string table = 2; oneof where { int32 union = 3; string null = 4; } }
 message PairEntry { string key = 1; int64 value = 2; }
 """
 
@@ -209,7 +210,18 @@ KNOWN = (
          (Decimal("0.500"), Decimal("0.000")), "decimal(9, 3)", optional=True, options=decimal(9, 3)),
 )  # fmt: skip
 
-CASES = (*NUMBERS, *TEXTS, *MESSAGES, *LISTS, *MAPS, *OPTIONALS, *WRAPPED, *KNOWN, *ONEOFS)
+NAMES = (
+    *(case(name, "int32", (1, 2), None, "int") for name in ("select", "order", "group", "message", "string")),
+    case("odd_names", "Odd", ({"from": 1, "table": "a"}, None),
+         ({"from": 1, "table": "a", "where": None}, None),
+         "struct<from: required int, table: required string, where: optional struct<union: optional int, "
+         "null: optional string>>", optional=True),
+    case("odd_keys", "map<string, int32>",
+         ({"a.b": 1, "a-b": 2, "a b": 3, "select": 4, "שלום": 5, "🚋": 6, "": 7}, {}), None,
+         "map<string, int>"),
+)  # fmt: skip
+
+CASES = (*NUMBERS, *TEXTS, *MESSAGES, *LISTS, *MAPS, *OPTIONALS, *WRAPPED, *KNOWN, *ONEOFS, *NAMES)
 
 
 def schema() -> str:
