@@ -19,8 +19,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.commit import commit
+from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
-from frazil.tables.pyiceberg import write_files
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.work import WorkReport

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frazil.exact import values_of
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason
 
@@ -89,7 +90,7 @@ def _texts(raw: pa.BinaryArray) -> pa.StringArray:
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([_text(r) for r in raw.to_pylist()], pa.string())
+        return pa.array([_text(r) for r in values_of(raw)], pa.string())
 
 
 def _text(raw: bytes | None) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frazil.exact import value_of, values_of
 from frazil.formats.protocol import Half, Reason
 
 if TYPE_CHECKING:
@@ -148,14 +149,14 @@ def _by_head(raw: pa.Array, size: int) -> Iterator[tuple[bytes, np.ndarray]]:
     numbers = heads.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     order = np.argsort(numbers, kind="stable")
     ends = np.searchsorted(numbers[order], np.arange(len(heads.dictionary) + 1))
-    for number, head in enumerate(heads.dictionary.to_pylist()):
+    for number, head in enumerate(values_of(heads.dictionary)):
         yield head, order[ends[number] : ends[number + 1]]
 
 
 def _sort_in(found: dict[Header, list[int]], raw: pa.Array, places: np.ndarray) -> None:
     for place in places.tolist():
         try:
-            found.setdefault(header_of(raw[place].as_py()), []).append(place)
+            found.setdefault(header_of(value_of(raw[place])), []).append(place)
         except WireError:
             continue
 

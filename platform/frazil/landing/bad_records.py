@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import AuditFailedError, RepairError, SuspendedError
+from frazil.exact import rows_of
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, RecordDecoder
 from frazil.landing.faults import landing_job
@@ -74,8 +75,8 @@ def _read_again(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
             "map_from_entries(headers) AS headers", "raw_key", "raw_value",
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad", f"{decoder.fault} AS fault",
-        ).toArrow().to_pylist()  # fmt: skip
-    return [{n: v for n, v in row.items() if n != "bad"} for row in found if row["bad"]]
+        ).toArrow()  # fmt: skip
+    return [{n: v for n, v in row.items() if n != "bad"} for row in rows_of(found) if row["bad"]]
 
 
 def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import OvertakenError
+from frazil.exact import rows_of, utc, value_of, values_of
 from frazil.formats.logical import Field, Map, Primitive
 from frazil.formats.types import to_iceberg
 from frazil.landing.bad_records import BadRecord
@@ -18,9 +19,10 @@ from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import LONGEST, commit
+from frazil.tables.data_files import write_files
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.pyiceberg import transaction, write_files
+from frazil.tables.pyiceberg import transaction
 from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
@@ -56,11 +58,13 @@ class DeadLetter:
     """A bad record as it came, and why it is bad. What a repair function is given.
 
     Attributes:
+        timestamp: None also where Python's own dates can't hold it; see `timestamp_micros`.
         reason_code: For machines; of a key at fault it begins with `key_`.
         reason: For people.
         timestamp_type: As Kafka numbers them: 0 made, 1 appended.
         landing: The landing that met the record.
         topic_id: The topic's identity, where it was noted.
+        timestamp_micros: The same as `timestamp`, as the table holds it: microseconds since 1970.
     """
 
     topic: str
@@ -77,6 +81,7 @@ class DeadLetter:
     leader_epoch: int | None = None
     landing: str | None = None
     topic_id: str | None = None
+    timestamp_micros: int | None = None
 
     @property
     def key(self) -> Key:
@@ -149,8 +154,9 @@ def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) 
     found: dict[Key, DeadLetter] = {}
     for batch in table.scan(where).to_arrow_batch_reader():
         for row in _rows_of(batch, keys):
+            micros = row["timestamp"]
             told: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
-            letter = DeadLetter(**told)
+            letter = DeadLetter(**{**told, "timestamp": utc(micros), "timestamp_micros": micros})
             found.setdefault(letter.key, letter)
     return [found[key] for key in sorted(found)]
 
@@ -168,9 +174,9 @@ def survey(
     if table is None:
         return DeadLetters(by_reason={})
     rows, counts = table.scan(selected_fields=(reason, at)).to_arrow(), Counter[str]()
-    for found in pc.value_counts(rows[reason]).to_pylist():
+    for found in values_of(pc.value_counts(rows[reason])):
         counts[str(found["values"]).partition(":")[0]] += found["counts"]
-    return DeadLetters(rows.num_rows, dict(sorted(counts.items())), pc.max(rows[at]).as_py())
+    return DeadLetters(rows.num_rows, dict(sorted(counts.items())), utc(value_of(pc.max(rows[at]))))
 
 
 def letters_schema() -> Schema:
@@ -236,9 +242,8 @@ def _data_files(table: Table, rows: list[dict[str, Any]]) -> tuple[Any, ...]:
 def _rows_of(batch: Any, keys: Collection[Key]) -> list[dict[str, Any]]:
     import pyarrow as pa
 
-    pairs = zip(batch["partition"].to_pylist(), batch["offset"].to_pylist(), strict=True)
-    rows: list[dict[str, Any]] = batch.filter(pa.array([p in keys for p in pairs], pa.bool_())).to_pylist()
-    return rows
+    pairs = zip(values_of(batch["partition"]), values_of(batch["offset"]), strict=True)
+    return rows_of(batch.filter(pa.array([p in keys for p in pairs], pa.bool_())))
 
 
 def _map(pairs: Any) -> dict[str, bytes | None] | None:

@@ -10,11 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import UsageError
+from frazil.exact import utc
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import DeadLetter
@@ -25,6 +27,7 @@ from frazil.landing.publication import Redriven
 from frazil.landing.repair import Repair, repaired
 from frazil.landing.report import LandingReport
 from frazil.landing.selection import Chosen, choose
+from frazil.landing.source import record_schema
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.key import why_no_older_records
 from frazil.landing.write import Written, write_branch
@@ -213,20 +216,31 @@ def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:
     return Plan(chosen.ledger.topic, chosen.ledger.topic_id, spans, capped=False)
 
 
-_COLUMNS = (
-    "raw_key binary, raw_value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "timestampType int, headers array<struct<key: string, value: binary>>, leader_epoch int"
-)
-"""As `Reading` gives them."""
-
-
 def _frame(spark: SparkSession, letters: Sequence[DeadLetter]) -> DataFrame:
     """Dead letters as a landing would have read them; one task, one file."""
+    import pyarrow as pa
+
     rows = [
-        (
-            r.raw_key, r.raw_value, r.topic, r.partition, r.offset, r.timestamp, r.timestamp_type,
-            None if r.headers is None else list(r.headers.items()), r.leader_epoch,
-        )
-        for r in letters
-    ]  # fmt: skip
-    return spark.createDataFrame(rows, _COLUMNS).coalesce(1)
+        {
+            **{own: getattr(letter, own) for own in ("raw_key", "raw_value", "topic", "partition", "offset")},
+            "timestamp": _micros(letter),
+            "timestampType": letter.timestamp_type,
+            "headers": _pairs(letter.headers),
+            "leader_epoch": letter.leader_epoch,
+        }
+        for letter in letters
+    ]
+    return spark.createDataFrame(pa.Table.from_pylist(rows, schema=record_schema())).coalesce(1)
+
+
+def _micros(letter: DeadLetter) -> int | None:
+    """When the record was made; a repair may have set another moment."""
+    if utc(letter.timestamp_micros) == letter.timestamp:
+        return letter.timestamp_micros
+    if letter.timestamp is None:
+        return None
+    return (letter.timestamp - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def _pairs(headers: Mapping[str, bytes | None] | None) -> list[dict[str, object]] | None:
+    return None if headers is None else [{"key": key, "value": value} for key, value in headers.items()]

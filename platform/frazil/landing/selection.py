@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
+from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.landing.acceptance import foreign_commits
 from frazil.landing.bad_records import MOST
@@ -96,7 +96,7 @@ def offset_columns(spec: TableSpec) -> tuple[str, str]:
     return names["partition"], names["offset"]
 
 
-def _of_times(spec: TableSpec, times: Iterable[datetime | None]) -> BooleanExpression:
+def _of_times(spec: TableSpec, times: Iterable[int | None]) -> BooleanExpression:
     """Rows with one of these timestamps: partition and offset alone may be those of another log's record."""
     from pyiceberg.expressions import In
 
@@ -104,10 +104,10 @@ def _of_times(spec: TableSpec, times: Iterable[datetime | None]) -> BooleanExpre
     return In(term=name, literals={at for at in times if at is not None})
 
 
-def _keys(kept: Table, where: BooleanExpression) -> Iterator[tuple[Key, datetime | None]]:
-    """Each one's partition and offset, and its timestamp."""
+def _keys(kept: Table, where: BooleanExpression) -> Iterator[tuple[Key, int | None]]:
+    """Each one's partition and offset, and its timestamp in microseconds."""
     rows = kept.scan(where, selected_fields=(*NAMES, "timestamp")).to_arrow()
-    partitions, offsets, timestamps = (rows[name].to_pylist() for name in (*NAMES, "timestamp"))
+    partitions, offsets, timestamps = (values_of(rows[name]) for name in (*NAMES, "timestamp"))
     return zip(zip(partitions, offsets, strict=True), timestamps, strict=True)
 
 
@@ -117,9 +117,9 @@ def _cutoff(table: Table, ledger: Ledger) -> int | None:
     return max([*deleted, *([] if ledger.expired_before is None else [ledger.expired_before])], default=None)
 
 
-def _is_past(at: datetime | None, cutoff: int | None) -> bool:
+def _is_past(at: int | None, cutoff: int | None) -> bool:
     """Whether its row, had it one, may be gone: then it would be landed a second time."""
-    return cutoff is not None and at is not None and 0 <= at.timestamp() * 1000 < cutoff
+    return cutoff is not None and at is not None and 0 <= at < cutoff * 1000
 
 
 def _rows(kept: Table, where: str, log: str) -> BooleanExpression:

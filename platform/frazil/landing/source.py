@@ -20,6 +20,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 Place = tuple[str, int]
@@ -76,6 +77,20 @@ class Reading:
         """The records, with the column leader_epoch beside those of `read_slices`."""
         found = read_slices(self.spark, self.settings, self.slices, self.logs)
         return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
+
+
+def record_schema() -> pa.Schema:
+    """The records of `Reading.frame` in Arrow."""
+    import pyarrow as pa
+
+    header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    return pa.schema(
+        [
+            ("raw_key", pa.binary()), ("raw_value", pa.binary()), ("topic", pa.string()),
+            ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
+            ("timestampType", pa.int32()), ("headers", pa.list_(header)), ("leader_epoch", pa.int32()),
+        ]
+    )  # fmt: skip
 
 
 def planned_reading(connections: Connections, plan: Plan) -> Reading:

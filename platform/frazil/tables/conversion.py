@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from frazil.exact import value_of
+
 
 def fitted(values: pa.Array, want: pa.DataType) -> pa.Array:
     """The same values in a type as wide or wider: fields by name at every depth, null where there is none.
@@ -40,7 +42,7 @@ def _required(values: pa.Array, own: pa.Field, gone: pa.BooleanArray | None = No
 
     if not values.null_count:
         return values
-    if gone is None or pc.any(pc.and_not(values.is_null(), gone)).as_py():
+    if gone is None or value_of(pc.any(pc.and_not(values.is_null(), gone))):
         raise ValueError(f"a value of {own.name} is null, which is a required column")
     if pa.types.is_struct(values.type):
         children = [values.field(i) for i in range(values.type.num_fields)]

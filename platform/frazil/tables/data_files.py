@@ -5,6 +5,7 @@ PyArrow is imported with the first of them: it takes half a second of CPU.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,21 @@ def file_layout(table: Table) -> FileLayout:
         elsewhere=None if plain else (where, said),
         store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
     )
+
+
+def write_files(table: Table, rows: pa.Table) -> tuple[DataFile, ...]:
+    """Writes rows in the table's columns, in their order, to data files that no snapshot names yet."""
+    import pyarrow as pa
+
+    from frazil.tables.conversion import fitted
+    from frazil.tables.parquet import DataFileWriter
+
+    layout = file_layout(table)
+    writer = DataFileWriter(layout, f"00000-{uuid.uuid4()}")
+    for batch in rows.to_batches():
+        columns = [fitted(c, own.type) for c, own in zip(batch.columns, layout.schema, strict=True)]
+        writer.write(pa.RecordBatch.from_arrays(columns, schema=layout.schema))
+    return tuple(data_file(table, file) for file in writer.close())
 
 
 def data_file(table: Table, written: WrittenFile) -> DataFile:

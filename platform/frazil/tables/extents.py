@@ -12,6 +12,7 @@ from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from frazil.exact import value_of, values_of
 from frazil.kafka.tally import Tally
 from frazil.tables.manifests import HeadReader
 from frazil.tables.rows import batches_in
@@ -116,7 +117,7 @@ def _by_rows(batch: pa.RecordBatch, names: Names) -> Iterator[tuple[int, Extent]
     import pyarrow.compute as pc
 
     for partition, of in _parts(batch, names):
-        span, newest = pc.min_max(of.column(names[1])).as_py(), pc.max(of.column(names[2])).as_py()
+        span, newest = value_of(pc.min_max(of.column(names[1]))), value_of(pc.max(of.column(names[2])))
         extent = Extent(span["min"], span["max"], of.num_rows)
         yield partition, replace(extent, epoch=-1 if newest is None else newest)
 
@@ -127,5 +128,5 @@ def _parts(batch: pa.RecordBatch, names: Names) -> Iterator[tuple[int, pa.Record
 
     placed = batch.filter(pc.and_(pc.is_valid(batch.column(names[0])), pc.is_valid(batch.column(names[1]))))
     partition = placed.column(names[0])
-    for value in pc.unique(partition).to_pylist():
+    for value in values_of(pc.unique(partition)):
         yield value, placed.filter(pc.equal(partition, value))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
-    from pyiceberg.io.pyarrow import MetricsMode, StatsAggregator
+    from pyiceberg.io.pyarrow import MetricsMode
     from pyiceberg.schema import Schema
     from pyiceberg.types import IcebergType, PrimitiveType
 
@@ -33,7 +33,7 @@ class _Leaf:
     size: int = 0
     values: int = 0
     nulls: int | None = 0  # None: not known
-    bounds: StatsAggregator | None = None
+    bounds: _Bounds | None = None
     bounded: bool = True  # by all row groups so far
 
 
@@ -63,8 +63,8 @@ def columns_of(footer: pq.FileMetaData, schema: Schema, said: Mapping[str, str])
         "value_counts": {leaf.field_id: leaf.values for leaf in told},
         "null_value_counts": {leaf.field_id: leaf.nulls for leaf in told if leaf.nulls is not None},
         "nan_value_counts": {},
-        "lower_bounds": _known({i: b.min_as_bytes() for i, b in bound}),
-        "upper_bounds": _known({i: _highest(b) for i, b in bound}),
+        "lower_bounds": {i: b.least() for i, b in bound},
+        "upper_bounds": _known({i: b.greatest() for i, b in bound}),
         "split_offsets": sorted(_start(group.column(0)) for group in groups),
     }
 
@@ -96,40 +96,63 @@ def _add(leaf: _Leaf, chunk: pq.ColumnChunkMetaData, mode: MetricsMode) -> None:
         return
     try:
         _widen(leaf, found, mode.length)
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowNotImplementedError, UnicodeDecodeError):  # a text may be none, whoever wrote it
         leaf.bounded = False
 
 
 def _widen(leaf: _Leaf, found: pq.Statistics, length: int | None) -> None:
-    from pyiceberg.io.pyarrow import StatsAggregator
-    from pyiceberg.types import BinaryType, DecimalType, StringType
-    from pyiceberg.utils.decimal import unscaled_to_decimal
+    """Takes values as the file has them: Python has no dates beyond the year 9999."""
+    from pyiceberg.types import BinaryType, StringType
 
     cut = length if isinstance(leaf.type, StringType | BinaryType) else None
-    leaf.bounds = leaf.bounds or StatsAggregator(leaf.type, found.physical_type, cut)
-    low, high = found.min, found.max
-    if isinstance(leaf.type, DecimalType) and found.physical_type != "FIXED_LEN_BYTE_ARRAY":
-        low, high = (unscaled_to_decimal(raw, leaf.type.scale) for raw in (found.min_raw, found.max_raw))
-    leaf.bounds.update_min(low)
-    leaf.bounds.update_max(high)
+    low, high = (_value(leaf.type, raw, found.physical_type) for raw in (found.min_raw, found.max_raw))
+    known = leaf.bounds or _Bounds(leaf.type, low, high, cut)
+    leaf.bounds = replace(known, low=min(known.low, low), high=max(known.high, high))
 
 
-def _highest(column: StatsAggregator) -> bytes | None:
-    """The greatest value; of a long text the least short one that is greater, if there is one.
+def _value(kind: PrimitiveType, raw: Any, physical: str) -> Any:
+    """A statistic as `to_bytes` takes it: numbers for moments, and what UTF-8 orders as the bytes do."""
+    from pyiceberg.types import DecimalType, StringType
+    from pyiceberg.utils.decimal import unscaled_to_decimal
 
-    As Java has it: `UnicodeUtil.truncateStringMax`, `BinaryUtil.truncateBinaryMax`.
-    """
-    value, length = column.current_max, column.trunc_length
-    if length is None or not isinstance(value, str | bytes) or len(value) <= length:
-        return column.max_as_bytes()
-    last = 0x10FFFF if isinstance(value, str) else 0xFF
-    codes = [ord(letter) for letter in value[:length]] if isinstance(value, str) else list(value[:length])
-    for place in reversed(range(length)):
-        if codes[place] < last:
-            above = _SURROGATES.stop if codes[place] + 1 in _SURROGATES else codes[place] + 1
-            raised = [*codes[:place], above]
-            return bytes(raised) if isinstance(value, bytes) else "".join(map(chr, raised)).encode()
-    return None
+    if isinstance(kind, DecimalType):
+        in_bytes = physical == "FIXED_LEN_BYTE_ARRAY"
+        return unscaled_to_decimal(int.from_bytes(raw, "big", signed=True) if in_bytes else raw, kind.scale)
+    return raw.decode() if isinstance(kind, StringType) else raw
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The least and the greatest value of a column, where texts are told up to a length."""
+
+    type: PrimitiveType
+    low: Any
+    high: Any
+    length: int | None
+
+    def least(self) -> bytes:
+        from pyiceberg.conversions import to_bytes
+
+        return to_bytes(self.type, self.low if self.length is None else self.low[: self.length])
+
+    def greatest(self) -> bytes | None:
+        """The greatest value; of a long text the least short one that is greater, if there is one.
+
+        As Java has it: `UnicodeUtil.truncateStringMax`, `BinaryUtil.truncateBinaryMax`.
+        """
+        from pyiceberg.conversions import to_bytes
+
+        value, length = self.high, self.length
+        if length is None or len(value) <= length:
+            return to_bytes(self.type, value)
+        last = 0x10FFFF if isinstance(value, str) else 0xFF
+        codes = [ord(letter) for letter in value[:length]] if isinstance(value, str) else list(value[:length])
+        for place in reversed(range(length)):
+            if codes[place] < last:
+                above = _SURROGATES.stop if codes[place] + 1 in _SURROGATES else codes[place] + 1
+                raised = [*codes[:place], above]
+                return bytes(raised) if isinstance(value, bytes) else "".join(map(chr, raised)).encode()
+        return None
 
 
 def _leaves(kind: IcebergType, field_id: int = 0, repeated: bool = False) -> Iterator[_Leaf]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from frazil.exact import values_of
 from frazil.quoting import quoted
 from frazil.tables.faults import files_there
 
@@ -96,7 +97,7 @@ def _offsets_in(
     among = And(rows, EqualTo(term=names[0], value=partition), _among(names[1], offsets))
     for batch in table.scan(among, selected_fields=names, snapshot_id=at).to_arrow_batch_reader():
         column = batch.column(names[1])
-        yield from column.filter(pc.is_in(column, value_set=wanted)).to_pylist()
+        yield from values_of(column.filter(pc.is_in(column, value_set=wanted)))
 
 
 def _among(column: str, offsets: list[int]) -> BooleanExpression:

@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from frazil.exact import value_of
 from frazil.tables.task import packed, unpacked
+from frazil.tables.transforms import transformed
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -47,7 +49,7 @@ FILES = pa.list_(
 """`WrittenFile`s, as workers return them."""
 
 Key = tuple[Any, ...]
-"""The values of a partition, as its transforms give them."""
+"""The values of a partition, as manifests have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +69,28 @@ class Partitions:
             codes = codes * len(known.dictionary) + known.indices.to_numpy()
         _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
         for number, at in enumerate(first.tolist()):
-            key = tuple(array[at].as_py() for array in values)
+            key = tuple(value_of(array[at]) for array in values)
             yield key, batch if len(first) == 1 else batch.take(pa.array(np.flatnonzero(numbers == number)))
 
     def folder_of(self, key: Key) -> Any:
         """PyIceberg's key of a partition, which locations and manifests ask for."""
         from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
 
+        from frazil.tables.folders import folder_of
+
+        class Folder(PartitionKey):
+            def to_path(self) -> str:
+                return folder_of(self.partition_spec, self.schema, self.partition)
+
         values = [PartitionFieldValue(f, v) for f, v in zip(self.spec.fields, key, strict=True)]
-        return PartitionKey(values, self.spec, self.schema)
+        return Folder(values, self.spec, self.schema)
 
     def _values(self, batch: pa.RecordBatch, place: int) -> pa.Array:
         first, *rest = self.sources[place]
         column, of = batch.column(first), self.spec.fields[place]
         for name in rest:
             column = column.flatten()[column.type.get_field_index(name)]
-        return of.transform.pyarrow_transform(self.schema.find_type(of.source_id))(column)
+        return transformed(column, of.transform, self.schema.find_type(of.source_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +247,7 @@ def _repeating(rows: pa.Table, paths: tuple[str, ...]) -> list[str]:
     """The columns of which a dictionary saves room; of others it only costs, a sixth of a landing of text."""
     sample, found = rows.slice(0, _SAMPLE), set(paths)
     for own in rows.schema:
-        if own.name in found and pc.count_distinct(stored(sample[own.name])).as_py() > len(sample) / 2:
+        if own.name in found and value_of(pc.count_distinct(stored(sample[own.name]))) > len(sample) / 2:
             found.remove(own.name)
     return [path for path in paths if path in found]
 
@@ -262,4 +270,4 @@ def _stream_of(key: Key) -> bytes:
 
 def key_in(stream: bytes) -> Key:
     """The values of a `WrittenFile.partition`."""
-    return tuple(column[0].as_py() for column in unpacked(stream).columns)
+    return tuple(value_of(column[0]) for column in unpacked(stream).columns)

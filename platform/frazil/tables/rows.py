@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from frazil.exact import rows_of
 from frazil.tables.manifests import HeadReader
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def newest_rows(table: Table, columns: Collection[str], count: int) -> list[dict
     file = min(head.entries.values(), key=_newest_and_smallest).data_file
     rows: list[dict[str, Any]] = []
     for batch in batches_in(table, table.schema().select(*columns), [file]):
-        rows += batch.slice(0, count - len(rows)).to_pylist()
+        rows += rows_of(batch.slice(0, count - len(rows)))
         if len(rows) == count:
             break
     return rows

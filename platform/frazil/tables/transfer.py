@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from frazil.exact import values_of
 from frazil.tables.conversion import fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
 from frazil.tables.task import begin_task, rows_of
@@ -81,7 +82,7 @@ class Bins:
         """Writes the bins whose numbers come; rows of `RETURNED`."""
         begin_task(self.version)
         for batch in batches:
-            yield from map(self._rewritten, batch.column(0).to_pylist())
+            yield from map(self._rewritten, values_of(batch.column(0)))
 
     def _rewritten(self, number: int) -> pa.RecordBatch:
         bin_ = self.bins[number]
@@ -245,5 +246,5 @@ def files_written(table: Table, found: pa.Table) -> tuple[DataFile, ...]:
     """The new files of all bins, as manifests describe them."""
     from frazil.tables.data_files import data_file
 
-    told = (WrittenFile(**file) for of_bin in found["files"].to_pylist() for file in of_bin)
+    told = (WrittenFile(**file) for of_bin in values_of(found["files"]) for file in of_bin)
     return tuple(data_file(table, file) for file in told)

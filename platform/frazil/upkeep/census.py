@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.spec.table import AnyTable, Upkeep
 from frazil.tables.branches import outlived
 from frazil.tables.files import Deletes, LiveFile
+from frazil.tables.folders import folder_of
 from frazil.tables.manifests import Head, HeadReader, files_named, rows_named
 from frazil.tables.snapshots import ancestors, number, summary_of
 from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of, waiting
@@ -111,7 +112,7 @@ def _partition(
 def _path(table: Table, values: tuple[Any, ...]) -> str:
     from pyiceberg.typedef import Record
 
-    return table.spec().partition_to_path(Record(*values), table.schema())
+    return folder_of(table.spec(), table.schema(), Record(*values))
 
 
 @dataclass(frozen=True, slots=True)

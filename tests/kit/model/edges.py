@@ -171,7 +171,7 @@ class Edges:
     def letter_keys(self, kept: Table, _where: Any) -> Any:
         rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
         ever, here = self.world.topic.ever, self.world.topic.log
-        return (((p, at), _time(ever[log, p, at])) for log, p, at in rows if log == here)
+        return (((p, at), int(ever[log, p, at].time * 1e6)) for log, p, at in rows if log == here)
 
     def read_letters(self, kept: Table, _where: Any, keys: Any) -> list[DeadLetter]:
         rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)

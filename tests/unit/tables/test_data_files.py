@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pyarrow as pa
 import pytest
@@ -15,11 +17,14 @@ from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from frazil.exact import rows_of
 from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.tables.conversion import fitted
 from frazil.tables.data_files import file_layout, takes_files
 from frazil.tables.layout import create_table
+from frazil.tables.pyiceberg import transaction
+from kit.partition_values import partition_value
 from kit.written_files import NAME, kind, written
 
 MOMENT = dt.datetime(2026, 11, 23, 1, 2, 3, 456789, dt.UTC)
@@ -100,35 +105,119 @@ def test_a_file_of_every_type_reads_as_it_was_written_and_tells_its_bounds(catal
     assert list(file.split_offsets) == sorted(file.split_offsets) != []
 
 
-@pytest.mark.parametrize(
-    "transforms",
-    [
-        [("identity", "$$topic")],
-        [("bucket[4]", "id"), ("day", "at")],
-        [("truncate[2]", "$$topic"), ("year", "day")],
-        [("month", "day")],
-        [("hour", "at")],
-        [("identity", "day"), ("identity", "price"), ("truncate[10]", "price")][:2],
-        [("bucket[3]", "raw"), ("identity", "at")],
-        [("identity", "place.x")],
-    ],
-    ids=str,
-)
-def test_files_of_partitions_hold_what_pyiceberg_would_put_there(
+PLACES = [
+    [("identity", "$$topic")],
+    [("bucket[4]", "id"), ("day", "at")],
+    [("truncate[2]", "$$topic"), ("year", "day")],
+    [("month", "day")],
+    [("hour", "at")],
+    [("identity", "day"), ("identity", "price")],
+    [("truncate[10]", "price"), ("truncate[3]", "id")],
+    [("bucket[3]", "raw"), ("identity", "at")],
+    [("bucket[7]", "$$topic"), ("bucket[5]", "price"), ("bucket[11]", "at"), ("bucket[13]", "day")],
+    [("identity", "place.x")],
+]
+FAR = [  # of dates and moments that Python's own can't hold
+    {"day": 2932897, "at": 253402300800000000},
+    {"day": -719529, "at": -62167219200000001},
+    {"day": 2**31 - 1, "at": 9223372036825200000},
+    {"day": -(2**31), "at": -9223372036832400000},
+]
+
+
+def numbers(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with numbers for its day and moment."""
+    day, at, epoch = row["day"], row["at"], dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    if isinstance(day, int) or isinstance(at, int):
+        return row
+    days = None if day is None else (day - epoch.date()).days
+    return {**row, "day": days, "at": None if at is None else (at - epoch) // dt.timedelta(microseconds=1)}
+
+
+def place_of(row: dict[str, Any], transforms: list[tuple[str, str]]) -> tuple[Any, ...]:
+    """The partition of a row, by the specification."""
+    plain, found = numbers(row), []
+    for how, column in transforms:
+        first, _, rest = column.partition(".")
+        value = plain[first] if not rest else (plain[first] or {}).get(rest)
+        found.append(partition_value(how, str(FIELDS[first][0]), value))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("transforms", PLACES, ids=str)
+def test_rows_stand_in_the_partitions_that_the_specification_gives_them(
     catalog: InMemoryCatalog, transforms: list[tuple[str, str]]
 ) -> None:
     table = make(catalog, *transforms)
     files = written(table, batch(table, ROWS[:3]), batch(table, ROWS[3:]))
 
     assert list(map(text, appended(table, files))) == list(map(text, ROWS))
-    from frazil.tables.pyiceberg import write_files
+    told = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
+    assert told == Counter(place_of(row, transforms) for row in ROWS)
 
-    theirs = write_files(table, pa.Table.from_batches([batch(table, ROWS)]).rename_columns(list(FIELDS)))
-    assert {(str(f.partition), f.record_count) for f in files} == {
-        (str(f.partition), f.record_count) for f in theirs
-    }
-    folders = {f.file_path.rpartition("/")[0] for f in files}
-    assert folders == {f.file_path.rpartition("/")[0] for f in theirs}
+
+@pytest.mark.parametrize("how", ["identity", "bucket[16]", "day", "month", "year", "hour"])
+def test_so_do_rows_of_moments_that_python_can_not_hold(catalog: InMemoryCatalog, how: str) -> None:
+    columns = ["at"] if how == "hour" else ["at", "day"]
+    transforms = [(how, column) for column in columns]
+    table = make(catalog, *transforms)
+    rows = [{**ROWS[0], "id": n, **far} for n, far in enumerate(FAR)]
+
+    files = written(table, batch(table, rows))
+
+    told = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
+    assert told == Counter(place_of(row, transforms) for row in rows)
+    with transaction(table) as tx, tx.update_snapshot().fast_append() as append:
+        for file in files:
+            append.append_data_file(file)
+    found = rows_of(table.refresh().scan().to_arrow())
+    assert sorted((row["day"], row["at"]) for row in found) == sorted((r["day"], r["at"]) for r in FAR)
+    ids = {field.name: field.field_id for field in table.schema().fields}
+    low = min(int.from_bytes(f.lower_bounds[ids["at"]], "little", signed=True) for f in files)
+    high = max(int.from_bytes(f.upper_bounds[ids["day"]], "little", signed=True) for f in files)
+    assert (low, high) == (min(r["at"] for r in FAR), max(r["day"] for r in FAR))
+
+
+@pytest.mark.parametrize(
+    ("how", "column", "value", "folder"),
+    [
+        ("day", "at", 253402300800000000, "at_day=%2B10000-01-01"),
+        ("hour", "at", -62167219200000001, "at_hour=-0001-12-31-23"),
+        ("month", "day", 2932897, "day_month=%2B10000-01"),
+        ("year", "day", -719529, "day_year=-0001"),
+        ("day", "at", 0, "at_day=1970-01-01"),
+        ("hour", "at", 7_200_000_000, "at_hour=1970-01-01-02"),
+        ("month", "day", 40, "day_month=1970-02"),
+        ("identity", "at", 1_000_001, "at=1970-01-01T00%3A00%3A01.000001%2B00%3A00"),
+        ("identity", "day", None, "day=null"),
+        ("identity", "$$topic", "a/b c", "metadata_topic=a%2Fb+c"),
+        ("identity", "$$topic", "", "metadata_topic="),
+        ("identity", "raw", b"\xff", "raw=%2Fw%3D%3D"),
+    ],
+)
+def test_the_folder_of_a_partition_is_named_as_iceberg_does(
+    catalog: InMemoryCatalog, how: str, column: str, value: Any, folder: str
+) -> None:
+    table = make(catalog, (how, column))
+
+    (file,) = written(table, batch(table, [{**ROWS[0], column: value}]))
+
+    assert file.file_path.split("/")[-2] == folder
+
+
+@pytest.mark.parametrize("sign", ["a", "ü", "\U0001f600", "/", "=", "%"])
+def test_a_long_text_has_a_short_folder_of_its_own(catalog: InMemoryCatalog, sign: str) -> None:
+    table = make(catalog, ("identity", "$$topic"), ("truncate[800]", "raw"))
+    values = [sign * 1500, sign * 1499 + "b", sign * 1499 + "c"]
+    rows = [{**ROWS[0], "$$topic": value, "raw": b"r" * 2000} for value in values]
+
+    files = written(table, batch(table, rows))
+
+    folders = {file.file_path.rpartition("/")[0].partition("/data/")[2] for file in files}
+    assert len(folders) == len({file.partition[0] for file in files}) == 3
+    assert all(len(folder.encode()) <= 500 for folder in folders)
+    assert all(len(part) <= 200 for folder in folders for part in folder.split("/"))
+    assert all(unquote_plus(folder) for folder in folders)
 
 
 def test_rows_that_alternate_between_many_partitions_make_one_file_each(

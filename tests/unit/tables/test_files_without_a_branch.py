@@ -9,7 +9,7 @@ import pytest
 from frazil.errors import OvertakenError, RetryError
 from frazil.landing.ledger import read_ledger
 from frazil.landing.publication import Landed
-from frazil.tables.pyiceberg import write_files
+from frazil.tables.data_files import write_files
 from frazil.tables.stage import StagedFiles, publish
 from kit.commits import NAME, Lake, landed, ledger, rows
 

@@ -14,7 +14,6 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog import glue as glue_module
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.expressions import visitors
-from pyiceberg.io import pyarrow
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import snapshot
 
@@ -36,7 +35,6 @@ NAMES: list[tuple[Any, str]] = [
     (manifest, "_inherit_from_manifest"),
     (manifest.ManifestWriter, "_meta"),
     (manifest.ManifestWriter, "_with_partition"),
-    (pyarrow, "_dataframe_to_data_files"),
     (snapshot, "_SnapshotProducer"),
     (snapshot._SnapshotProducer, "_deleted_entries"),
     (snapshot._SnapshotProducer, "_existing_manifests"),

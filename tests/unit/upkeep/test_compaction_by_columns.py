@@ -27,8 +27,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables import transfer
+from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
-from frazil.tables.pyiceberg import write_files
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.kind import Compaction

@@ -24,9 +24,9 @@ from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.manifests import Head
-from frazil.tables.pyiceberg import write_files
 from frazil.tables.replacement import same_rows
 from frazil.tables.snapshots import number, summary_of
 from frazil.tables.stage import StagedFiles

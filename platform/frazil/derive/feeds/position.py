@@ -18,6 +18,7 @@ import stamina
 from frazil.derive.inputs import increment, since, standing
 from frazil.derive.ledger import Position, position_of
 from frazil.errors import PositionLostError
+from frazil.exact import rows_of
 from frazil.spec.names import TableName
 from frazil.tables.commit import set_properties
 from frazil.tables.ledger import read, whole_number
@@ -190,4 +191,4 @@ def _refuse_lost(table: Table, fed: FedTo) -> None:
 
 def _read(table: Table, files: Iterable[DataFile]) -> Iterator[Row]:
     for batch in batches_in(table, table.schema(), files):
-        yield from batch.to_pylist()
+        yield from rows_of(batch)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyruhvro
 
+from frazil.exact import value_of, values_of
 from frazil.formats.avro.canonical import BadPayloadError, canonical
 from frazil.formats.avro.defaults import default_payload
 from frazil.formats.avro.projection import Projection
@@ -137,11 +138,11 @@ class AvroVersion:
 
     def _read(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.RecordBatch]:
         """The payloads that are records, to their last byte."""
-        places, held = np.arange(len(payloads)), payloads.to_pylist()
+        places, held = np.arange(len(payloads)), values_of(payloads)
         while True:
             batch = self._batch(held)
             if batch is None:
-                longest = _ZEROS[: pc.max(pc.binary_length(payloads)).as_py()]
+                longest = _ZEROS[: value_of(pc.max(pc.binary_length(payloads)))]
                 batch = self._batch([payload + longest for payload in held])
             wrong = (
                 dict.fromkeys(self._sought(held, 0)) if batch is None else self._differing(batch, payloads)
@@ -184,7 +185,7 @@ class AvroVersion:
         if again.equals(payloads):
             return {}
         found = pc.indices_nonzero(pc.not_equal(again, payloads))
-        return dict(zip(found.to_pylist(), again.take(found).to_pylist(), strict=True))
+        return dict(zip(values_of(found), values_of(again.take(found)), strict=True))
 
     def _mended(self, payload: bytes, again: bytes | None) -> bytes | None:
         """The same record in its usual encoding; None where there is none, or pyruhvro can't read that."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from frazil.exact import values_of
 from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.values import digits_read
 from frazil.formats.logical import MAX_DIGITS, Decimal
@@ -44,7 +45,7 @@ def _rescaled(array: pa.Array, wanted: Decimal, rows: Rows) -> pa.Array:
     try:
         return array.cast(kind)
     except pa.ArrowInvalid:
-        numbers = array.to_pylist()
+        numbers = values_of(array)
     fits = [number is None or wanted.holds(number) for number in numbers]
     rows.spoil(~np.array(fits))
     return pa.array([n if fit else None for n, fit in zip(numbers, fits, strict=True)], kind)

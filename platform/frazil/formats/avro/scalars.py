@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.exact import values_of
 from frazil.formats.avro.decimals import decimals
 from frazil.formats.avro.limits import MOST_BYTES
 from frazil.formats.avro.pairs import is_lossy
@@ -85,7 +86,7 @@ def _texts(array: pa.BinaryArray, rows: Rows) -> pa.StringArray:
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
-        texts = [_text(raw) for raw in array.to_pylist()]
+        texts = [_text(raw) for raw in values_of(array)]
     rows.spoil(np.array([text is False for text in texts]))
     return pa.array([text or ("" if text is False else text) for text in texts], pa.string())
 

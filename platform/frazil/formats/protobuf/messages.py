@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
+from frazil.exact import values_of
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf import well_known
@@ -57,7 +58,7 @@ class UpbMessages:
         """See `Messages.decode`."""
         rows: list[Any] = []
         reasons: dict[int, Reason] = {}
-        for place, payload in enumerate(payloads.to_pylist()):
+        for place, payload in enumerate(values_of(payloads)):
             found = self.row(payload)
             rows.append(None if isinstance(found, tuple) else found)
             if isinstance(found, tuple):
@@ -67,7 +68,7 @@ class UpbMessages:
     def refused(self, payloads: pa.Array) -> dict[int, Reason]:
         """The places of the payloads that can't be parsed at all."""
         found = {}
-        for place, payload in enumerate(payloads.to_pylist()):
+        for place, payload in enumerate(values_of(payloads)):
             try:
                 self._class.FromString(payload)
             except DecodeError:

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescript
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
 
+from frazil.exact import value_of, values_of
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf import well_known
 from frazil.formats.types import arrow_type
@@ -107,7 +108,7 @@ def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
 def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
     members = {f.name: _single(f, parts[f.name]) for f in oneof.fields}
     counts = reduce(pc.add, (parts[name].is_valid().cast(pa.int32()) for name in members))
-    if len(counts) and pc.max(counts).as_py() > 1:
+    if len(counts) and value_of(pc.max(counts)) > 1:
         raise Doubt(f"{oneof.full_name} has two members")
     return _struct(members, pc.equal(counts, 0))
 
@@ -168,7 +169,7 @@ def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
 
 def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
     for found, (least, most) in ((seconds, well_known.SECONDS), (nanos, well_known.NANOS)):
-        seen = pc.min_max(found).as_py()
+        seen = value_of(pc.min_max(found))
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
             raise Doubt("a Timestamp is out of range")
     return pc.add(pc.multiply(seconds, _MICROS), pc.divide(nanos, 1000))
@@ -176,7 +177,7 @@ def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
 
 def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
-    rows = [v and tuple(v.values()) for v in found.to_pylist()]
+    rows = [v and tuple(v.values()) for v in values_of(found)]
     try:
         if name == well_known.DECIMAL:
             kind = well_known.decimal_of(field)

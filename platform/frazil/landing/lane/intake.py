@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.exact import value_of, values_of
 from frazil.formats.entries import as_map
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
@@ -143,12 +144,12 @@ class Intake:
         counts.read += len(batch)
         counts.bad += int(verdicts.bad.sum())
         counts.skipped += int((~verdicts.ok & ~verdicts.bad).sum())
-        counts.bytes += pc.sum(pc.binary_length(batch["raw_value"])).as_py() or 0
+        counts.bytes += value_of(pc.sum(pc.binary_length(batch["raw_value"]))) or 0
         counts.mark ^= Tally.of_places(places).mark
-        newest = pc.max(batch["timestamp"]).cast(pa.int64()).as_py()
+        newest = value_of(pc.max(batch["timestamp"]))
         if newest is not None:
             counts.max_timestamp = max(newest // 1000, counts.max_timestamp or newest // 1000)
-        self._seen |= {w for w in pc.unique(verdicts.value.writer).to_pylist() if w is not None}
+        self._seen |= {w for w in values_of(pc.unique(verdicts.value.writer)) if w is not None}
         if self._task.keeps_bad:
             room = MOST_PLACES - len(counts.bad_at)
             counts.bad_at += places[verdicts.bad].tolist()[:room]

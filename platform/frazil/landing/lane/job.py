@@ -10,6 +10,7 @@ from operator import xor
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError
+from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
@@ -61,9 +62,9 @@ class Lane:
         except FrazilError as e:
             give_up(reading.spark, e, "decodes and writes these records", {"topic": plan.topic})
             return None
-        counts = [json.loads(report) for report in found["report"].to_pylist()]
-        files = (file for of_task in found["files"].to_pylist() for file in of_task)
-        return self.told(counts, found["bad"].to_pylist(), files, table, landing)
+        counts = [json.loads(report) for report in values_of(found["report"])]
+        files = (file for of_task in values_of(found["files"]) for file in of_task)
+        return self.told(counts, values_of(found["bad"]), files, table, landing)
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
         size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)

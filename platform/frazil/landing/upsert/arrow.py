@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from frazil.errors import FrazilError
+from frazil.exact import values_of
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
@@ -161,7 +162,7 @@ def _audited(
     work, again = f"A merge of topic {plan.topic}", "Land again."
     before = sum(f.record_count for b in bins for f in b.old)
     come = sum(f.record_count for b in bins for f in b.new)
-    read, gone = (sum(found[name].to_pylist()) for name in ("rows", "gone"))
+    read, gone = (sum(values_of(found[name])) for name in ("rows", "gone"))
     numbers = f"of {before} rows {matches.gone} go, {come} come; {read} were read, {gone} left out"
     if (read, gone) != (before, matches.gone):
         raise audit_failed(work, numbers, again)

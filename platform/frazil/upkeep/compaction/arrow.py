@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import FrazilError
+from frazil.exact import values_of
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.faults import spark_job
@@ -47,7 +48,7 @@ def rewrite_by_columns(
         give_up(spark, e, "rewrites these files", {"table": str(name)})
         return None
     staged = StagedFiles(files_written(table, found), until=begun + lives)
-    _audit(name, plan, staged, sum(found["rows"].to_pylist()))
+    _audit(name, plan, staged, sum(values_of(found["rows"])))
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, 0)
 
 

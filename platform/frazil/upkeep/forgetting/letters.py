@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.exact import rows_of
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.selection import offset_columns
@@ -51,15 +52,16 @@ def letters_of_topic(
         letters = connections.spark.table(spark_name(name.dead_letters)).selectExpr(*columns)
         found = decoder.decode(letters).selectExpr(
             "`partition`", "`offset`", f"coalesce({matches}, false) AS goes", f"{VALUE.ok} AS read"
-        ).toArrow().to_pylist()  # fmt: skip
-    every = {(row["partition"], row["offset"]): row for row in found}
+        ).toArrow()  # fmt: skip
+    rows = rows_of(found)
+    every = {(row["partition"], row["offset"]): row for row in rows}
     goes = {key for key, row in every.items() if row["goes"]}
     goes |= keys_in(table, every.keys(), offset_columns(spec), condition.expression)
     texts = _with_texts(condition, ("raw_key", "raw_value"), ("reason",))
     headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
     held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
     sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
-    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()), sum(not row["read"] for row in found))
+    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()), sum(not row["read"] for row in rows))
 
 
 def letters_of_query(connections: Connections, name: TableName, condition: Condition) -> Letters | None:

@@ -13,6 +13,7 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from frazil.exact import value_of
 from frazil.tables.catalog import load_table
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.storage import list_files
@@ -137,7 +138,7 @@ class _Search:
             for column, values in match:
                 held = _plain(columns[column])
                 mask = pc.and_(mask, pc.is_in(held, value_set=_values(values, held.type)))
-            yield bool(pc.any(mask).as_py())
+            yield bool(value_of(pc.any(mask)))
 
 
 def _id_of(field: pa.Field) -> int:
@@ -178,7 +179,7 @@ def _holds(column: pa.Array, texts: Iterable[bytes]) -> bool:
     of_text = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
     if not any(is_text(kind) for is_text in of_text):
         return False
-    return any(pc.any(pc.match_substring(column, text)).as_py() for text in texts)
+    return any(value_of(pc.any(pc.match_substring(column, text))) for text in texts)
 
 
 def _texts_in(value: Any) -> Iterator[bytes]:

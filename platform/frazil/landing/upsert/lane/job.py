@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError
+from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
@@ -152,11 +153,11 @@ class UpsertLane:
     def _told(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
         counts = found.filter(found["report"].is_valid())
-        reports = [json.loads(text) for text in counts["report"].to_pylist()]
-        merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
+        reports = [json.loads(text) for text in values_of(counts["report"])]
+        merges = [json.loads(text) for text in values_of(found["merge"].drop_null())]
 
-        files = [file for of in found["files"].to_pylist() for file in of or ()]
-        told = self.lane.told(reports, counts["bad"].to_pylist(), files, table, landing)
+        files = [file for of in values_of(found["files"]) for file in of or ()]
+        told = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
         names = {name for m in merges for name in m} - {"removed"}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])

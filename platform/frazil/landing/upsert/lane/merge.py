@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.exact import value_of
 from frazil.landing.lane.intake import BAD
 from frazil.landing.upsert.lane.deal import DELETED
 from frazil.landing.upsert.lane.newest import Identity, KeyIndex
@@ -89,7 +90,7 @@ class Merge:
                 yield rows_of(MERGED, report=told["report"], bad=told["bad"])
             for place, rows in zip(batch["place"], batch["rows"], strict=True):
                 if rows.is_valid:
-                    found.setdefault(place.as_py(), []).append(unpacked(rows.as_buffer()))
+                    found.setdefault(value_of(place), []).append(unpacked(rows.as_buffer()))
         names = (f"{number:05}-{uuid.uuid4()}" for number in count())
         for place in sorted(found):
             yield self._merged(place, pa.concat_tables(found.pop(place)).combine_chunks(), names)
@@ -159,7 +160,7 @@ def _may_hold(file: HeadFile, changes: pa.Table, key: Sequence[str]) -> bool:
         pc.and_(pc.greater_equal(changes[name], low), pc.less_equal(changes[name], high))
         for name, (low, high) in _known(file, changes.schema, key)
     ]
-    return not each or bool(pc.any(reduce(pc.and_, each)).as_py())
+    return not each or bool(value_of(pc.any(reduce(pc.and_, each))))
 
 
 def _known(
