@@ -36,15 +36,18 @@ def value_of(scalar: pa.Scalar) -> Any:
 
 def rows_of(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
     """All rows, by the names of their columns; values as `values_of` has them."""
-    columns = [values_of(column) for column in rows.columns]
-    names = rows.schema.names
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return _named(rows, values_of)
 
 
 def shown(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """All values for people: moments as Python's own, and as text by ISO 8601 where it has none of them."""
     show = _shower(array.type)
     return [None if value is None else show(value) for value in values_of(array)]
+
+
+def shown_rows(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:
+    """All rows for people, by the names of their columns; values as `shown` has them."""
+    return _named(rows, shown)
 
 
 def utc(micros: int | None) -> datetime | None:
@@ -69,6 +72,11 @@ def day_said(days: int) -> str:
     year = like.year + eras * _ERA
     signed = f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}"
     return f"{signed}-{like.month:02}-{like.day:02}"
+
+
+def _named(rows: pa.RecordBatch | pa.Table, values: Callable[[Any], list[Any]]) -> list[dict[str, Any]]:
+    columns = [values(column) for column in rows.columns]
+    return [dict(zip(rows.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _listed(array: pa.Array) -> list[Any]:
@@ -146,6 +154,8 @@ def _shower(kind: pa.DataType) -> Callable[[Any], Any]:
         return _or_none(
             lambda number: (datetime.min + timedelta(microseconds=_micros(number, kind.unit))).time()
         )
+    if is_.is_duration(kind):
+        return _or_none(lambda number: timedelta(microseconds=_micros(number, kind.unit)))
     return _in_parts(kind, _shower)
 
 

@@ -14,6 +14,7 @@ from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError, RepairError, UsageError
+from frazil.exact import shown
 from frazil.extras import require
 from frazil.quoting import double_quoted
 
@@ -168,7 +169,7 @@ def _by_equality(table: Table) -> RepairError:
 def _answer(relation: DuckDBPyRelation, most: int) -> Answer:
     found = relation.limit(most + 1).to_arrow_table()
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    rows = list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+    rows = list(zip(*(shown(column) for column in found.columns), strict=True))
     return Answer(types, rows[:most], len(rows) > most)
 
 

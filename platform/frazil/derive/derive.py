@@ -23,6 +23,7 @@ from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss, refuse
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.rows import rows_in
+from frazil.derive.texts import with_texts_checked
 from frazil.derive.write import Changed, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, FrazilError, OvertakenError
 from frazil.spec.derived import DerivedSpec
@@ -147,7 +148,7 @@ class _Derivation:
                 for said, name in plan.names.items()
             }
             with self._computation.upon(spark, frames, self._now) as rows:
-                yield rows
+                yield with_texts_checked(rows)
 
     @contextmanager
     def _changed(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[Changed | None]:

@@ -175,7 +175,8 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
             f"The query of {name} fails on a row of its inputs.",
             where=cause_line(str(error)),
             meaning=_UNSEEN,
-            todo="Let the query say what such a row becomes: try_cast, try_divide, or a column `$$error`.",
+            todo="Let the query say what such a row becomes: try_cast, try_divide, make_valid_utf8, or a "
+            "column `$$error`.",
         )
     return None
 

@@ -14,7 +14,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import MissingError, RepairError
-from frazil.exact import rows_of
+from frazil.exact import shown_rows
 from frazil.quoting import comparable, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
@@ -119,7 +119,7 @@ class Changelog:
         """The changes one by one; an update is one change."""
         before: dict[str, Any] | None = None
         for batch in self.batches():
-            for row in rows_of(batch):
+            for row in shown_rows(batch):
                 kind, _, snapshot = (row.pop(name) for name in (_TYPE, _ORDINAL, _SNAPSHOT))
                 match kind:
                     case "INSERT":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from frazil.exact import rows_of
+from frazil.exact import shown_rows
 from frazil.tables.manifests import HeadReader
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def batches_in(table: Table, columns: Schema, files: Iterable[DataFile]) -> Iter
 
 
 def newest_rows(table: Table, columns: Collection[str], count: int) -> list[dict[str, Any]]:
-    """At most so many rows of one data file: the smallest of the newest ones.
+    """At most so many rows of one data file, for people: the smallest of the newest ones.
 
     None where delete files take rows away, and of files that stand in very long manifests.
     """
@@ -39,7 +39,7 @@ def newest_rows(table: Table, columns: Collection[str], count: int) -> list[dict
     file = min(head.entries.values(), key=_newest_and_smallest).data_file
     rows: list[dict[str, Any]] = []
     for batch in batches_in(table, table.schema().select(*columns), [file]):
-        rows += rows_of(batch.slice(0, count - len(rows)))
+        rows += shown_rows(batch.slice(0, count - len(rows)))
         if len(rows) == count:
             break
     return rows
