@@ -26,7 +26,7 @@ def partition_value(transform: str, kind: str, value: Any) -> Any:
         case "truncate":
             return _truncated(value, int(size))
     days = value if kind == "date" else value // _DAY
-    year, month = _month_of(days)
+    year, month = month_of(days)
     found = {"day": days, "month": 12 * (year - 1970) + month - 1, "year": year - 1970}
     # The specification gives hours an int, and no word on moments beyond: they stay at its ends.
     return found[word] if word in found else max(-_INT - 1, min(_INT, value // (3600 * 10**6)))
@@ -54,7 +54,7 @@ def _hashed(kind: str, value: Any) -> bytes:
     return int(value).to_bytes(8, "little", signed=True)
 
 
-def _month_of(days: int) -> tuple[int, int]:
+def month_of(days: int) -> tuple[int, int]:
     """Year and month of a day since 1970-01-01, by counting eras of 400 years, years and months."""
     eras, left = divmod(days + 719_528, 146_097)  # since 0000-01-01
     year = 0

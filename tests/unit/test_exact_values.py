@@ -1,0 +1,120 @@
+"""Arrow's values become Python's in one room, which knows what Python can't hold."""
+
+from __future__ import annotations
+
+import ast
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import frazil
+from frazil.exact import day_said, rows_of, said, shown, utc, value_of, values_of
+from kit.partition_values import month_of
+
+ENGINE = Path(frazil.__file__).parent
+ROOM = ENGINE / "exact.py"
+STAND_INS = ENGINE / "local"
+ROOTS = (ENGINE, *(ENGINE.parent.parent / name for name in ("assets", "resources", "sensors")))
+FORBIDDEN = {"as_py", "to_pylist", "to_pydict", "to_pandas", "toPandas", "toLocalIterator"}
+
+OF_COUNTS = {
+    "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py", "formats/avro/limits.py",
+    "landing/upsert/matches.py", "landing/upsert/versions.py", "metrics.py", "tables/changelog.py",
+    "tables/remainder.py", "tables/spark.py", "upkeep/compaction/rewrite.py",
+}  # fmt: skip
+"""Modules that collect Spark's rows: counts, offsets, paths of files and the like, and no user's value."""
+
+INFINITY = 9_223_372_036_825_200_000
+"""What Debezium makes of PostgreSQL's infinity."""
+
+
+def calls(path: Path) -> set[str]:
+    """Names of the methods that a module calls."""
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return {n.func.attr for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+
+
+def modules() -> list[Path]:
+    found = [path for root in ROOTS for path in root.rglob("*.py")]
+    assert len(found) > 300
+    return [path for path in found if STAND_INS not in path.parents and path != ROOM]
+
+
+def test_no_other_room_makes_pythons_values_of_arrows() -> None:
+    assert FORBIDDEN & calls(ROOM) == {"to_pylist"}
+    assert {str(path): FORBIDDEN & calls(path) for path in modules() if FORBIDDEN & calls(path)} == {}
+
+
+def test_rows_of_spark_are_collected_where_they_hold_no_values_of_users() -> None:
+    collecting = {path for path in modules() if "collect" in calls(path)}
+
+    assert {str(path.relative_to(ENGINE)) for path in collecting} == OF_COUNTS
+
+
+def test_bounds_of_files_are_taken_as_the_file_has_them() -> None:
+    """`Statistics.min` and `max` make dates and texts; `min_raw` and `max_raw` do not."""
+    names = {n.attr for n in ast.walk(ast.parse((ENGINE / "tables/footers.py").read_text()))
+             if isinstance(n, ast.Attribute)}  # fmt: skip
+    assert {"min_raw", "max_raw"} <= names
+    assert not {"min", "max"} & names
+
+
+MOMENTS = pa.array([INFINITY, 0, None], pa.int64()).view(pa.timestamp("us", "UTC"))
+DAYS = pa.array([2_932_897, 1, None], pa.int32()).view(pa.date32())
+
+
+@pytest.mark.parametrize(
+    ("array", "values", "people"),
+    [
+        (MOMENTS, [INFINITY, 0, None], ["+294247-01-10T04:00:25.200000+00:00", datetime(1970, 1, 1, tzinfo=UTC), None]),
+        (DAYS, [2_932_897, 1, None], ["+10000-01-01", date(1970, 1, 2), None]),
+        (
+            pa.StructArray.from_arrays([MOMENTS, DAYS], names=["a", "b"])[:1],
+            [{"a": INFINITY, "b": 2_932_897}],
+            [{"a": "+294247-01-10T04:00:25.200000+00:00", "b": "+10000-01-01"}],
+        ),
+        (
+            pa.ListArray.from_arrays(pa.array([0, 1, 3], pa.int32()), DAYS),
+            [[2_932_897], [1, None]],
+            [["+10000-01-01"], [date(1970, 1, 2), None]],
+        ),
+        (
+            pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), DAYS[:1], MOMENTS[:1]),
+            [[(2_932_897, INFINITY)]],
+            [[("+10000-01-01", "+294247-01-10T04:00:25.200000+00:00")]],
+        ),
+        (pa.array([b"\xff", b"a", None]).view(pa.string()), ["\ufffd", "a", None], ["\ufffd", "a", None]),
+        (pa.array([["x"]]), [["x"]], [["x"]]),
+        (pa.array([b"\xff"]), [b"\xff"], [b"\xff"]),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)  # fmt: skip
+def test_values_are_exact_and_people_see_what_can_be_shown(
+    array: pa.Array, values: list[Any], people: list[Any]
+) -> None:
+    assert values_of(array) == values
+    assert values_of(pa.chunked_array([array, array])) == values * 2
+    assert [value_of(each) for each in array] == values
+    assert shown(array) == people
+    assert rows_of(pa.table({"c": array})) == [{"c": value} for value in values]
+
+
+@pytest.mark.parametrize(
+    "days", [0, 59, 60, 2_932_896, 2_932_897, -719_162, -719_163, -719_528, -719_529, 2**31 - 1]
+)
+def test_any_day_is_said_as_the_calendar_has_it(days: int) -> None:
+    year, month = month_of(days)
+    told = day_said(days)
+
+    assert told[:-3] == (f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}") + f"-{month:02}"
+    if -719_162 <= days <= 2_932_896:
+        assert told == date.fromordinal(days + 719_163).isoformat()
+
+
+def test_a_moment_is_pythons_own_where_there_is_one() -> None:
+    assert utc(1_000_001) == datetime(1970, 1, 1, 0, 0, 1, 1, UTC)
+    assert (utc(INFINITY), utc(-(2**63)), utc(None)) == (None, None, None)
+    assert (said(-1), said(0, zoned=False)) == ("1969-12-31T23:59:59.999999+00:00", "1970-01-01T00:00:00")
