@@ -55,6 +55,10 @@ class RetryError(FrazilError):
     """The same call may succeed later."""
 
 
+class UnreadableTimesError(RetryError):
+    """Spark can't read a record for its own time is none that it knows; Frazil reads it by itself."""
+
+
 class PartDownError(RetryError):
     """A server that the work needs does not answer."""
 

@@ -21,7 +21,8 @@ ROOTS = (ENGINE, *(ENGINE.parent.parent / name for name in ("assets", "resources
 FORBIDDEN = {"as_py", "to_pylist", "to_pydict", "to_pandas", "toPandas", "toLocalIterator"}
 
 OF_COUNTS = {
-    "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py", "formats/avro/limits.py",
+    "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
+    "formats/avro/limits.py",
     "landing/upsert/matches.py", "landing/upsert/versions.py", "metrics.py", "tables/changelog.py",
     "tables/remainder.py", "tables/spark.py", "upkeep/compaction/rewrite.py",
 }  # fmt: skip
@@ -29,6 +30,7 @@ OF_COUNTS = {
 
 INFINITY = 9_223_372_036_825_200_000
 """What Debezium makes of PostgreSQL's infinity."""
+SAID = "+294247-01-10T04:00:25.200000+00:00"
 
 
 def calls(path: Path) -> set[str]:
@@ -69,12 +71,12 @@ DAYS = pa.array([2_932_897, 1, None], pa.int32()).view(pa.date32())
 @pytest.mark.parametrize(
     ("array", "values", "people"),
     [
-        (MOMENTS, [INFINITY, 0, None], ["+294247-01-10T04:00:25.200000+00:00", datetime(1970, 1, 1, tzinfo=UTC), None]),
+        (MOMENTS, [INFINITY, 0, None], [SAID, datetime(1970, 1, 1, tzinfo=UTC), None]),
         (DAYS, [2_932_897, 1, None], ["+10000-01-01", date(1970, 1, 2), None]),
         (
             pa.StructArray.from_arrays([MOMENTS, DAYS], names=["a", "b"])[:1],
             [{"a": INFINITY, "b": 2_932_897}],
-            [{"a": "+294247-01-10T04:00:25.200000+00:00", "b": "+10000-01-01"}],
+            [{"a": SAID, "b": "+10000-01-01"}],
         ),
         (
             pa.ListArray.from_arrays(pa.array([0, 1, 3], pa.int32()), DAYS),
@@ -84,7 +86,7 @@ DAYS = pa.array([2_932_897, 1, None], pa.int32()).view(pa.date32())
         (
             pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), DAYS[:1], MOMENTS[:1]),
             [[(2_932_897, INFINITY)]],
-            [[("+10000-01-01", "+294247-01-10T04:00:25.200000+00:00")]],
+            [[("+10000-01-01", SAID)]],
         ),
         (pa.array([b"\xff", b"a", None]).view(pa.string()), ["\ufffd", "a", None], ["\ufffd", "a", None]),
         (pa.array([["x"]]), [["x"]], [["x"]]),

@@ -99,6 +99,26 @@ class Probe:
                     self._leave(partition)
         return found
 
+    def taken(self, spans: Mapping[int, tuple[int, int]], most: int) -> tuple[list[Message], dict[int, int]]:
+        """Readable records of some spans, of `most` bytes or a little more; and up to where each was read."""
+        self._go_to({p: start for p, (start, _) in spans.items()})
+        found: list[Message] = []
+        reached, left, room = {p: start for p, (start, _) in spans.items()}, dict(spans), most
+        while left and room > 0:
+            for message in self.records(1000):
+                partition, offset = _place(message)
+                if (span := left.get(partition)) is None:
+                    continue
+                if message.error() is None and offset < span[1]:
+                    found.append(message)
+                    room -= _size(message)
+                    reached[partition] = offset + 1
+                if message.error() is not None or offset >= span[1] - 1:
+                    reached[partition] = span[1]
+                    del left[partition]
+                    self._leave(partition)
+        return found, reached
+
     def records(self, most: int) -> list[Message]:
         """Some records, or the news that a partition ended (as an error)."""
         first = self._next()
@@ -184,6 +204,10 @@ def _place(message: Message) -> tuple[int, int]:
     if partition is None or offset is None:
         raise TypeError("librdkafka gave a record without a place")
     return partition, offset
+
+
+def _size(message: Message) -> int:
+    return sum(len(half) for half in (message.key(), message.value()) if half is not None) + 100
 
 
 def _epoch(message: Message) -> int:

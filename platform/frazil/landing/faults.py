@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError, OffsetsLostError, OvertakenError
+from frazil.errors import FrazilError, OffsetsLostError, OvertakenError, UnreadableTimesError
 from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import Plan
 from frazil.tables.branches import LANDING, REDRIVE, REPLAY
-from frazil.tables.faults import Job
+from frazil.tables.faults import Job, cause_line
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -20,6 +20,9 @@ _LOST = (
     "KAFKA_DATA_LOSS",
     "PARTITION_OFFSET_CHANGED",
 )
+_TOO_LATE = ("ArithmeticException", "long overflow")
+"""What Spark's Kafka source says where a record's time is more milliseconds than a long of microseconds holds
+(KafkaRecordToRowConverter, DateTimeUtils.fromJavaTimestamp)."""
 _AGAIN = {LANDING: "Land again.", REDRIVE: "Redrive again.", REPLAY: "Replay again."}
 """What to do where work fails, by the prefix of its branch."""
 
@@ -44,6 +47,8 @@ def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job
     unseen = f"Nothing of this {work} is visible; the next one starts at the same position."
 
     def lost(text: str) -> FrazilError | None:
+        if all(sign in text for sign in _TOO_LATE):
+            return _too_late(plan, unseen, text)
         return _vanished(plan, unseen) if any(sign in text for sign in _LOST) else None
 
     return Job(
@@ -72,6 +77,15 @@ def _overtaken(plan: Plan, before: Table) -> OvertakenError | None:
 def _position(table: Table) -> Mapping[int, int]:
     ledger = read_ledger(table.metadata)
     return ledger.position if ledger else {}
+
+
+def _too_late(plan: Plan, unseen: str, text: str) -> UnreadableTimesError:
+    return UnreadableTimesError(
+        f"Spark can't read records of topic {plan.topic}: a number does not fit.",
+        where=f"within {dict(plan.busy)}: {cause_line(text)}",
+        meaning=unseen,
+        todo="Frazil reads such records by itself. If it fails all the same, please report this.",
+    )
 
 
 def _vanished(plan: Plan, unseen: str) -> OffsetsLostError:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, NotYetError, behind
+from frazil.errors import FrazilError, NotYetError, UnreadableTimesError, behind
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.kafka.tally import Tally
@@ -19,6 +19,7 @@ from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
 from frazil.landing.cut.note import limited
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
+from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
 from frazil.landing.halt import refuse_halted
 from frazil.landing.history import Accepted, cut_meanwhile, forked, look, recreated
@@ -138,6 +139,7 @@ class _Landing:
         self._run_id = run_id
         self._done = on_step
         self._run_part = run_part
+        self._rest = False  # whether less was landed than was planned
 
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
@@ -155,9 +157,12 @@ class _Landing:
         self._done("planned")
         if not plan.offsets:
             return (self._note(plan) if plan.lost or plan.adopts else self._nothing()), False
+        self._rest = False
         if self._spec.is_keyed:
-            return until_settled(self._land, plan, decoder, table), more
-        return self._land(plan, decoder, table), more
+            report = until_settled(self._land, plan, decoder, table)
+        else:
+            report = self._land(plan, decoder, table)
+        return report, more or self._rest
 
     def _facts(self) -> TopicFacts:
         try:
@@ -176,10 +181,18 @@ class _Landing:
         return decoder, table
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
+        reading = planned_reading(self._connections, plan)
+        try:
+            return self._landed(reading, plan, decoder, table)
+        except UnreadableTimesError:
+            held, shorter = with_records(reading, self._connections.settings, plan)
+            self._rest = shorter.offsets < plan.offsets
+            return self._landed(held, shorter, decoder, load_table(self._connections.catalog, self._name))
+
+    def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         branch = new_branch(LANDING)
         branches: tuple[str, ...] = (branch,)
         try:
-            reading = planned_reading(self._connections, plan)
             written = self._write(reading, decoder, table, plan, branch)
             branches = written.branches
             bad = self._bad(reading, decoder, plan, written)

@@ -61,6 +61,7 @@ class Reading:
     spans: Slice
     epochs: EpochSteps  # which Spark's source does not tell
     logs: Logs = field(default_factory=dict)  # of these; empty where Kafka does not tell
+    held: pa.Table | None = field(default=None, repr=False)  # the records, where Spark can't read them
 
     @property
     def places(self) -> dict[Place, Span]:
@@ -75,12 +76,18 @@ class Reading:
     @property
     def frame(self) -> DataFrame:
         """The records, with the column leader_epoch beside those of `read_slices`."""
-        found = read_slices(self.spark, self.settings, self.slices, self.logs)
-        return found.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
+        return self.records.selectExpr("*", f"{_epoch(self.epochs)} AS leader_epoch")
+
+    @property
+    def records(self) -> DataFrame:
+        """The records, as `read_slices` gives them."""
+        if self.held is not None:
+            return self.spark.createDataFrame(self.held).coalesce(1)
+        return read_slices(self.spark, self.settings, self.slices, self.logs)
 
 
 def record_schema() -> pa.Schema:
-    """The records of `Reading.frame` in Arrow."""
+    """Records in Arrow, as `Reading.frame` has them."""
     import pyarrow as pa
 
     header = pa.struct([("key", pa.string()), ("value", pa.binary())])

@@ -21,6 +21,7 @@ from frazil.tables.spark import in_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
     from frazil.landing.lane.intake import Task
 
@@ -60,6 +61,8 @@ class Part:
     @cached_property
     def is_small(self) -> bool:
         """Whether it may share a job."""
+        if self.reading.held is not None:
+            return False
         records = sum(to - start for start, to in self.reading.spans.values())
         return records <= SMALL_RECORDS and self.bytes <= SMALL_BYTES
 
@@ -81,7 +84,7 @@ def run_together(parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
     from frazil.landing.lane.task import RETURNED, Tasks
 
     first = parts[0].reading
-    records = read_slices(first.spark, first.settings, _slices(parts), logs)
+    records = first.records if len(parts) == 1 else _read(parts, logs)
     tasks = Tasks(tuple(part.task for part in parts), version("frazil"))
     columns = {**READ, "landing": _numbers([part.reading.topic for part in parts])}
     found = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
@@ -93,10 +96,13 @@ def alone(part: Part) -> pa.Table:
     return run_together([part], part.reading.logs)[0]
 
 
+def _read(parts: Sequence[Part], logs: Logs) -> DataFrame:
+    first = parts[0].reading
+    return read_slices(first.spark, first.settings, _slices(parts), logs)
+
+
 def _slices(parts: Sequence[Part]) -> list[dict[Place, Span]]:
-    """What each task reads: one landing is cut, several are dealt out whole, so that each makes one file."""
-    if len(parts) == 1:
-        return parts[0].reading.slices
+    """What each task reads: several landings are dealt out whole, so that each makes one file."""
     tasks = min(len(parts), parts[0].reading.settings.spark.parallelism)
     dealt: list[dict[Place, Span]] = [{} for _ in range(tasks)]
     for number, part in enumerate(parts):

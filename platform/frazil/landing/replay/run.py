@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
-from frazil.errors import CommitConflictError
+from frazil.errors import CommitConflictError, UnreadableTimesError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.audit import audit, branch_rows, readable
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import keep_dead_letters
+from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
 from frazil.landing.land import Step, refuse_other_topic
 from frazil.landing.ledger import Ledger, Span, read_ledger
@@ -183,9 +184,18 @@ class _Replay:
         self._done("planned")
         decoder = decoder_for(self._spec, self._connections.registry)
         table = ensure_table(self._spec, self._name, self._catalog, decoder.columns)
+        reading = planned_reading(self._connections, plan)
+        try:
+            return self._replayed(reading.frame, plan, decoder, table)
+        except UnreadableTimesError:
+            held, read = with_records(reading, self._connections.settings, plan)
+            if read.offsets < plan.offsets:
+                raise
+            return self._replayed(held.frame, plan, decoder, table)
+
+    def _replayed(self, records: DataFrame, plan: Plan, decoder: RecordDecoder, table: Table) -> ReplayReport:
         branch = new_branch(REPLAY)
         try:
-            records = planned_reading(self._connections, plan).frame
             written = self._write(records, decoder, table, plan, branch)
             bad = find_bad(records, decoder, plan, written) if written.bad else []
             refuse_other_topic(self._connections, self._name, plan)

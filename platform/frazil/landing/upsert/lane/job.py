@@ -17,7 +17,7 @@ from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
 from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
-from frazil.landing.source import Reading, read_slices
+from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.matches import BUCKETED
 from frazil.landing.upsert.merge import Merged
@@ -196,8 +196,7 @@ def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     from frazil.landing.upsert.lane.deal import DEALT
     from frazil.landing.upsert.lane.merge import MERGED
 
-    records = read_slices(reading.spark, reading.settings, reading.slices, reading.logs)
-    dealt = in_tasks(records, READ, deal.run, DEALT).repartitionById(deal.tasks, "task")
+    dealt = in_tasks(reading.records, READ, deal.run, DEALT).repartitionById(deal.tasks, "task")
     found: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
     return found
 
