@@ -26,6 +26,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
 from frazil.tables import client_properties
+from frazil.tables.glue_limits import fit_request
 from frazil.tables.pyiceberg import open_glue, open_rest
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
         ),
     )
     client.meta.events.register("after-call.glue", _refuse_cut)
+    for action in ("CreateTable", "UpdateTable"):
+        client.meta.events.register(f"provide-client-params.glue.{action}", fit_request)
     if settings.glue.catalog_id:
         client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
     return client
