@@ -1,8 +1,8 @@
 """The AWS stand-in, `python -m frazil.local.aws`: moto, with a Glue that Iceberg can rely on.
 
-`UpdateTable` honours VersionId and SkipArchive, nothing is forgotten, and what botocore's model of Glue does not
-allow is refused. As shipped, moto takes texts of any length, and ignores VersionId:
-of 200 rows that 4 concurrent writers committed, 130 were left.
+`UpdateTable` honours VersionId and SkipArchive, nothing is forgotten, and what botocore's model of Glue does
+not allow is refused. As shipped, moto takes texts of any length, and ignores VersionId: of 200 rows that 4
+concurrent writers committed, 130 were left.
 """
 
 from __future__ import annotations

@@ -12,6 +12,25 @@ _SAID = re.compile(r"perform: (?P<action>[\w-]+:\w+)(?: on resource: \"?(?P<reso
 
 _BY_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*ACCESS_DENIED during (?P<call>\w+)", re.DOTALL)
 _ARROWS_CODE = re.compile(r"ExceptionName: (?P<code>\w+)|AWS Error (?P<name>(?!UNKNOWN)[A-Z_]+)")
+_REFUSED = re.compile(
+    r"AWS Error (?P<name>[A-Z_]+)(?: \(HTTP status (?P<status>\d+)\))? during \w+ operation:"
+    r"(?: Unable to parse ExceptionName: (?P<code>\w+))? Message: (?P<said>[^\n]*)"
+)
+_BY_JAVA = re.compile(r"(?P<said>[^\n]*)\(Service: (?:S3|AmazonS3)[,;] Status Code: (?P<status>\d+)")
+_ASKED_WRONGLY = {400, 405, 411, 413, 414, 416, 501}
+"""Answers of S3 to a request that it will never take; 403 says who may not, and 404 what is not there."""
+
+_PASSING = ("SlowDown", "Throttl", "RequestTimeout", "ExpiredToken", "RequestTimeTooSkewed", "InvalidPart",
+            "NoSuchUpload", "OperationAborted", "BadDigest", "IncompleteBody")  # fmt: skip
+"""What such answers may say that a second request is not told."""
+
+_TOO_LONG = ("KeyTooLong", "key is too long", "File name too long", "KEY_TOO_LONG")
+_SHORTER = (
+    "A text that the table is partitioned by is too long for the name of a folder: write truncate(16, "
+    "column) or bucket(16, column) in `partition_by`. Or keep the partitions, and leave them out of names: "
+    "`ALTER TABLE ... SET TBLPROPERTIES ('write.object-storage.enabled'='true', "
+    "'write.object-storage.partitioned-paths'='false')` in Spark."
+)
 _S3_ACTIONS = {
     "HeadObject": "s3:GetObject", "GetObject": "s3:GetObject", "DeleteObject": "s3:DeleteObject",
     "DeleteObjects": "s3:DeleteObject", "ListObjectsV2": "s3:ListBucket", "HeadBucket": "s3:ListBucket",
@@ -57,6 +76,24 @@ def aws_refusal(error: BaseException) -> ConfigureError | None:
     return None
 
 
+def storage_refusal(text: str) -> tuple[str, str] | None:
+    """What S3 said of a request that it will never take, and what to do; None where it said nothing such.
+
+    Args:
+        text: Of PyArrow's error, or of Java's.
+    """
+    found = _REFUSED.search(text) or _BY_JAVA.search(text)
+    if found is None or any(sign in text for sign in _PASSING):
+        return None
+    told = found.groupdict()
+    status, code = told.get("status"), told.get("code") or told.get("name") or ""
+    named = told.get("name") not in (None, "UNKNOWN") and code.startswith(("INVALID_", "KEY_TOO_LONG"))
+    if not named and int(status or 0) not in _ASKED_WRONGLY:
+        return None
+    todo = _SHORTER if any(sign in text for sign in _TOO_LONG) else "Mend what it names; see docs/connect.md."
+    return f"{code} {told['said'].strip()}".strip()[:300], todo
+
+
 def statement(action: str, resource: str) -> str:
     """An IAM statement, for the policy of Frazil's role or user."""
     return json.dumps({"Effect": "Allow", "Action": action, "Resource": resource})
@@ -78,7 +115,12 @@ def _of_arrow(error: OSError, text: str) -> ConfigureError | None:
         return _of_s3(text)
     found = _ARROWS_CODE.search(text)
     code = found and (found["code"] or "".join(word.capitalize() for word in found["name"].split("_")))
-    return _unknown(code, text) if code else None
+    if known := _unknown(code, text) if code else None:
+        return known
+    if refusal := storage_refusal(text):
+        said, todo = refusal
+        return ConfigureError("The storage refuses the request.", where=said, meaning=STAYS, todo=todo)
+    return None
 
 
 def _of_s3(text: str) -> NotAllowedError:

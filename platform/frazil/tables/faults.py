@@ -8,7 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.errors import CommitConflictError, FrazilError, NotAllowedError, PartDownError, RetryError
+from frazil.errors import (
+    CommitConflictError,
+    ConfigureError,
+    FrazilError,
+    NotAllowedError,
+    PartDownError,
+    RetryError,
+)
+from frazil.settings.refusals import storage_refusal
 from frazil.tables.catalog import STALE, is_of_storage
 from frazil.tables.manifests import is_gone
 
@@ -81,6 +89,7 @@ def spark_job(job: Job) -> Iterator[None]:
         OvertakenError: The branch is gone, for others published meanwhile.
         RetryError: The branch is gone for its age.
         NotAllowedError: The catalog or the storage refuses Spark's identity.
+        ConfigureError: The storage refuses a request for what it is.
         PartDownError: Spark, the catalog, the storage, or a part that the job names, does not answer.
         FrazilError: Anything else, and what the job knows itself.
     """
@@ -138,7 +147,7 @@ def _meaning(error: PySparkException, job: Job) -> FrazilError:
         return known
     if _BRANCH_GONE in text:
         return branch_gone(job)
-    seen = _conflict(text, job) or _refusal(text, job) or _silence(text, job)
+    seen = _conflict(text, job) or _refusal(text, job) or _no_storage(text, job) or _silence(text, job)
     return seen or job.otherwise(error) or _failed(text, job)
 
 
@@ -161,6 +170,20 @@ def _refusal(text: str, job: Job) -> NotAllowedError | None:
         meaning=job.unseen,
         todo="Spark's machines may have another identity than Frazil: docs/connect.md says what of "
         "FRAZIL_AWS__... and FRAZIL_REST__... Spark is told, and what its machines must have themselves.",
+    )
+
+
+def _no_storage(text: str, job: Job) -> ConfigureError | None:
+    """What the storage will never take is no silence of its: the next try would end alike."""
+    refusal = storage_refusal(text)
+    if refusal is None:
+        return None
+    said, todo = refusal
+    return ConfigureError(
+        f"The storage refuses what a {job.work} writes or reads.",
+        where=f"{job.of}: {said}",
+        meaning=job.unseen,
+        todo=todo,
     )
 
 

@@ -105,6 +105,16 @@ def test_keys_that_storage_does_not_take_are_named_by_their_settings(text: str, 
     assert f"FRAZIL_AWS__{setting}" in refusal.todo
 
 
+@pytest.mark.parametrize("code", ["KeyTooLongError", "InvalidArgument", "MethodNotAllowed"])
+def test_what_storage_will_never_take_is_told_as_it_says_it(code: str) -> None:
+    said = f"during PutObject operation: Unable to parse ExceptionName: {code} Message: no"
+    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {said}"))
+
+    assert refusal
+    assert code in refusal.where
+    assert ("truncate" in refusal.todo) == (code == "KeyTooLongError")
+
+
 def test_what_passes_or_is_no_refusal_stays_what_it_is() -> None:
     assert aws_refusal(met("ThrottlingException", "slow down")) is None
     assert aws_refusal(OSError("AWS Error NETWORK_CONNECTION during PutObject operation")) is None

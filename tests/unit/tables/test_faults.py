@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from frazil.derive.write import derivation_job
 from frazil.errors import (
     CommitConflictError,
+    ConfigureError,
     FrazilError,
     NotAllowedError,
     OvertakenError,
@@ -105,6 +106,45 @@ def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: st
     assert isinstance(error, NotAllowedError)
     assert "FRAZIL_AWS__" in error.todo
     assert error.meaning == JOBS[work].unseen
+
+
+@pytest.mark.parametrize(
+    ("text", "todo"),
+    [
+        (
+            "s3.model.S3Exception: Your key is too long (Service: S3, Status Code: 400, Request ID: 1)",
+            "truncate",
+        ),
+        (
+            "OSError: When initiating multiple part upload for key 'a' in bucket 'b': AWS Error UNKNOWN (HTTP "
+            "status 400) during CreateMultipartUpload operation: Unable to parse ExceptionName: "
+            "KeyTooLongError Message: Your key is too long",
+            "partition_by",
+        ),
+        ("s3.model.S3Exception: Invalid Argument (Service: S3, Status Code: 400, Request ID: 1)", "docs/"),
+        ("OSError: AWS Error INVALID_PARAMETER_VALUE during PutObject operation: Message: no", "docs/"),
+    ],
+)
+@pytest.mark.parametrize("work", JOBS)
+def test_what_the_storage_will_never_take_is_no_silence(work: str, text: str, todo: str) -> None:
+    error = told(JOBS[work], text)
+
+    assert type(error) is ConfigureError
+    assert "refuses" in error.what
+    assert todo in error.todo
+    assert error.meaning == JOBS[work].unseen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s3.model.S3Exception: Please reduce your request rate. (Service: S3, Status Code: 503, SlowDown)",
+        "s3.model.S3Exception: Your socket was idle: RequestTimeout (Service: S3, Status Code: 400)",
+        "s3.model.S3Exception: null (Service: S3, Status Code: 500)",
+    ],
+)
+def test_what_the_storage_takes_a_second_time_is(text: str) -> None:
+    assert isinstance(told(JOBS["landing"], text), PartDownError)
 
 
 @pytest.mark.parametrize("work", JOBS)
