@@ -116,8 +116,8 @@ def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: st
             "truncate",
         ),
         (
-            "OSError: When initiating multiple part upload for key 'a' in bucket 'b': AWS Error UNKNOWN (HTTP "
-            "status 400) during CreateMultipartUpload operation: Unable to parse ExceptionName: "
+            "OSError: When initiating multiple part upload for key 'a' in bucket 'b': AWS Error UNKNOWN "
+            "(HTTP status 400) during CreateMultipartUpload operation: Unable to parse ExceptionName: "
             "KeyTooLongError Message: Your key is too long",
             "partition_by",
         ),
