@@ -103,6 +103,11 @@ class Source:
         """The same as plain Python; maps as dicts."""
         return plain(self.table())
 
+    def rows_in_numbers(self) -> list[dict[str, Any]]:
+        """The same with moments as numbers of days or microseconds."""
+        found = self.table()
+        return plain(found.cast(pa.schema([f.with_type(in_numbers(f.type)) for f in found.schema])))
+
     def raw(self, column: str) -> list[Any]:
         """A column by offset, moments as numbers of days or microseconds: Python's own end in 9999."""
         found = self.table().column(column)

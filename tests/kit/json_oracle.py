@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -119,8 +119,8 @@ def _row(value: dict[str, Any], exact: dict[str, Any]) -> dict[str, Any]:
         "colour": value["colour"],
         "blob": _binary(value["blob"]),
         "price": _price(Decimal(exact["price"])),
-        "day": date.min + timedelta(days=_whole(value["day"], _LONG) + 719162),
-        "at": _EPOCH + timedelta(milliseconds=_whole(value["at"], _LONG)),
+        "day": _whole(value["day"], 2**31),
+        "at": _whole(_whole(value["at"], _LONG) * 1000, _LONG),
         "tags": value["tags"],
         "counts": {k: _whole(v, _LONG) for k, v in value["counts"].items()},
         "flags": {entry["key"]: _whole(entry["value"], _LONG) for entry in value["flags"]},

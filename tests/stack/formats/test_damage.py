@@ -69,7 +69,8 @@ def test_damaged_records_are_dead_letters_or_read_as_another_decoder_reads_them(
     records.land()
 
     assert records.came_by() == lane
-    rows, letters = records.rows(), records.dead_letters()
+    rows = records.rows_in_numbers() if name == "json" else records.rows()
+    letters = records.dead_letters()
     assert sorted([*(r["$$offset"] for r in rows), *(r["offset"] for r in letters)]) == list(range(RECORDS))
     assert all(r["$$raw-value"] == payloads[r["$$offset"]] for r in rows)
     assert all(r["reason"] and r["reason_code"] for r in letters)

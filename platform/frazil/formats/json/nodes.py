@@ -24,8 +24,9 @@ _INTEGERS: dict[str, tuple[Primitive, tuple[int, int] | None]] = {
     "int32": (Primitive("int"), (-(2**31), 2**31 - 1)),
     "int64": (Primitive("long"), None),
 }
-_DAYS = (-719162, 2932896)  # 0001-01-01 and 9999-12-31: what every engine can show
-_MILLIS = (_DAYS[0] * 86_400_000, _DAYS[1] * 86_400_000 + 86_399_999)
+_DAYS = (-(2**31), 2**31 - 1)  # what a date of Iceberg's holds, as in every format
+_MICROS = (-(2**63), 2**63 - 1)
+_MILLIS = (-((2**63 - 1) // 1000), (2**63 - 1) // 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _decimal(schema: dict[str, Any], refuse: Refuse) -> Decimal:
 
 def _stamp(title: str, schema: dict[str, Any]) -> Scalar:
     if title == MICROS:
-        return Scalar(Primitive("timestamp"), "local_micros", (_MILLIS[0] * 1000, _MILLIS[1] * 1000 + 999))
+        return Scalar(Primitive("timestamp"), "local_micros", _MICROS)
     if _note(schema, "flink.type") == "timestamp":
         return Scalar(Primitive("timestamp"), "local_millis", _MILLIS)
     return Scalar(Primitive("timestamptz"), "millis", _MILLIS)

@@ -25,8 +25,8 @@ _COUNTED = {
     "days": "date_from_unix_date(CAST({} AS int))",
     "time_millis": "{} * 1000L",
     "millis": "timestamp_millis({})",
-    "local_millis": "timestampadd(MILLISECOND, {}, TIMESTAMP_NTZ '1970-01-01')",
-    "local_micros": "timestampadd(MICROSECOND, {}, TIMESTAMP_NTZ '1970-01-01')",
+    "local_millis": "CAST(timestamp_millis({}) AS timestamp_ntz)",
+    "local_micros": "CAST(timestamp_micros({}) AS timestamp_ntz)",
 }
 """Moments that are written as numbers, within their bounds."""
 
