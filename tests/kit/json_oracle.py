@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -60,7 +59,6 @@ SCHEMA = {"title": "Journey", "type": "object", "properties": _FIELDS, "required
 
 _VALID = jsonschema_rs.validator_for(SCHEMA)
 _LONG = 2**63
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encode(n: int, schema_id: int) -> bytes:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+from pyiceberg.table import Table
 
-from frazil.errors import SuspendedError
+from frazil.checks.run import checks_of, run_check
+from frazil.derive.feeds.feed import feed
+from frazil.errors import RepairError, SuspendedError
 from frazil.kafka.clients import client_config
+from frazil.landing.redrive import redrive
+from frazil.landing.replay.run import replay
 from frazil.landing.resume import resume
-from kit.formats import MakeSource, Source, avro
+from frazil.sandbox import Rows, sandbox
+from frazil.spec.table import AnyTable
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.forgetting.condition import condition_of
+from frazil.upkeep.forgetting.forget import forget
+from frazil.upkeep.kind import Order
+from kit.formats import MakeSource, Source, avro, in_numbers
+from kit.made import make_made
 from kit.waiting import PATIENCE
 
 FAR = [  # days, microseconds: PostgreSQL's infinity as Debezium sends it, and the years 10000, 0 and -1
@@ -108,3 +123,149 @@ def test_a_records_own_time_never_stops_a_topic(source: MakeSource, choice: str,
         letters = catalog.load_table(topic.things.table.dead_letters.identifier).scan().to_arrow()
         held = letters.sort_by("offset")["timestamp"].cast("int64").to_pylist()
         assert held == [1_795_612_753_273_000_000] * 2 + [None]
+
+
+KEY = {"type": "record", "name": "Place", "fields": [SCHEMA["fields"][1], SCHEMA["fields"][2]]}
+
+
+def send(topic: Source, rows: Sequence[dict[str, Any]], *, keyed: bool = False) -> None:
+    """Rows as Avro; with their day and moment as keys."""
+    value_id = topic.register(SCHEMA)
+    key_id = topic.register(KEY, half="key") if keyed else 0
+    pairs = [(avro(KEY, key_id, row) if keyed else None, avro(SCHEMA, value_id, row)) for row in rows]
+    topic.produce(*pairs)
+
+
+def failing(spec: AnyTable, topic: Source) -> list[str]:
+    """What any check of a table finds, but for how new it is, and for targets that it is not published to."""
+    checks = checks_of(spec, topic.connections.settings).values()
+    own = [check.name for check in checks if not check.name.startswith(("freshness", "glue", "snowflake"))]
+    results = [run_check(name, spec, topic.connections) for name in own]
+    return [f"{result.check}: {result.text}" for result in results if result.failed]
+
+
+def read_by_duckdb(topic: Source, sql: str) -> list[tuple[Any, ...]]:
+    """What `frazil query` shows."""
+    with sandbox() as duck:
+        duck.add(("t",), Rows(topic.connections.catalog.load_table(topic.name)))
+        return duck.select(sql, rows=100, seconds=60).rows
+
+
+@pytest.mark.parametrize("sort_by", [[], ["at"]])
+def test_a_table_of_such_moments_lives_on(
+    source: MakeSource, fresh_name: str, tmp_path: Path, sort_by: list[str]
+) -> None:
+    """https://github.com/airbytehq/airbyte/issues/19952, and all that is done with a table behind it."""
+    topic = source(key_format="none", partition_by=["day(at)"], sort_by=sort_by)
+    spec, connections = topic.spec, topic.connections
+    made = make_made(
+        connections, tmp_path, f"{fresh_name}_made", f"SELECT id, day, at, many FROM {topic.name}",
+        feeds={"topic": f"{fresh_name}_fed"},
+    )  # fmt: skip
+    latest = make_made(
+        connections, tmp_path, f"{fresh_name}_last", f"SELECT id, day, at FROM {topic.name}",
+        kind="latest", key=["day"], latest_by=["at", "id"],
+    )  # fmt: skip
+    totals = make_made(
+        connections, tmp_path, f"{fresh_name}_sums",
+        f"SELECT at, count(*) AS n FROM {topic.name} GROUP BY at", kind="totals", partition_by=["month(at)"],
+    )  # fmt: skip
+    for first in (0, 10):
+        send(topic, [moments(*far, first + n) for n, far in enumerate(FAR)])
+        assert topic.land().records == len(FAR)
+        for each in (made, latest, totals):
+            each.derive()
+        assert feed(made.spec, connections).records == len(FAR)
+
+    assert failing(spec, topic) == []
+    assert [failing(each.spec, topic) for each in (made, latest, totals)] == [[], [], []]
+    assert numbers(made.table, "id", "at") == sorted(
+        (f + n, at) for f in (0, 10) for n, (_, at) in enumerate(FAR)
+    )
+    assert numbers(latest.table, "id", "day") == [(10 + n, day) for n, (day, _) in enumerate(FAR)]
+    assert numbers(totals.table, "at", "n") == sorted((at, 2) for _, at in FAR)
+    shown = read_by_duckdb(topic, "SELECT DISTINCT day::varchar, at FROM t ORDER BY at")
+    assert [at for _, at in shown] == [
+        "-290308-12-21T19:59:27.600000+00:00", "0000-12-31T23:59:59.999999+00:00",
+        "+294247-01-10T04:00:25.200000+00:00",
+    ]  # fmt: skip
+    compact(spec, connections, time.time(), Order(everything=True))
+    assert replay(spec, connections, {0: (0, 3)}).replayed == 3
+    table = connections.catalog.load_table(topic.name)
+    assert forget(spec, connections, condition_of(table.schema(), "id = 1"), (), after=0.0).gone
+    assert numbers(connections.catalog.load_table(topic.name), "id") == [(0,), (2,), (10,), (11,), (12,)]
+    assert topic.raw("at") == [FAR[n][1] for n in (0, 2, 0, 1, 2)]
+
+
+@pytest.mark.parametrize("by", [["bucket(4, at)"], ["day(at)"], []])
+def test_rows_of_such_keys_are_one_a_key(source: MakeSource, by: list[str]) -> None:
+    """https://github.com/airbytehq/airbyte/issues/19952, where the moment is the key."""
+    topic = source(mode="upsert", partition_by=by)
+    for first in (0, 10, 20):
+        send(topic, [moments(*far, first + n) for n, far in enumerate(FAR)], keyed=True)
+        topic.land()
+
+    found = connections_rows(topic)
+    assert found == sorted((20 + n, day, at) for n, (day, at) in enumerate(FAR))
+    assert failing(topic.spec, topic) == []
+
+
+def connections_rows(topic: Source) -> list[tuple[Any, ...]]:
+    return numbers(topic.connections.catalog.load_table(topic.name), "id", "day", "at")
+
+
+def numbers(table: Table, *columns: str) -> list[tuple[Any, ...]]:
+    """Rows in order, moments as numbers."""
+    found = table.scan(selected_fields=columns).to_arrow()
+    listed = (found[name].cast(in_numbers(found[name].type)).to_pylist() for name in columns)
+    return sorted(zip(*listed, strict=True))
+
+
+def test_a_dead_letter_whose_own_time_is_far_is_redriven(source: MakeSource) -> None:
+    """https://github.com/fede1024/rust-rdkafka/issues/217: and the record is mended later."""
+    topic = source(key_format="none", on_bad_record="dead_letter", partition_by=["day($$timestamp)"])
+    takes_any_time(topic)
+    good = avro(SCHEMA, topic.register(SCHEMA), moments(1, 1))
+    late = 1_795_612_753_273_000
+    produce(topic, (good, 1_795_612_753_273), (good[:-1], late), (good[:-1], LONGEST))
+    assert (topic.land().records, topic.land().records) == (1, 0)
+
+    report = redrive(topic.spec, topic.connections, repair=lambda letter: good)
+
+    assert report.redriven == 2
+    assert topic.raw("$$timestamp") == [1_795_612_753_273_000, late * 1000, None]
+    assert redrive(topic.spec, topic.connections, repair=lambda letter: good).redriven == 0
+
+
+def test_text_of_bytes_that_is_none_is_told_by_its_column(
+    source: MakeSource, fresh_name: str, tmp_path: Path
+) -> None:
+    """https://github.com/duckdb/duckdb/issues/3256: Parquet with such text can't be read."""
+    topic = source(key_format="none", value_format="bytes")
+    topic.produce((None, b"sound"), (None, b"\xff\xfe"))
+    topic.land()
+    sql = f"SELECT CAST(value AS string) AS text FROM {topic.name}"
+
+    with pytest.raises(RepairError, match="text holds text that is not UTF-8") as met:
+        make_made(topic.connections, tmp_path, f"{fresh_name}_raw", sql).derive()
+
+    assert "make_valid_utf8" in met.value.todo
+    mended = sql.replace("CAST(value AS string)", "make_valid_utf8(CAST(value AS string))")
+    made = make_made(topic.connections, tmp_path, f"{fresh_name}_mended", mended)
+    made.derive()
+    assert sorted(made.rows("text")) == [("sound",), ("\ufffd\ufffd",)]
+
+
+@pytest.mark.parametrize("text", ["x" * 1500, "\U0001f600" * 400, "", "..", "a/b$c d+e%2F"])
+def test_any_text_is_a_partition(source: MakeSource, text: str) -> None:
+    """https://github.com/prestodb/presto/issues/6850: a folder's name is longer than the store takes."""
+    schema = {"type": "record", "name": "Named", "fields": [{"name": "name", "type": "string"}]}
+    topic = source(key_format="none", partition_by=["name"])
+    schema_id = topic.register(schema)
+    topic.produce(*((None, avro(schema, schema_id, {"name": value})) for value in (text, f"{text}b")))
+
+    assert topic.land().records == 2
+    assert sorted(row["name"] for row in topic.rows()) == sorted([text, f"{text}b"])
+    assert sorted(row["name"] for row in topic.rows_by_duckdb()) == sorted([text, f"{text}b"])
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+    assert len(topic.rows()) == 2
