@@ -120,3 +120,17 @@ def test_a_moment_is_pythons_own_where_there_is_one() -> None:
     assert utc(1_000_001) == datetime(1970, 1, 1, 0, 0, 1, 1, UTC)
     assert (utc(INFINITY), utc(-(2**63)), utc(None)) == (None, None, None)
     assert (said(-1), said(0, zoned=False)) == ("1969-12-31T23:59:59.999999+00:00", "1970-01-01T00:00:00")
+
+
+OF_CLOCKS = {
+    "alarms/channels.py", "cli/cut.py", "cli/describe.py", "cli/forget.py", "derive/computation.py",
+    "landing/acceptance.py", "logs.py", "tables/commit.py", "tables/rollback.py", "upkeep/references.py",
+    "upkeep/row_expiry/run.py",
+}  # fmt: skip
+"""Modules that make Python's own moments of numbers: of clocks and of snapshots, which are of today."""
+
+
+def test_moments_of_users_become_no_moments_of_pythons() -> None:
+    making = {path for path in modules() if "fromtimestamp" in calls(path)}
+
+    assert {str(path.relative_to(ENGINE)) for path in making if ENGINE in path.parents} == OF_CLOCKS

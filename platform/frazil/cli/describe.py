@@ -15,6 +15,7 @@ from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.errors import FrazilError
+from frazil.exact import said
 from frazil.formats.record import topic_columns
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.history import unguarded
@@ -79,7 +80,7 @@ def _text(name: str, value: Any) -> str:
     if name in ("landed_at", "derived_at", "waits_since"):
         return _moment(value)
     if name == "watermark":
-        return _moment(value / 1e6)
+        return f"{said(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(name, each)}" for key, each in value.items()) or "-"
     if isinstance(value, list):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
 from frazil.errors import DifferentError, PartDownError
+from frazil.exact import said
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.lane.joint import RunPart, alone
@@ -261,6 +261,10 @@ def derive_command(
     results.exit()
 
 
+def _in_seconds(micros: int) -> str:
+    return said(micros - micros % 1_000_000, zoned=False).replace("T", " ")
+
+
 def _show_derivations(reports: Sequence[DeriveReport]) -> None:
     table = Table(
         "table", "kind", "read", "rows", "replaced", "total", "dead letters", "late", "watermark",
@@ -268,7 +272,7 @@ def _show_derivations(reports: Sequence[DeriveReport]) -> None:
     )  # fmt: skip
     for r in reports:
         counts = (r.input_rows, r.rows, r.removed, r.total_rows, r.bad, r.late)
-        mark = "-" if r.watermark is None else f"{datetime.fromtimestamp(r.watermark / 1e6, UTC):%F %T}"
+        mark = "-" if r.watermark is None else _in_seconds(r.watermark)
         table.add_row(
             r.table, r.kind, *(f"{n:,}" for n in counts), mark, str(r.conflicts), f"{r.seconds:.2f}"
         )
