@@ -191,7 +191,7 @@ def test_so_do_rows_of_moments_that_python_can_not_hold(catalog: InMemoryCatalog
         ("identity", "at", 1_000_001, "at=1970-01-01T00%3A00%3A01.000001%2B00%3A00"),
         ("identity", "day", None, "day=null"),
         ("identity", "$$topic", "a/b c", "metadata_topic=a%2Fb+c"),
-        ("identity", "$$topic", "", "metadata_topic="),
+        ("identity", "$$topic", "", "metadata_topic=%28empty%29"),
         ("identity", "raw", b"\xff", "raw=%2Fw%3D%3D"),
     ],
 )
