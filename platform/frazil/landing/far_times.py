@@ -53,7 +53,7 @@ def _row(topic: str, message: Message) -> Mapping[str, Any]:
     kind, milliseconds = message.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:
         milliseconds = -1
-    headers = message.headers()
+    headers: Any = message.headers()  # pairs of names and bytes
     return {
         "raw_key": message.key(),
         "raw_value": message.value(),
