@@ -11,11 +11,10 @@ from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGra
 
 from assets.checks import check_keys
 from assets.description import MODE, TopicTable
-from frazil.checks.run import freshness_results
 from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections
-from resources.events import check_evaluation
+from sensors.freshness import Freshness
 from sensors.runs import (
     ARRIVALS,
     Steps,
@@ -29,9 +28,6 @@ from sensors.runs import (
 )
 from sensors.small_landings import SmallLandings
 from sensors.unheard import Unheard, in_step_run
-
-_MOST_TOLD = 50  # verdicts of one tick: Dagster's storage takes 15 ms of CPU for each
-
 
 _LANDED = TagAssetSelection(key=MODE, value="append", include_sources=False)
 
@@ -52,7 +48,7 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
     """
     memory: Memory = {}
     steps = Steps.of(tables)
-    unheard = Unheard()
+    unheard, freshness = Unheard(), Freshness()
     small = SmallLandings(settings) if settings.small_landings == "sensor" else None
 
     @dg.sensor(
@@ -75,7 +71,7 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
         silent = [str(error) for error in down]
         settings = frazil.connections.settings
         for arrivals in seen:
-            _tell_freshness(context.instance, arrivals, settings)
+            freshness.tell(context.instance, arrivals, settings)
         quiet = [t for t in free if dg.AssetKey(t.things.iceberg_path) not in held]
         behind = in_step_run(unheard.look(_heads(seen), quiet, context.instance, frazil, context.log))
         paths = {str(t.things.table): t.things.iceberg_path for t in free}
@@ -99,23 +95,6 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
         return [*behind, _request(context.instance, dues, wanted)]
 
     return arrivals
-
-
-def _tell_freshness(instance: dg.DagsterInstance, seen: Arrivals, settings: Settings) -> None:
-    """Tells the check `freshness` of tables where it came out otherwise than last time.
-
-    A table that nothing is landed into has no run in which it could be checked. Of more than `_MOST_TOLD` the
-    next tick tells the others; those that fail come first.
-    """
-    there = [(spec, state) for spec, state in seen.seen if state.snapshot_id is not None]
-    results = list(freshness_results(there, settings))
-    keys = [dg.AssetCheckKey(dg.AssetKey(r.asset), r.check) for r in results]
-    before = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
-    known = {key: record.status.value for key, record in before.items()}
-    pairs = zip(keys, results, strict=True)
-    news = [r for key, r in pairs if known.get(key) != ("SUCCEEDED" if r.passed else "FAILED")]
-    for result in sorted(news, key=lambda r: r.passed)[:_MOST_TOLD]:
-        instance.report_runless_asset_event(check_evaluation(result))
 
 
 def _heads(seen: Sequence[Arrivals]) -> dict[str, int | None]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import dagster as dg
 
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.state import State, TableState
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from sensors import arrivals
+from kit.continuous import Clock
+from sensors.freshness import Freshness
 
 STALE, FRESH = 3, 50
 
@@ -17,7 +20,7 @@ def state_of(topic: str, word: State) -> TableState:
     return TableState(f"local.{topic}", topic, "append", 1, 1, 1, 1, {0: 1}, 0, 0.0, word)
 
 
-def told(instance: dg.DagsterInstance, seen: Arrivals) -> list[bool]:
+def told(instance: dg.DagsterInstance, seen: Arrivals, freshness: Freshness) -> list[bool]:
     """The verdicts of a tick that were news."""
     said: list[bool] = []
     real = instance.report_runless_asset_event
@@ -27,7 +30,7 @@ def told(instance: dg.DagsterInstance, seen: Arrivals) -> list[bool]:
         real(event)
 
     instance.report_runless_asset_event = report  # type: ignore[method-assign, assignment]
-    arrivals._tell_freshness(instance, seen, Settings())
+    freshness.tell(instance, seen, Settings())
     instance.report_runless_asset_event = real  # type: ignore[method-assign]
     return said
 
@@ -40,7 +43,33 @@ def test_of_many_verdicts_a_tick_tells_those_first_that_fail_and_the_next_one_th
     pairs = zip(specs, words, strict=True)
     seen = Arrivals((), tuple((spec, state_of(spec.topic, word)) for spec, word in pairs))
 
-    first, second, third = (told(instance, seen) for _ in range(3))
+    freshness = Freshness()
+
+    first, second, third = (told(instance, seen, freshness) for _ in range(3))
 
     assert first == [False] * STALE + [True] * (FRESH - STALE)
     assert (second, third) == ([True] * STALE, [])
+
+
+def test_the_first_record_after_a_quiet_hour_or_an_outage_has_not_waited_for_as_long(
+    instance: dg.DagsterInstance,
+) -> None:
+    """Three alarms came when Kafka was back: the last landings were long ago, and all were landed at once."""
+    clock, spec = Clock(), TableSpec(topic="t", freshness="1m")
+    freshness = Freshness(clock)
+
+    def look(lag: int, landed_at: float) -> list[bool]:
+        age = clock() - landed_at if lag else 0.0
+        state = replace(state_of("t", "behind" if lag else "current"), lag=lag, freshness=age)
+        seen = Arrivals((), ((spec, replace(state, landed_at=landed_at)),))
+        return told(instance, seen, freshness)
+
+    back = look(5, 0.0)
+    clock.now += 10
+    landed = look(0, clock())
+    clock.now += 3600
+    first = look(1, 1010.0)
+    clock.now += 61
+    late = look(1, 1010.0)
+
+    assert (back, landed, first, late) == ([], [True], [], [False])
