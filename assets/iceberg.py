@@ -1,7 +1,7 @@
 """Iceberg tables as assets: one step lands all chosen tables of a pipeline, a few at a time."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import dagster as dg
@@ -54,8 +54,7 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                 del left[id(spec)]
         except BaseException:  # somebody terminates the run
             outcomes.close()
-            for table in left.values():
-                _tell_committed(context, table, frazil.of(table.spec))
+            _tell_committed(context, left.values(), frazil)
             raise
         if failed:
             raise failure(context, "could not be landed", failed, len(chosen))
@@ -117,12 +116,15 @@ def _tell_stopped(
         context.log.warning("%s stopped; how it stands can't be told: %s", table.things.table, e)
 
 
-def _tell_committed(context: dg.AssetExecutionContext, table: TopicTable, connections: Connections) -> None:
-    """Tells what a run that is terminated has committed; its steps are given no time to tell."""
+def _tell_committed(
+    context: dg.AssetExecutionContext, tables: Iterable[TopicTable], frazil: FrazilConnections
+) -> None:
+    """Tells what a run that is terminated has committed; its step is given no time to tell."""
     try:
-        if report := published_by(context.run.run_id, table.spec, connections):
-            context.instance.report_runless_asset_event(
-                grown(table.spec, connections, landing_metadata(report))
-            )
-    except Exception as e:  # noqa: BLE001 - the arrivals sensor notices it later
-        context.log.warning("%s: what was landed can't be told: %s", table.things.table, e)
+        for table in tables:
+            own = frazil.of(table.spec)
+            if report := published_by(context.run.run_id, table.spec, own):
+                event = grown(table.spec, own, landing_metadata(report))
+                context.instance.report_runless_asset_event(event)
+    except Exception as e:  # noqa: BLE001 - the arrivals sensor notices the others
+        context.log.warning("What was landed can't be told: %s", e)
