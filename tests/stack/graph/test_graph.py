@@ -177,9 +177,7 @@ def test_a_run_that_is_terminated_tells_what_it_committed(
 
     event = instance.get_latest_materialization_event(dg.AssetKey(done.things.iceberg_path))
     asked = evaluate(graph, instance, done.things, before.cursor)
-    run = instance.get_run_by_id(ended.run_id)
-    assert run
-    assert run.status is dg.DagsterRunStatus.CANCELED
+    assert not ended.success
     assert event
     assert event.asset_materialization
     assert event.asset_materialization.metadata["rows_landed"].value == 5
