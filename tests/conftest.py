@@ -39,7 +39,7 @@ users. Another one is an exception with a reason: `@pytest.mark.also("glue", why
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Runs what asks for `lake` on the default pair, and on those that its marks name as well."""
     own = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
-    if "lake" not in metafunc.fixturenames or any("lake" in each for each in own):
+    if not {"lake", "stack"} <= {*metafunc.fixturenames} or any("lake" in each for each in own):
         return
     others = list(metafunc.definition.iter_markers("also"))
     assert all(mark.kwargs["why"] for mark in others)
