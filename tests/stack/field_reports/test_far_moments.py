@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,6 +96,31 @@ def test_dates_and_moments_beyond_the_year_9999_land_exactly(source: MakeSource,
     for column in ("at", "local"):
         assert topic.raw(column) == [at for _, at in FAR]
     assert topic.raw("many") == [[at] for _, at in FAR]
+
+
+def test_so_they_do_from_json(source: MakeSource) -> None:
+    """https://github.com/airbytehq/airbyte/issues/19952, where Connect's converter writes JSON."""
+    connect = "org.apache.kafka.connect.data."
+    at = {"type": "integer", "connect.type": "int64", "title": f"{connect}Timestamp"}
+    kinds = {
+        "day": {"type": "integer", "connect.type": "int32", "title": f"{connect}Date"},
+        "at": at,
+        "local": {**at, "flink.type": "timestamp"},
+    }
+    topic = source(key_format="none", on_bad_record="dead_letter", partition_by=["day(at)"])
+    schema_id = topic.register({"type": "object", "properties": kinds}, kind="JSON")
+    values = [
+        {"day": day, "at": millis, "local": millis}
+        for day, millis in ((2_932_897, 9_223_372_036_825_200), (-719_529, -62_135_596_800_001))
+    ]
+    beyond = [{"day": 2**31}, {"at": 2**63 // 1000 + 1}]
+    frame = b"\0" + schema_id.to_bytes(4, "big")
+    topic.produce(*((None, frame + json.dumps(value).encode()) for value in (*values, *beyond)))
+
+    assert topic.land().records == 2
+    assert topic.raw("day") == [value["day"] for value in values]
+    assert topic.raw("at") == topic.raw("local") == [value["at"] * 1000 for value in values]
+    assert {letter["reason_code"] for letter in topic.dead_letters()} == {"range"}
 
 
 @pytest.mark.parametrize("choice", ["suspend", "skip", "dead_letter"])
