@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.exact import values_of
 from frazil.formats.json.checks import JsonSql
 from frazil.formats.json.nodes import Members, Node
 from frazil.formats.json.proofs import Whole, all_strings
@@ -230,6 +229,6 @@ def flags(
     def each(raws: pa.Array) -> pa.Array:
         import pyarrow
 
-        return pyarrow.array([valid(r) for r in values_of(raws)], pyarrow.bool_())
+        return pyarrow.array([valid(r) for r in raws.to_pylist()], pyarrow.bool_())
 
     return each
