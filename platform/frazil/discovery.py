@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from frazil.connections import Connections
 from frazil.deadline import call_all
-from frazil.errors import FrazilError, MissingError, explain
+from frazil.errors import FrazilError, MissingError, SchemaRefusedError, explain
 from frazil.formats.record import topic_columns
-from frazil.formats.registry import subject_versions
+from frazil.formats.registry import owners, subject_versions
 from frazil.kafka.facts import TopicFacts, all_topics, topic_facts
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.settings.profile import Settings
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message
     from confluent_kafka.admin import AdminClient
 
+_NONE: Mapping[str, str] = {}
 _AT_ONCE = 8
 _PARTITIONS = 8
 """How many partitions of a topic are looked into; three records of each."""
@@ -136,8 +137,13 @@ def _finding(
     daily = None if seen.days is None else int(records * seen.bytes / seen.days)
     proposal, notes = None, [sample] if isinstance(sample, str) else []
     if not notes:
-        proposal, notes = propose(facts.topic, seen, daily, _kinds(facts.topic, connections))
-        notes += _changes(facts.topic, connections)
+        named = _named(facts.topic, seen, connections)
+        spec = TableSpec.model_validate({"topic": facts.topic, **named})
+        proposal, notes = propose(facts.topic, seen, daily, _kinds(spec, connections), named)
+        notes += [f"{half}: {subject}, as the records' schema id says." for half, subject in named.items()]
+        if proposal:
+            proposal |= _texts(TableSpec.model_validate(proposal), connections, notes)
+        notes += _changes(spec, connections)
     if proposal and (problem := _problem(proposal, connections.settings, taken)):
         proposal, notes = None, [*notes, problem]
     return Finding(
@@ -146,13 +152,14 @@ def _finding(
 
 
 def propose(
-    topic: str, sample: Sample, daily: int | None, kinds: Mapping[str, str]
+    topic: str, sample: Sample, daily: int | None, kinds: Mapping[str, str], named: Mapping[str, str] = _NONE
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """What to write of a topic, and why; None where a person has to decide.
 
     Args:
         daily: Bytes that a day brings; None where nothing tells.
         kinds: Formats of the subjects that the topic has, of `key` and `value`.
+        named: Subjects that are not named after the topic, by what the spec calls them.
     """
     notes: list[str] = []
     value = _value(sample, kinds.get("value"), notes)
@@ -160,13 +167,13 @@ def propose(
         return None, notes
     nulls = {"on_null_value": "keep"} if None in sample.values else {}
     key = {} if "key" in kinds else _key(sample)
-    return {"topic": topic, **key, **value, **nulls, **_layout(daily, notes)}, notes
+    return {"topic": topic, **named, **key, **value, **nulls, **_layout(daily, notes)}, notes
 
 
 def _value(sample: Sample, kind: str | None, notes: list[str]) -> dict[str, str] | None:
     """What the spec has to say of the values; None where a person has to decide."""
     there = [value for value in sample.values if value is not None]
-    framed = [value for value in there if len(value) >= 5 and value[0] == 0]
+    framed = [value for value in there if _is_framed(value)]
     if kind:
         notes.append(f"Values are {kind}, as the registry says.")
         return {} if framed or not there else {"framing": "none"}
@@ -174,7 +181,7 @@ def _value(sample: Sample, kind: str | None, notes: list[str]) -> dict[str, str]
         notes.append("It has no subject in the registry, and no value to look at.")
         return None
     if len(framed) == len(there):
-        notes.append("Values name a schema id, but the topic has no subject: see subject_names.")
+        notes.append("Values name a schema id, but the topic has no subject: see value_subject.")
         return None
     if all(map(_is_object, there)):
         notes.append("Values are JSON without a schema: name one as value_schema, and it lands as columns.")
@@ -197,23 +204,66 @@ def _layout(daily: int | None, notes: list[str]) -> dict[str, list[str]]:
     return {"partition_by": [f"{unit}($$timestamp)"]} if unit else {}
 
 
-def _kinds(topic: str, connections: Connections) -> dict[str, str]:
+def _named(topic: str, sample: Sample, connections: Connections) -> dict[str, str]:
+    """Subjects of other names that the sampled records are of: MirrorMaker renames topics, and no subject."""
+    halves: dict[Literal["key", "value"], Sequence[bytes | None]] = {
+        "key": sample.keys,
+        "value": sample.values,
+    }
+    found: dict[str, str] = {}
+    for half, parts in halves.items():
+        own = subject_name(TableSpec(topic=topic), half)
+        ids = {int.from_bytes(part[1:5], "big") for part in parts if part is not None and _is_framed(part)}
+        with suppress(FrazilError):
+            whose = [set(owners(connections.registry, schema_id)) for schema_id in sorted(ids)]
+            subjects = set.intersection(*whose) if whose else set()
+            if own not in subjects and len(fits := _alike(subjects, topic, half)) == 1:
+                found[f"{half}_subject"] = fits[0]
+    return found
+
+
+def _alike(subjects: set[str], topic: str, half: str) -> list[str]:
+    """Those that are named after a topic of which this one may be a copy; else all."""
+    copied = [s for s in subjects if s.endswith(f"-{half}") and topic.endswith(s.removesuffix(f"-{half}"))]
+    return copied or sorted(subjects)
+
+
+def _is_framed(part: bytes | None) -> bool:
+    return part is not None and len(part) >= 5 and part[0] == 0
+
+
+def _kinds(spec: TableSpec, connections: Connections) -> dict[str, str]:
     """The formats of the subjects that a topic has, of `key` and `value`."""
     halves: tuple[Literal["key", "value"], ...] = ("key", "value")
     found: dict[str, str] = {}
     for half in halves:
         with suppress(MissingError):
-            versions = subject_versions(connections.registry, subject_name(TableSpec(topic=topic), half))
+            versions = subject_versions(connections.registry, subject_name(spec, half))
             found[half] = versions[-1].kind
     return found
 
 
-def _changes(topic: str, connections: Connections) -> list[str]:
+def _changes(spec: TableSpec, connections: Connections) -> list[str]:
     """A note where the values are changes of a database's rows."""
     with suppress(FrazilError):
-        topic_columns(TableSpec(topic=topic, mode="cdc"), connections.registry)
+        topic_columns(spec.model_copy(update={"mode": "cdc"}), connections.registry)
         return ["Values are Debezium's changes: add mode: cdc, and the table has the rows of the database's."]
     return []
+
+
+def _texts(spec: TableSpec, connections: Connections, notes: list[str]) -> dict[str, str]:
+    """What to write where a field has no column, and lands as text; nothing where all have one."""
+    try:
+        topic_columns(spec, connections.registry)
+    except SchemaRefusedError as refused:
+        texts = {"unmappable": "text"}
+        with suppress(FrazilError):
+            topic_columns(spec.model_copy(update=texts), connections.registry)
+            notes.append(f"{refused.where}: {refused.what} Its values land as JSON text.")
+            return texts
+    except FrazilError:
+        pass
+    return {}
 
 
 def _problem(proposal: Mapping[str, Any], settings: Settings, taken: set[TableName]) -> str:

@@ -48,6 +48,8 @@ class FrazilError(Exception):
 
 def printable(text: str) -> str:
     """A text that a terminal shows and does not obey: foreign names in it may hold any sign."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
@@ -99,6 +101,10 @@ class SchemaRefusedError(RepairError):
     """The registry asks for a change of the table that would lose or falsify data."""
 
     exit_code = 3
+
+
+class TooManyFieldsError(SchemaRefusedError):
+    """A schema comes to more fields than a table can be planned with."""
 
 
 class OffsetsLostError(RepairError):

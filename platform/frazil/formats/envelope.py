@@ -110,6 +110,8 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     key, key_at = _payload(key, KEY.data)
     value, at = _payload(value, VALUE.data)
     row, op = value.get("after"), value.get("op")
+    if row and row.type == Primitive("string") and (value.get("updateDescription") or _of_documents(value)):
+        raise _documents(spec)
     if row is None or not isinstance(row.type, Struct):
         raise _refusal(spec, row, "after", "a record, which the row is", value)
     if op is None or op.type != Primitive("string"):
@@ -119,6 +121,20 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     low, high = _TIMES
     moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
     return Envelope(key, row.type, key_at, at, moment, lsn)
+
+
+def _of_documents(value: Struct) -> bool:
+    return find(value, "source.collection") is not None
+
+
+def _documents(spec: TableSpec) -> SchemaRefusedError:
+    return SchemaRefusedError(
+        f"The values of topic {spec.topic} are changes of MongoDB: the row is a text of JSON, and no record.",
+        where=f"topic {spec.topic}, mode: cdc; field after is string",
+        meaning="Nothing was landed.",
+        todo="Let Debezium's ExtractNewDocumentState unwrap them in the connector, and write mode: upsert; "
+        "or write mode: append, which keeps each change with its text.",
+    )
 
 
 def _refuse_unordered(spec: TableSpec, lsn: Field | None) -> None:

@@ -29,9 +29,13 @@ class _Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Primitive(_Scalar):
-    """Values of one of Iceberg's plain types, by its name there."""
+    """Values of one of Iceberg's plain types, by its name there.
+
+    `of_json` is text that stands for a value that no column holds.
+    """
 
     kind: Kind
+    of_json: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return self.kind
@@ -140,6 +144,9 @@ class Struct:
 
 Type = Primitive | Decimal | Fixed | List | Map | Struct
 
+JSON_TEXT = Primitive("string", of_json=True)
+"""Text that stands for a value that no column holds."""
+
 T = TypeVar("T", bound=Type)
 
 
@@ -226,6 +233,16 @@ def wider(one: Type, other: Type) -> Type | None:
     return one if fits(other, one) else None
 
 
+def is_json(kind: Type) -> bool:
+    """Whether it is text that stands for a value that no column holds."""
+    return isinstance(kind, Primitive) and kind.of_json
+
+
+def holds_json(kind: Type) -> bool:
+    """Whether such text is anywhere in it."""
+    return is_json(kind) or any(holds_json(field.type) for field in kind.fields)
+
+
 def stored(kind: Type) -> Type:
     """A type without parts as tables hold it: a fixed of the wrong length would fail a whole job."""
     return Primitive("binary") if isinstance(kind, Fixed) else kind
@@ -243,6 +260,8 @@ def misfit(writer: Type, reader: Type, at: Where = ROOT) -> str | None:
         pairs = ((f.name, f.type, known[f.name]) for f in writer.fields if f.name in known)
         reasons = (misfit(one, other, at.within(writer, name)) for name, one, other in pairs)
         return next(filter(None, reasons), None)
+    if is_json(writer) is not is_json(reader):
+        return f"field {at.said}: JSON text and {reader if is_json(writer) else writer} are no one column"
     if wider(stored(writer), stored(reader)):
         return None
     return f"field {at.said}: {writer} can't become {reader} without loss"

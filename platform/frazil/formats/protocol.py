@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from frazil.errors import MALFORMED, SchemaRefusedError
+from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
+from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,11 @@ MAX_FIELDS = 20_000
 
 VARIANT_NEEDS_V3 = "a variant needs format version 3 of Iceberg, tables here have 2"
 """Why Confluent's variants are refused, in Avro and in Protobuf."""
+
+_FIELDS_OF_CUT = 2_000
+"""Most fields of a schema that is cut because it came to more than a table can be planned with."""
+
+T = TypeVar("T")
 
 Refuse = Callable[[str, str], SchemaRefusedError]
 """Makes the error about one field from the reason and what to do."""
@@ -70,6 +76,7 @@ class WriterSchema:
     kind: str  # its format, by the registry's name: `AVRO`, `JSON`, `PROTOBUF`
     references: tuple[tuple[str, str, int], ...] = ()  # to others, as (name, subject, version)
     dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # by name, deepest first
+    is_deleted: bool = field(default=False, compare=False)  # softly: records of it are still read
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,7 @@ class HalfSchemas:
     record_type: str | None = None  # full name of the record, where a schema declares several
     strict: bool = False  # every rule of the schema must hold, not only types and required fields
     renames: tuple[tuple[str, str], ...] = ()  # that were approved, as (from, to)
+    unmappable: Unmappable = REFUSED  # where text stands in for what no column holds
 
     @property
     def columns(self) -> Struct:
@@ -159,6 +167,11 @@ class SchemaFormat(Format, Protocol):
         """What gives records their shape, by path: schemas of the same shape describe the same records."""
 
 
+def _proposal(path: str) -> str:
+    """How the rest of the topic lands all the same."""
+    return f'Or land it as JSON text: `unmappable: {{"{plain(path)}": text}}`, or `unmappable: text`.'
+
+
 def doc_text(said: Any) -> str:
     """What a schema says of a field, as files can hold it; empty where that is no text."""
     return said.encode("utf-8", "replace").decode() if isinstance(said, str) else ""
@@ -167,16 +180,42 @@ def doc_text(said: Any) -> str:
 class Mapping:
     """One walk over one schema of a subject, from its fields to columns."""
 
-    def __init__(self, subject: str) -> None:
-        self._subject = subject
+    def __init__(self, subject: str, unmappable: Unmappable = REFUSED, deepest: int = MAX_DEPTH) -> None:
+        self._subject, self._unmappable, self._deepest = subject, unmappable, deepest
+        self._most = MAX_FIELDS if deepest == MAX_DEPTH else _FIELDS_OF_CUT
         self._fields = 0
         self._at = ""
+        self._texts: dict[str, str] = {}  # why a field is text, by its path
+        self._whole_at = ""  # the path of one that can't be text in parts
+
+    def or_text(self, path: str, make: Callable[[], T], text: T) -> T:
+        """What `make` finds at a path, or the text in its place where it refuses and the spec allows text."""
+        try:
+            return make()
+        except TooManyFieldsError:
+            raise
+        except SchemaRefusedError as e:
+            if not self._unmappable.takes(path):
+                raise
+            self._texts[plain(path)] = e.what.partition(": ")[2].rstrip(".")
+            return text
+
+    def commented(self, path: str, doc: str) -> str:
+        """A field's doc; it says so where the field holds text."""
+        why = self._texts.get(plain(path))
+        return note(doc, why) if why else doc
+
+    def cut_at(self, path: str, depth: int) -> None:
+        """Refuses what has parts where the schema is cut."""
+        if depth > self._deepest:
+            raise self.refusal(path, f"the schema is cut {self._deepest} levels deep", "Make it flatter.")
 
     def count(self, path: str, fields: int = 1) -> None:
         """Refuses a schema that comes to more fields than a table can be planned with."""
         self._fields, self._at = self._fields + fields, path
-        if self._fields > MAX_FIELDS:
-            raise self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
+        if self._fields > self._most:
+            told = self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
+            raise TooManyFieldsError(told.what, where=told.where, meaning=told.meaning, todo=told.todo)
 
     @contextmanager
     def schema(self, title: str) -> Iterator[None]:
@@ -196,7 +235,7 @@ class Mapping:
             f"The schema can't become a table: {why}.",
             where=f"subject {self._subject}, field {path or '(root)'}",
             meaning="Nothing was landed.",
-            todo=todo,
+            todo=f"{todo} {_proposal(self._whole_at or path)}" if plain(path) else todo,
         )
 
     def check_names(self, names: Collection[str], path: str, owner: str) -> None:

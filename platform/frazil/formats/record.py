@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frazil.errors import ConfigureError, MissingError, SchemaRefusedError, SpecError
+from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
 from frazil.formats.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.debezium import with_types
 from frazil.formats.envelope import ROWS_AT, Envelope, envelope
@@ -15,9 +16,10 @@ from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
-from frazil.formats.registry import read_schema, subject_versions
+from frazil.formats.registry import owners, read_schema, subject_versions
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
-from frazil.formats.wire import header_bytes, header_sql
+from frazil.formats.unmappable import Unmappable
+from frazil.formats.wire import header_bytes, header_sql, schema_id_of
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
+
+_GONE = "the registry does not know it, so it was deleted for good, or is of another registry"
 
 _NULL = {
     "bad": (False, True),
@@ -49,6 +53,7 @@ class RecordDecoder:
     others: tuple[int, ...] = ()  # schema ids of records that belong to other tables, and are left out
     row_key: RowKey = NO_KEY  # the columns that tell rows apart; a record that lacks one of them is bad
     envelope: Envelope | None = None  # what the value is, where it is not the row itself
+    whose: Callable[[int], Sequence[str]] | None = None  # the subjects that a schema id is of
 
     @property
     def deletes(self) -> str:
@@ -103,7 +108,7 @@ class RecordDecoder:
     ) -> Reason:  # fmt: skip
         """Why the record is bad, by what `decode` said of both halves; the key comes first."""
         if raw_key is not None and not key_ok:
-            code, reason = self.key.explain(raw_key)
+            code, reason = self._told(KEY, raw_key, self.key.explain(raw_key))
             return f"key_{code}", f"key: {reason}"
         if raw_value is None and self.on_null_value == "bad":
             return "null_value", "the value is null, which is no row in append mode"
@@ -113,7 +118,20 @@ class RecordDecoder:
             return self.envelope.reason(fault)
         if raw_value is None or value_ok:
             return "value", "the record does not decode"
-        return self.value.explain(raw_value)
+        return self._told(VALUE, raw_value, self.value.explain(raw_value))
+
+    def _told(self, half: Half, raw: bytes, reason: Reason) -> Reason:
+        """The reason; of a foreign schema id with what the registry knows of it."""
+        code, why = reason
+        if code != "schema_id" or self.whose is None or "is not of" not in why:
+            return reason
+        try:
+            subjects = self.whose(schema_id_of(raw))
+        except FrazilError:
+            return reason
+        if not subjects:
+            return code, f"{why}: {_GONE}"
+        return code, f"{why}: it is of {', '.join(subjects[:5])}; if all are, write {half.word}_subject"
 
 
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
@@ -151,6 +169,7 @@ def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> 
         record_type=spec.record_type if half == VALUE else None,
         strict=spec.validation == "strict",
         renames=tuple(_renames(spec, half)),
+        unmappable=Unmappable.of(spec.unmappable, ROWS_AT if spec.mode == "cdc" else ()),
     )
 
 
@@ -208,7 +227,10 @@ def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
     others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
     unwraps = _envelope(spec, one.columns, two.columns)
-    return RecordDecoder(one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps)
+    whose = cache(partial(owners, registry))
+    return RecordDecoder(
+        one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose
+    )
 
 
 def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:

@@ -37,29 +37,70 @@ _OF_TLS = ("CERTIFICATE_VERIFY_FAILED", "_ALERT_")
 WITHOUT_SCHEMA = ("string", "bytes", "none")
 """Formats of a key or a value for which nobody asks the registry."""
 
-_SUBJECT_MISSING = frozenset({40401, 40402})
+_MISSING = frozenset({40401, 40402, 40403})
+"""Subject, version, schema."""
 _READ_ONLY = 42205
 
 
 def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:
-    """All versions of a subject, oldest first; one small request where nothing changed.
+    """All versions of a subject; one small request where nothing changed.
 
-    Versions and ids do not change, but a subject can be deleted for good and made again. Then its newest
-    version is another one, and everything is read anew. Raises MissingError where there is no such subject.
+    Those that were deleted softly are among them: records name them all the same. The newest one that was
+    not deleted is the last one, the others come oldest first. Versions and ids do not change, but a subject
+    can be deleted for good and made again. Then its newest version is another one, and everything is read
+    anew. Raises MissingError where there is no such subject, or it was deleted for good.
     """
     with _registry_errors(client, subject):
-        newest = _writer_schema(client.get_version(subject, "latest"))
+        newest = _newest(client, subject)
         known = client.remembered.get(subject)
         if not known or known[-1] != newest:
             client.clear_caches()  # type: ignore[no-untyped-call]
-            known = tuple(
-                _complete(client, _writer_schema(client.get_version(subject, version)))
-                for version in sorted(client.get_versions(subject))
-            )
-            if not known:
+            living = set() if newest.is_deleted else set(client.get_versions(subject))
+            every = set(client.get_versions(subject, deleted=True))
+            if newest.version not in (every if newest.is_deleted else living):
                 raise LookupError(f"it says that {subject} is there, and has no version of it")
+            known = tuple(
+                _complete(client, _version(client, subject, version, version not in living))
+                for version in sorted(every | living, key=lambda v: (v == newest.version, v))
+            )
             client.remembered[subject] = known
     return known
+
+
+def owners(client: RegistryClient, schema_id: int) -> tuple[str, ...]:
+    """The subjects that a schema is of, softly deleted ones, too; none where there is no such id."""
+    try:
+        with _registry_errors(client, f"of id {schema_id}"):
+            return tuple(sorted(client.get_subjects_by_schema_id(schema_id, deleted=True)))
+    except MissingError:
+        return ()
+
+
+def _newest(client: RegistryClient, subject: str) -> WriterSchema:
+    """The newest version; of a subject that is deleted softly as a whole the newest one it had."""
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    try:
+        return _writer_schema(client.get_version(subject, "latest"))
+    except SchemaRegistryError as e:
+        if e.error_code not in _MISSING or not (gone := client.get_versions(subject, deleted=True)):
+            raise
+    try:
+        return _version(client, subject, max(gone), is_deleted=True)
+    except SchemaRegistryError as e:  # Apicurio shows no version of such a subject
+        if e.error_code not in _MISSING:
+            raise
+    raise MissingError(
+        f"Subject {subject} was deleted, with all its versions.",
+        where=f"{_address(client)}: versions {sorted(gone)} are deleted softly, and it shows none of them",
+        meaning="Without a schema no record can be read. Nothing was landed.",
+        todo="Register its newest schema again: the registry then shows the older ones, too.",
+    )
+
+
+def _version(client: RegistryClient, subject: str, version: int, is_deleted: bool = False) -> WriterSchema:
+    """One version, deleted softly or not."""
+    return replace(_writer_schema(client.get_version(subject, version, deleted=True)), is_deleted=is_deleted)
 
 
 def _writer_schema(found: RegisteredSchema) -> WriterSchema:
@@ -109,10 +150,13 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema | No
         versions = subject_versions(client, subject)
     except MissingError:
         return None
-    newest = versions[-1]
+    living = [version for version in versions if not version.is_deleted]
+    if not living:
+        return None
+    newest = living[-1]
     if wanted is None:
         return newest
-    for version in reversed(versions):
+    for version in reversed(living):
         if not differences(version, wanted):
             return version
     raise DifferentError(
@@ -179,7 +223,7 @@ def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
     """The schema with the texts of all that it refers to, each once, deepest first."""
     found: dict[str, str] = {}
     for name, subject, version in writer.references:
-        needed = _complete(client, _writer_schema(client.get_version(subject, version)))
+        needed = _complete(client, _version(client, subject, version))
         found |= dict(needed.dependencies) | {name: needed.text}
     return replace(writer, dependencies=tuple(found.items()))
 
@@ -205,7 +249,7 @@ def _registry_errors(client: SchemaRegistryClient, subject: str) -> Iterator[Non
 
 def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilError:
     status, text = error.http_status_code, error.error_message
-    if error.error_code in _SUBJECT_MISSING:
+    if error.error_code in _MISSING:
         return MissingError(
             f"Subject {subject} does not exist.",
             where=address,

@@ -12,6 +12,7 @@ from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
 from pydantic import SecretStr
 
+from frazil.errors import STAYS, ConfigureError
 from frazil.formats.protocol import WriterSchema
 from frazil.settings.profile import Settings
 from frazil.settings.registry import RegistrySettings
@@ -37,6 +38,7 @@ def registry_client(settings: Settings) -> RegistryClient:
         "retries.max.wait.ms": 1000,
     }
     client = RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
+    client._rest_client.session.event_hooks = {"response": [_refuse_redirection]}
     if settings.registry.user_info:
         client._rest_client.session.auth = _Login(settings.registry.user_info)
     return client
@@ -61,6 +63,20 @@ class _Login(httpx.Auth):
 
     def _header(self) -> str:
         return "Basic " + base64.b64encode(self._user_info.get_secret_value().encode()).decode()
+
+
+def _refuse_redirection(response: httpx.Response) -> None:
+    """Another address gets no request: it would be shown the password, and is hardly a registry."""
+    if not response.is_redirect:
+        return
+    asked, told = response.request.url, httpx.URL(response.headers.get("location", ""))
+    raise ConfigureError(
+        f"The schema registry's address leads elsewhere (HTTP {response.status_code}).",
+        where=f"{asked.host}{asked.path} is at {told.copy_with(query=None, userinfo=b'')}, it says",
+        meaning=f"That may be a page to log in at. No registry was asked. {STAYS}",
+        todo="Write the registry's own address into FRAZIL_REGISTRY__URL, and how to log in there "
+        "(docs/connect.md).",
+    )
 
 
 def _certificates(access: RegistrySettings) -> dict[str, Any]:

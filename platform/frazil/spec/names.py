@@ -22,6 +22,9 @@ def legal(name: str) -> str:
 
 _DEAD_LETTERS = "__dead_letters"
 
+LONGEST_NAME = 255
+"""Letters of a table's name: Glue and Snowflake take no more."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableName:
@@ -112,6 +115,8 @@ def writable(spec: AnyTable, settings: Settings) -> TableName:
 
 def subject_name(spec: TableSpec, half: Literal["key", "value"]) -> str:
     """The subject of the registry that holds the schemas of a topic's keys or values."""
+    if named := spec.value_subject if half == "value" else spec.key_subject:
+        return named
     if half == "value" and spec.record_type and spec.subject_names != "topic":
         return record_subject(spec, spec.record_type)
     return f"{spec.topic}-{half}"

@@ -14,15 +14,20 @@ from frazil.spec.values import Duration, Part
 THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
 """The targets that can show a table, and through which other one each finds it; see `frazil.publishing`."""
 
+_COLUMN = r"[^\s(),`]+"
+"""A column, as a schema may name it: `@timestamp` of logs, say."""
+
 _TRANSFORM = re.compile(
-    r"(?P<plain>[\w$.-]+)"
-    r"|(?P<time>year|month|day|hour|identity)\((?P<column>[\w$.-]+)\)"
-    r"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>[\w$.-]+)\)"
+    rf"(?P<plain>{_COLUMN})"
+    rf"|(?P<time>year|month|day|hour|identity)\((?P<column>{_COLUMN})\)"
+    rf"|(?P<sized>bucket|truncate)\((?P<size>\d+),\s*(?P<of>{_COLUMN})\)"
 )
 _SORT = re.compile(
-    r"(?P<column>[\w$.-]+)(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE
+    rf"(?P<column>{_COLUMN})(?:\s+(?P<way>asc|desc))?(?:\s+nulls\s+(?P<nulls>first|last))?", re.IGNORECASE
 )
-_ZORDER = re.compile(r"zorder\((?P<columns>[\w$.-]+(?:\s*,\s*[\w$.-]+)+)\)", re.IGNORECASE)
+_ZORDER = re.compile(rf"zorder\((?P<columns>{_COLUMN}(?:\s*,\s*{_COLUMN})+)\)", re.IGNORECASE)
+_COMMA = "; quote what holds a comma"
+
 _OWNER = re.compile(r"team:.+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")  # Dagster's rule
 _TAG_KEY = re.compile(r"([A-Za-z0-9_.-]{1,63}/)?[A-Za-z0-9_.-]{1,63}")
 _TAG_VALUE = re.compile(r"[A-Za-z0-9_.-]{0,63}")
@@ -241,9 +246,10 @@ class AnyTable(Part):
     def _transforms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for text in value:
             if not _TRANSFORM.fullmatch(text):
+                is_cut = text.count("(") != text.count(")")
                 raise ValueError(
                     f"{text!r} is no transform; write a column, year|month|day|hour(column), "
-                    "bucket(n, column) or truncate(n, column); quote what holds a comma"
+                    f"bucket(n, column) or truncate(n, column){_COMMA if is_cut else ''}"
                 )
         return value
 

@@ -95,6 +95,15 @@ class TableSpec(AnyTable):
     subject_names: Literal["topic", "record", "topic_record"] = Field(
         "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
     )
+    value_subject: str | None = Field(
+        None,
+        min_length=1,
+        description="The values' subject in the registry, where its name is another one: that of the topic's "
+        "origin, for a copy by MirrorMaker. Default: by subject_names.",
+    )
+    key_subject: str | None = Field(
+        None, min_length=1, description="The same for the keys. Default: `<topic>-key`."
+    )
     record_type: str | None = Field(
         None,
         description="Full name of this table's record, if the topic carries several, or of the Protobuf "
@@ -103,6 +112,11 @@ class TableSpec(AnyTable):
     other_types: tuple[str, ...] = Field(
         (),
         description="Records on the topic that belong to other tables. They are counted and left out here.",
+    )
+    unmappable: Literal["refuse", "text"] | dict[str, Literal["refuse", "text"]] = Field(
+        "refuse",
+        description="A field that no column can hold, such as a free-form object or a record within itself. "
+        "refuse: the topic. text: its value lands as JSON text. Or one of them for each path; `*` is any.",
     )
     framing: Literal["confluent", "none"] = Field(
         "confluent",
@@ -269,6 +283,8 @@ class TableSpec(AnyTable):
     def _record_named(self) -> Self:
         if self.subject_names != "topic" and self.record_type is None:
             raise ValueError(f"subject_names: {self.subject_names} needs record_type, this table's record")
+        if self.value_subject and self.subject_names != "topic":
+            raise ValueError(f"value_subject and subject_names: {self.subject_names} both name the subject")
         if self.other_types and self.subject_names == "topic":
             raise ValueError("other_types have subjects of their own: write subject_names, too")
         return self

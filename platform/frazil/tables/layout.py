@@ -7,6 +7,7 @@ that somebody set by hand stay as they are.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -160,7 +161,7 @@ def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:
         source, parsed = _column(schema, column, "partition_by"), parse_transform(transform)
         if not parsed.can_transform(source.field_type):
             raise _unfit("partition_by", column, f"{transform} takes no {source.field_type}")
-        name = _field_name(transform, column, {f.name for f in fields})
+        name = _field_name(transform, column, {f.name for f in fields}, schema)
         fields.append(PartitionField(source.field_id, 1000 + number, parsed, name))
     return PartitionSpec(*fields)
 
@@ -195,6 +196,12 @@ def _stage(spec: AnyTable, table: Table, tx: Transaction) -> None:
     tx.set_properties({LAYOUT: json.dumps(asked)})
 
 
+def stage_divisions(tx: Transaction, transforms: Transforms, terms: Sequence[SortTerm]) -> None:
+    """Stages how rows are divided and sorted, whatever it was before."""
+    _stage_partitions(tx, transforms)
+    _stage_order(tx, terms)
+
+
 def _stage_properties(tx: Transaction, asked: Mapping[str, str], before: Mapping[str, str]) -> None:
     default = _properties(Write(), _PROPERTIES.keys())
     wanted = {k: asked.get(k) or default.get(k) for k in {**asked, **before}}
@@ -220,7 +227,7 @@ def _stage_partitions(tx: Transaction, transforms: Transforms) -> None:
         for transform, column in transforms:
             key = (schema.find_field(column).field_id, transform)
             if key not in there:
-                update.add_field(column, transform, _field_name(transform, column, taken))
+                update.add_field(column, transform, _field_name(transform, column, taken, schema))
 
 
 def _stage_order(tx: Transaction, terms: Sequence[SortTerm]) -> None:
@@ -245,11 +252,16 @@ def _properties(write: Write, fields: Any) -> dict[str, str]:
     return {k: v if isinstance(v, str) else str(int(v)) for k, v in values.items() if v is not None}
 
 
-def _field_name(transform: str, column: str, taken: set[str]) -> str:
-    """Such as `ts_day`; `id_bucket_8` where the table once had another bucket of it."""
+def _field_name(transform: str, column: str, taken: set[str], schema: Schema) -> str:
+    """Such as `ts_day`; `id_bucket_8` where the table once had another bucket of it.
+
+    It names folders, in which not every store takes every sign, and may be no other column's name.
+    """
     kind, _, size = transform.rstrip("]").partition("[")
-    plain = column.replace("$$", "metadata_").replace(".", "_")  # SeaweedFS refuses folders with a $
+    plain = re.sub(r"[^\w-]", "_", column.replace("$$", "metadata_"))
     name = plain if kind == "identity" else f"{plain}_{kind}"
+    if name in schema.column_names and not (kind == "identity" and name == column):
+        name = f"{name}_part"
     return f"{name}_{size}" if name in taken and size else name
 
 

@@ -24,6 +24,7 @@ import pytest
 
 from frazil.connections import Connections
 from kit.formats import MakeSource, Source, make_source
+from kit.topics import MakeTopic, topic_maker
 
 
 @pytest.fixture
@@ -35,3 +36,9 @@ def source(connections: Connections, fresh_name: str) -> MakeSource:
         return make_source(connections, f"{fresh_name}_{next(numbers)}", **spec)
 
     return make
+
+
+@pytest.fixture
+def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
+    """Makes topics of trades: `make_topic(partitions=2, mode="upsert")`."""
+    return topic_maker(connections, fresh_name, "field_reports")

@@ -213,3 +213,13 @@ def test_protobuf_is_refused() -> None:
 def test_faults_are_told_in_words() -> None:
     assert Envelope.reason("operation m") == ("operation", "op is m, which is none of c, u, r, d and t")
     assert "note holds" in Envelope.reason("unavailable_value note")[1]
+
+
+def test_changes_of_mongodb_are_told_by_name() -> None:
+    source = Struct((Field("collection", TEXT), Field("ts_ms", LONG)))
+    value = Struct((Field("after", TEXT, True), Field("op", TEXT), Field("source", source)))
+
+    with pytest.raises(SchemaRefusedError, match="changes of MongoDB") as refused:
+        envelope(SPEC, ROW, value)
+
+    assert "ExtractNewDocumentState" in refused.value.todo

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frazil.errors import PartDownError
+from frazil.errors import ConfigureError, PartDownError
 from frazil.formats.registry import subject_versions
 from frazil.formats.registry_client import RegistryClient, registry_client
 from frazil.settings.profile import Settings
@@ -54,3 +54,51 @@ def test_a_body_of_another_shape_is_no_schema(
         subject_versions(client, "t-value")
 
     assert server.url.removeprefix("http://") in told.value.where
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirection_is_told_as_such_and_not_followed(
+    server: Server, client: RegistryClient, status: int
+) -> None:
+    server.answers = {
+        "versions/latest": (status, {"Location": "https://me:secret@login.example/in?to=x"}, b"")
+    }
+
+    with pytest.raises(ConfigureError, match=f"leads elsewhere .HTTP {status}.") as told:
+        subject_versions(client, "t-value")
+
+    assert "https://login.example/in" in told.value.where
+    assert "secret" not in str(told.value)
+    assert "FRAZIL_REGISTRY__URL" in (told.value.todo or "")
+
+
+def test_all_versions_of_a_subject_that_is_deleted_softly_are_read(
+    server: Server, client: RegistryClient
+) -> None:
+    second = {**GOOD, "version": 2, "id": 8}
+    server.answers = {
+        "versions/2?deleted=true": (200, {}, json.dumps(second).encode()),
+        "versions/1?deleted=true": (200, {}, json.dumps(GOOD).encode()),
+        "versions?deleted=true": (200, {}, b"[1, 2]"),
+    }
+
+    found = subject_versions(client, "t-value")
+
+    assert [(version.schema_id, version.is_deleted) for version in found] == [(7, True), (8, True)]
+
+
+def test_the_newest_version_that_is_not_deleted_is_the_last_one(
+    server: Server, client: RegistryClient
+) -> None:
+    second = {**GOOD, "version": 2, "id": 8}
+    server.answers = {
+        "versions/latest": (200, {}, json.dumps(GOOD).encode()),
+        "versions/2?deleted=true": (200, {}, json.dumps(second).encode()),
+        "versions/1?deleted=true": (200, {}, json.dumps(GOOD).encode()),
+        "versions?deleted=true": (200, {}, b"[1, 2]"),
+        "versions?": (200, {}, b"[1]"),
+    }
+
+    found = subject_versions(client, "t-value")
+
+    assert [(version.schema_id, version.is_deleted) for version in found] == [(8, True), (7, False)]

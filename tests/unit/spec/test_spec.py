@@ -57,6 +57,8 @@ def test_transforms_are_taken_apart() -> None:
         ("freshness", "5 parsecs", "15m"),
         ("partition_by", ["days(ts)"], "year|month|day|hour"),
         ("partition_by", ["bucket(16"], "quote what holds a comma"),
+        ("partition_by", ["a column"], "truncate(n, column) ["),
+        ("value_subject", "", "at least 1 character"),
         ("owners", ["data team"], "team:name"),
         ("tags", {"cost centre": "7"}, "Dagster takes no other"),
         ("tags", {"team": "a" * 64}, "at most 63"),

@@ -23,6 +23,7 @@ import pyruhvro
 from frazil.exact import value_of, values_of
 from frazil.formats.avro.canonical import BadPayloadError, canonical
 from frazil.formats.avro.defaults import default_payload
+from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.projection import Projection
 from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.shapes import UnreadableShapeError, shape_text
@@ -72,6 +73,7 @@ class AvroBatches:
     def __init__(self, recipe: AvroRecipe) -> None:
         self._framed = recipe.framed
         self._type = arrow_type(recipe.columns)
+        self._texts = texts_of({i: json.loads(writer) for i, writer, _ in recipe.pairs}, recipe.framed)
         self._versions = {
             schema_id: (number, AvroVersion(json.loads(writer), json.loads(reader), recipe.columns))
             for number, (schema_id, writer, reader) in enumerate(recipe.pairs)
@@ -79,6 +81,7 @@ class AvroBatches:
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""
+        raw = self._texts.written(raw) if self._texts else raw
         ok, writers = np.zeros(len(raw), bool), np.full(len(raw), -1, np.int32)
         parts = []
         for schema_id, places in self._groups(raw):

@@ -20,7 +20,7 @@ class BadPayloadError(ValueError):
 
 def canonical(tree: Any, payload: bytes) -> bytes:
     """The one encoding of a payload's record, by the tree of its schema; raises BadPayloadError."""
-    walk = _Walk(payload)
+    walk = PayloadWalk(payload)
     walk.value(tree)
     if walk.at != len(payload):
         raise BadPayloadError(f"{len(payload) - walk.at} bytes follow the payload")
@@ -36,7 +36,7 @@ def varint(number: int) -> bytes:
     return bytes([*found, left])
 
 
-class _Walk:
+class PayloadWalk:
     """One walk over one payload: where it is, and what was written."""
 
     def __init__(self, payload: bytes) -> None:
@@ -44,6 +44,7 @@ class _Walk:
         self._payload = payload
 
     def value(self, node: Any) -> None:
+        """Reads one value, and writes it."""
         if isinstance(node, list):
             return self.value(node[self._number(0, len(node) - 1)])
         match node["type"]:

@@ -14,14 +14,16 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from frazil.formats.avro.canonical import BadPayloadError
 from frazil.formats.avro.limits import check_limits
 from frazil.formats.avro.parser import PRIMITIVES, avro_text
+from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
 from frazil.formats.avro.versions import versions
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.types import first_of, spark_type
+from frazil.formats.types import arrow_function, first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
 
 if TYPE_CHECKING:
@@ -79,10 +81,25 @@ class AvroDecoder:
         self._subject, self._newest, self._unreadable = schemas.subject, found.newest, found.unreadable
         self._wire = WireFormat(schemas.framed, schemas.writers[-1].schema_id)
         self._pairs = found.pairs
+        self._texts = texts_of({i: writer for i, (writer, _) in found.pairs.items()}, schemas.framed)
         self._reasons = {i: AvroReasons(*pair, self.columns) for i, pair in found.pairs.items()}
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
+        from pyspark.sql import functions as F
+
+        if self._texts is None:
+            return self._decoded(frame, half)
+        kept, texts = f"{half.data}_raw", self._texts
+
+        def written(raw: Any) -> Any:
+            return texts.written(raw)
+
+        rewrite = arrow_function(written, "binary").asNondeterministic()  # else it may run twice
+        frame = frame.withColumn(kept, F.col(half.raw)).withColumn(half.raw, rewrite(F.col(half.raw)))
+        return self._decoded(frame, half).withColumn(half.raw, F.col(kept)).drop(kept)
+
+    def _decoded(self, frame: DataFrame, half: Half) -> DataFrame:
         from pyspark.sql import functions as F
 
         check_limits(frame.sparkSession)
@@ -134,6 +151,10 @@ class AvroDecoder:
             return "unreadable_schema", why
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
+        try:
+            payload = self._texts.payload(schema_id, payload) if self._texts else payload
+        except BadPayloadError as e:
+            return "payload", f"the payload is damaged: {e}"
         code, why = self._reasons[schema_id].explain(payload)
         return code, f"{why}, by {self._newest}" if code == "value" else why
 

@@ -96,6 +96,8 @@ def _misfit(writer: dict[str, Any], reader: dict[str, Any], path: str, room: boo
     """As `misfit`, of two types that are no unions."""
     if room and _share_a_column(writer, reader):
         return None
+    if ("json" in writer) is not ("json" in reader):
+        return _no(path, "JSON text and what is none are no one column")
     one, other = _entry(writer), _entry(reader)
     if one and other:
         keys = misfit(one[0], other[0], f"{path}{{key}}", room=False)  # a table's keys never change
@@ -114,7 +116,8 @@ def _misfit(writer: dict[str, Any], reader: dict[str, Any], path: str, room: boo
 def _share_a_column(writer: dict[str, Any], reader: dict[str, Any]) -> bool:
     """Whether a column holds values of both, by the rule by which tables take changes."""
     one, other = scalar_column(writer), scalar_column(reader)
-    return bool(one and other and wider(stored(one), stored(other)))
+    alike = ("json" in writer) is ("json" in reader)
+    return bool(alike and one and other and wider(stored(one), stored(other)))
 
 
 def _record(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:

@@ -46,22 +46,29 @@ _AMBIGUOUS = ({"int", "long"}, {"float", "double"})
 
 
 def parse_avro(
-    text: str, subject: str, dependencies: Iterable[tuple[str, str]] = (), root: str = "value"
+    text: str,
+    subject: str,
+    dependencies: Iterable[tuple[str, str]] = (),
+    root: str = "value",
+    *,
+    cuts: bool = False,
 ) -> dict[str, Any]:
     """The tree of a schema; `dependencies` are those that it refers to, by name, deepest first.
 
-    `root` names the only field where the schema is no record: in Avro's binary form both are the same. Raises
-    SchemaRefusedError where it is recursive or too deep, or refers to what is not there.
+    `root` names the only field where the schema is no record: in Avro's binary form both are the same. If it
+    `cuts`, a text stands for a record within itself, see `texts`. Raises SchemaRefusedError where it is
+    recursive otherwise, or too deep, or refers to what is not there.
     """
-    expander = _Expander(subject)
+    expander = _Expander(subject, cuts)
     with expander.schema("Avro"):
         for name, needed in dependencies:
             expander.know(name, json.loads(needed))
         tree = expander.expand(json.loads(text), "", "", 0)
+    named = {"named": expander.recursive} if expander.recursive else {}
     if isinstance(tree, dict) and tree["type"] == "record":
-        return tree
+        return {**tree, **named}
     field = {"name": root, "type": tree}
-    return {"type": "record", "name": f"{_OWN}.root", "fields": [field]}
+    return {"type": "record", "name": f"{_OWN}.root", "fields": [field], **named}
 
 
 def avro_text(tree: Any, logical: bool = True) -> str:
@@ -91,9 +98,16 @@ def children(node: Any) -> list[Any]:
 class _Expander(Mapping):
     """One walk; knows the named types it met, and which of them are still open (recursion)."""
 
-    def __init__(self, subject: str) -> None:
+    def __init__(self, subject: str, cuts: bool) -> None:
         super().__init__(subject)
+        self._cuts = cuts
         self._named: dict[str, dict[str, Any] | None] = {}
+        self._cut: set[str] = set()
+
+    @property
+    def recursive(self) -> dict[str, Any]:
+        """The records that contain themselves, by name."""
+        return {name: self._named[name] for name in sorted(self._cut)}
 
     def know(self, name: str, schema: Any) -> None:
         """Takes in a schema that others refer to."""
@@ -129,6 +143,9 @@ class _Expander(Mapping):
                     self.count(path, _size(found))
                     return found
                 why = f"record {full} contains itself"
+                if self._cuts:
+                    self._cut.add(full)
+                    return {"type": "string", "json": full, "why": why}
                 raise self.refusal(path, why, "Bound the depth in the schema.")
         why = f"type {name} is defined nowhere"
         raise self.refusal(path, why, "Register what it refers to, and the reference.")

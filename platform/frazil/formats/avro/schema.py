@@ -15,8 +15,20 @@ from typing import Any
 
 from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.avro.parser import parse_avro
-from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type, branch_name
+from frazil.formats.logical import (
+    JSON_TEXT,
+    Decimal,
+    Field,
+    Fixed,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+    branch_name,
+)
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
+from frazil.formats.unmappable import REFUSED, Unmappable, plain
 from frazil.formats.zoned import ZONED
 
 _PLAIN = {
@@ -55,9 +67,9 @@ def avro_to_logical(
     return avro_columns(parse_avro(text, subject, dependencies, root), subject)
 
 
-def avro_columns(tree: dict[str, Any], subject: str) -> Struct:
+def avro_columns(tree: dict[str, Any], subject: str, unmappable: Unmappable = REFUSED) -> Struct:
     """As `avro_to_logical`, from the tree that `parse_avro` gives."""
-    columns = _Columns(subject)
+    columns = AvroColumns(subject, unmappable)
     with columns.schema("Avro"):
         return columns.record(tree, "")
 
@@ -67,7 +79,7 @@ def scalar_column(node: dict[str, Any]) -> Type | None:
     if node["type"] in _NESTED:
         return None
     try:
-        return _Columns("").scalar(node, "")
+        return AvroColumns("").scalar(node, "")
     except SchemaRefusedError:
         return None
 
@@ -81,10 +93,16 @@ def is_entries(array: dict[str, Any]) -> bool:
     return marked or items["name"] == _MAP_ENTRY
 
 
-class _Columns(Mapping):
+class AvroColumns(Mapping):
     """One walk over one tree."""
 
+    def type_of(self, node: Any, path: str, hints: Any = ()) -> Type:
+        """What a type becomes at a path; `hints` name the branches of a union."""
+        with self.schema("Avro"):
+            return self._type(node, path, hints)[0]
+
     def record(self, node: dict[str, Any], path: str) -> Struct:
+        """What a record at a path becomes."""
         if node.get("logicalType") == "variant" or node["name"] == "confluent.type.Variant":
             raise self.refusal(path, VARIANT_NEEDS_V3, "Write the value as text or as a map.")
         return self._struct((self._field(f, path) for f in node["fields"]), path)
@@ -99,7 +117,8 @@ class _Columns(Mapping):
         self.count(where)
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
         defaulted = field.get("default") is not None
-        return Field(field["name"], kind, optional, doc_text(field.get("doc")), defaulted)
+        doc = self.commented(where, doc_text(field.get("doc")))
+        return Field(field["name"], kind, optional, doc, defaulted)
 
     def _type(self, node: Any, path: str, hints: Any) -> tuple[Type, bool]:
         if not isinstance(node, list):
@@ -113,7 +132,7 @@ class _Columns(Mapping):
         return self._union(real, path, hints), optional
 
     def _union(self, branches: list[dict[str, Any]], path: str, hints: Any) -> Struct:
-        names = _branch_names(branches, hints)
+        names = branch_names(branches, hints)
         pairs = zip(names, branches, strict=True)
         return self._struct((Field(n, self._one(b, f"{path}.{n}", ()), True) for n, b in pairs), path)
 
@@ -133,7 +152,10 @@ class _Columns(Mapping):
                 return self.scalar(node, path)
 
     def scalar(self, node: dict[str, Any], path: str) -> Type:
+        """What a value without parts becomes."""
         kind, logical = node["type"], node.get("logicalType", "")
+        if "json" in node:
+            return self._text(node, path)
         if logical in ("timestamp-nanos", "local-timestamp-nanos"):
             why = f"{logical} has no column type: Spark keeps microseconds"
             raise self.refusal(path, why, f"Use {logical.replace('nanos', 'micros')}, or a plain long.")
@@ -142,6 +164,13 @@ class _Columns(Mapping):
         if kind == "fixed":
             return Fixed(node["size"])
         return _LOGICAL.get((kind, logical), _PLAIN[kind])
+
+    def _text(self, node: dict[str, Any], path: str) -> Type:
+        """What stands for a type that no column holds."""
+        if path and not self._unmappable.takes(path):
+            raise self.refusal(path, node["why"], "Bound the depth in the schema.")
+        self._texts[plain(path)] = node["why"]
+        return JSON_TEXT
 
     def _entries(self, array: dict[str, Any], path: str, hints: Any) -> Map:
         parts = {f["name"]: f["type"] for f in array["items"]["fields"]}
@@ -159,7 +188,7 @@ class _Columns(Mapping):
         return Map(key, value, optional)
 
 
-def _branch_names(branches: list[dict[str, Any]], hints: Any) -> list[str]:
+def branch_names(branches: list[dict[str, Any]], hints: Any) -> list[str]:
     """A union's branches by given name, else by simple name, else by full name; see `branch_name`."""
     full = [b.get("name", b["type"]) for b in branches]
     simple = [name.rpartition(".")[2] for name in full]

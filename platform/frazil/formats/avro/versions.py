@@ -10,6 +10,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.pairs import misfit, reader_for
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.avro.schema import avro_columns
+from frazil.formats.avro.texts import with_texts
 from frazil.formats.logical import Struct, relaxed
 from frazil.formats.protocol import HalfSchemas, WriterSchema
 
@@ -33,7 +34,7 @@ def versions(schemas: HalfSchemas) -> Versions:
     name = f"version {newest.version} of subject {schemas.subject}"
     reader = _parsed(newest, schemas)
     _alias(reader, schemas.renames)
-    columns = avro_columns(reader, schemas.subject)
+    columns = avro_columns(reader, schemas.subject, schemas.unmappable)
     pairs, unreadable = {}, {}
     # Newest first: a record passes one comparison per branch (11 ns) until its own.
     for writer in reversed(schemas.writers if schemas.framed else [newest]):
@@ -43,7 +44,7 @@ def versions(schemas: HalfSchemas) -> Versions:
             unreadable[writer.schema_id] = f"{own} can't be read by {name}: {found}"
         else:
             pairs[writer.schema_id] = found
-            columns = relaxed(columns, avro_columns(found[1], schemas.subject))
+            columns = relaxed(columns, avro_columns(found[1], schemas.subject, schemas.unmappable))
     return Versions(name, pairs, unreadable, columns)
 
 
@@ -57,7 +58,8 @@ def _pair(writer: WriterSchema, reader: Any, schemas: HalfSchemas) -> Pair | str
 
 
 def _parsed(writer: WriterSchema, schemas: HalfSchemas) -> dict[str, Any]:
-    return parse_avro(writer.text, schemas.subject, writer.dependencies, schemas.half.word)
+    tree = parse_avro(writer.text, schemas.subject, writer.dependencies, schemas.half.word, cuts=True)
+    return with_texts(tree, schemas.subject, schemas.unmappable)
 
 
 def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:

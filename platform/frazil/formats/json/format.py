@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.checks import JsonSql
-from frazil.formats.json.nodes import Members, Node
+from frazil.formats.json.nodes import Members, Node, has_text
 from frazil.formats.json.proofs import Whole, all_strings
 from frazil.formats.json.reasons import JsonReasons, validator_maker
 from frazil.formats.json.references import NAMED
 from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.json.sql import all_of, present
+from frazil.formats.json.texts import rewriter
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
@@ -52,7 +53,7 @@ class Json:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        return json_columns(schemas.writers, schemas.subject, schemas.half.word)
+        return json_columns(schemas.writers, schemas.subject, schemas.half.word, schemas.unmappable)
 
     def decoder(self, schemas: HalfSchemas) -> JsonDecoder:
         """See `Format.decoder`."""
@@ -77,10 +78,11 @@ class JsonDecoder:
     """Decodes JSON, framed or bare."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        self.columns = json_columns(schemas.writers, schemas.subject, schemas.half.word)
+        self.columns = json_columns(schemas.writers, schemas.subject, schemas.half.word, schemas.unmappable)
         writers = schemas.writers if schemas.framed else schemas.writers[-1:]
-        self._nodes = readable(writers, schemas.subject)
+        self._nodes = readable(writers, schemas.subject, schemas.unmappable)
         self.writers = tuple(self._nodes)
+        self._unreadable = {w.schema_id for w in writers} - set(self._nodes)
         self._texts = {w.schema_id: w for w in reversed(writers) if w.schema_id in self._nodes}
         if schemas.strict:
             _check_rules(self._texts.values(), schemas.subject)
@@ -94,7 +96,7 @@ class JsonDecoder:
         from pyspark.sql import functions as F
 
         own = f"{half.data}_"
-        frame = frame.withColumn(f"{own}payload", F.expr(self._wire.payload(half)))
+        frame = frame.withColumn(f"{own}payload", self._payload(half))
         frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
         strict, framed = self._schemas.strict, self._schemas.framed
         flag = _strictly_valid(half.raw, self._texts, framed) if strict else F.lit(True)
@@ -121,9 +123,22 @@ class JsonDecoder:
             schema_id, payload = self._wire.parts(raw)
         except WireError as e:
             return e.reason
+        if schema_id in self._unreadable:
+            return "unreadable_schema", f"schema id {schema_id} can't be read by the newest version"
         if schema_id not in self._reasons:
-            return "schema_id", f"schema id {schema_id} is not of this subject, or not readable"
+            return "schema_id", f"schema id {schema_id} is not of subject {self._schemas.subject}"
         return self._reasons[schema_id].explain(payload)
+
+    def _payload(self, half: Half) -> Column:
+        """The text to read; what no column holds stands in it as a text of its own."""
+        from pyspark.sql import functions as F
+
+        if not any(map(has_text, self._nodes.values())):
+            return F.expr(self._wire.payload(half))
+        rewrite: Callable[[Column], Column] = arrow_function(
+            rewriter(self._nodes, self._schemas.framed), "binary"
+        )
+        return rewrite(F.col(half.raw))
 
     def _each(self, own: str, made: Callable[[str, int, Node], str]) -> Column:
         """The SQL of the writer whose header the record has."""

@@ -5,15 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from frazil.formats.logical import MAX_DIGITS, Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import (
+    JSON_TEXT,
+    MAX_DIGITS,
+    Decimal,
+    Field,
+    Fixed,
+    List,
+    Map,
+    Primitive,
+    Struct,
+    Type,
+)
 from frazil.formats.protocol import Refuse, decimal_type
 from frazil.formats.zoned import ZONED
 
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
-    "days", "time_millis", "millis", "local_millis", "local_micros", "zoned",
+    "days", "time_millis", "millis", "local_millis", "local_micros", "zoned", "json",
 ]  # fmt: skip
-"""How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes of one."""
+"""How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes, `json` any value."""
 
 _CONNECT = "org.apache.kafka.connect.data."
 MICROS = "frazil.MicroTimestamp"
@@ -96,6 +107,25 @@ class Branches:
 
 
 Node = Scalar | Items | Entries | Pairs | Members | Branches
+
+
+TEXT = Scalar(JSON_TEXT, "json")
+"""A value that no column holds: its text stands for it."""
+
+
+def has_text(node: Node) -> bool:
+    """Whether some of its values are held as text."""
+    match node:
+        case Scalar():
+            return node.wire == "json"
+        case Items():
+            return has_text(node.element)
+        case Entries():
+            return has_text(node.value)
+        case Pairs():
+            return has_text(node.key) or has_text(node.value)
+        case Members() | Branches():
+            return any(has_text(member.node) for member in node.members)
 
 
 def logical(node: Node) -> Type:

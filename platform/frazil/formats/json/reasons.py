@@ -113,6 +113,9 @@ def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
     match node, found:
         case _, None:
             return
+        case Scalar(wire="json"), _:
+            if reason := repeated(found):
+                yield reason
         case Scalar(), _:
             yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, found))
         case Branches(), _:

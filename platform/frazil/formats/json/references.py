@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote, urljoin
 
@@ -40,7 +40,7 @@ class References:
     name in `dependencies`. Raises ValueError where one of them is no JSON.
     """
 
-    def __init__(self, text: str, dependencies: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, text: str, dependencies: Iterable[tuple[str, str]], *, cuts: bool = False) -> None:
         self._documents: dict[str, Any] = {}
         self._anchors: dict[str, Any] = {}
         named = [("", text), *dependencies]
@@ -48,6 +48,37 @@ class References:
             self._documents[name] = self._absolute(json.loads(each), name)
         self.root: Any = self._documents[""]
         self.followed = 0
+        self._cuts = cuts
+        self._held: dict[str, frozenset[str]] = {}
+        self._recursive: dict[str, bool] = {}
+
+    def most_within(self, reference: str) -> int:
+        """How often a reference may lie within itself; where schemas are cut, a recursive one may not."""
+        return 1 if self._cuts and self._is_recursive(reference) else _MOST_WITHIN
+
+    def _is_recursive(self, reference: str) -> bool:
+        if reference not in self._recursive:
+            self._recursive[reference] = self._leads_to_itself(reference)
+        return self._recursive[reference]
+
+    def _leads_to_itself(self, reference: str) -> bool:
+        seen: set[str] = set()
+        waiting = [*self._within(reference)]
+        while waiting:
+            if (each := waiting.pop()) not in seen:
+                seen.add(each)
+                waiting += self._within(each)
+        return reference in seen
+
+    def _within(self, reference: str) -> frozenset[str]:
+        """The references that stand in what one leads to."""
+        if reference not in self._held:
+            try:
+                found = frozenset(_references(self.find(reference)))
+            except (LookupError, ValueError, TypeError):
+                found = frozenset()
+            self._held[reference] = found
+        return self._held[reference]
 
     def find(self, reference: str) -> Any:
         """The schema that an absolute reference means; raises LookupError or ValueError."""
@@ -102,6 +133,18 @@ class _Absolute(str):
     __slots__ = ()
 
 
+def _references(schema: Any) -> Iterator[str]:
+    waiting = [schema]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            if isinstance(reference := each.get("$ref"), _Absolute):
+                yield reference
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
 def _joined(base: str, reference: str) -> _Absolute:
     if reference.startswith("#"):
         return _Absolute(base + reference)
@@ -127,7 +170,7 @@ def flat(schema: Any, references: References, within: Within, refuse: Refuse) ->
 
 
 def _target(reference: str, references: References, within: Within, refuse: Refuse) -> Flat:
-    if within.count(reference) >= _MOST_WITHIN:
+    if within.count(reference) >= references.most_within(reference):
         raise refuse(f"{reference} contains itself", "Bound the depth in the schema.")
     references.followed += 1
     if references.followed > _MOST_FOLLOWED:

@@ -14,6 +14,7 @@ from typing import Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.nodes import (
+    TEXT,
     Branches,
     Entries,
     Items,
@@ -28,6 +29,7 @@ from frazil.formats.json.nodes import (
 from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
+from frazil.formats.unmappable import REFUSED, Unmappable, fitting
 
 _LAST = 2**31
 _NAME = re.compile(r"\w+")
@@ -38,49 +40,67 @@ _EMPTY = (
 )
 
 
-def readable(writers: Sequence[WriterSchema], subject: str) -> dict[int, Node]:
+def readable(
+    writers: Sequence[WriterSchema], subject: str, unmappable: Unmappable = REFUSED
+) -> dict[int, Node]:
     """The nodes of the versions whose records fit the newest one's columns, newest first.
 
     Records of a version that can't be a table by itself are read by the newest one: a text says what it is.
     """
     newest = writers[-1]
-    node = json_node(newest.text, newest.dependencies, subject)
+    node = json_node(newest.text, newest.dependencies, subject, unmappable)
     found = {newest.schema_id: node}
     for older in reversed(writers[:-1]):
-        other = _older(older, subject) or node
+        other = _older(older, subject, unmappable) or node
         alike = isinstance(other, Members) == isinstance(node, Members)
         if alike and misfit(logical(other), logical(node)) is None:
             found[older.schema_id] = other
     return found
 
 
-def json_columns(writers: Sequence[WriterSchema], subject: str, word: str) -> Struct:
+def json_columns(
+    writers: Sequence[WriterSchema], subject: str, word: str, unmappable: Unmappable = REFUSED
+) -> Struct:
     """The newest schema as columns, optional where a readable older one may leave something out."""
-    newest, *older = readable(writers, subject).values()
+    newest, *older = readable(writers, subject, unmappable).values()
     kind = logical(newest)
     for node in older:
         kind = relaxed(kind, logical(node))
     return as_columns(newest, kind, word)
 
 
-def json_node(text: str, dependencies: tuple[tuple[str, str], ...], subject: str) -> Node:
+def json_node(
+    text: str, dependencies: tuple[tuple[str, str], ...], subject: str, unmappable: Unmappable = REFUSED
+) -> Node:
     """What a record of this schema is, before it becomes columns."""
     with Mapping(subject).schema("JSON"):
-        references = References(text, dependencies)
-    nodes = _Nodes(subject, references)
-    with nodes.schema("JSON"):
-        return nodes.node(references.root, "", (), 0)[0]
+        references = References(text, dependencies, cuts=bool(unmappable.texts))
+
+    def walk(deepest: int) -> Node:
+        references.followed = 0
+        nodes = _Nodes(subject, references, unmappable, deepest)
+        with nodes.schema("JSON"):
+            return nodes.node(references.root, "", (), 0)[0]
+
+    return fitting(unmappable, walk, MAX_DEPTH)
 
 
 class _Nodes(Mapping):
     """One walk over one schema."""
 
-    def __init__(self, subject: str, references: References) -> None:
-        super().__init__(subject)
+    def __init__(self, subject: str, references: References, unmappable: Unmappable, deepest: int) -> None:
+        super().__init__(subject, unmappable, deepest)
         self._references = references
+        self._unions = 0  # around the node: within one nothing is text, or nobody knew which branch it is
 
     def node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         """A schema's node, and whether null may stand there."""
+        if self._unions:
+            return self._node(schema, path, within, depth)
+        text: tuple[Node, bool] = (TEXT, True)
+        return self.or_text(path, lambda: self._node(schema, path, within, depth), text)
+
+    def _node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         if depth > MAX_DEPTH:
             raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
         self.count(path)
@@ -124,20 +144,29 @@ class _Nodes(Mapping):
         return None
 
     def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
+        self.cut_at(path, depth)
         names = [_branch_name(b, i) for i, (b, _) in enumerate(branches)]
         if len({n.lower() for n in names}) < len(names):
             names = [_numbered(i) for i in range(len(names))]
-        nodes = (
-            self.node(b, f"{path}.{n}".lstrip("."), w, depth + 1)[0]
-            for n, (b, w) in zip(names, branches, strict=True)
-        )
+        self._unions += 1
+        self._whole_at = self._whole_at or path
+        try:
+            nodes = [
+                self.node(b, f"{path}.{n}".lstrip("."), w, depth + 1)[0]
+                for n, (b, w) in zip(names, branches, strict=True)
+            ]
+        finally:
+            self._unions -= 1
+            self._whole_at = self._whole_at if self._unions else ""
         return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
 
     def _typed(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         match kind := schema.get("type") or _implied(schema):
             case "object":
+                self.cut_at(path, depth)
                 return self._object(schema, path, within, depth)
             case "array":
+                self.cut_at(path, depth)
                 return self._array(schema, path, within, depth)
             case "null":
                 raise self.refusal(path, "null alone has no column type", "Take the field out.")
@@ -167,9 +196,12 @@ class _Nodes(Mapping):
         for name, each in schema["properties"].items():
             where = f"{path}.{name}".lstrip(".")
             node, optional = self.node(each, where, within, depth + 1)
-            own, _ = self._flat(each, where, within)
+            own = each if node == TEXT and isinstance(each, dict) else {}
+            if node != TEXT:
+                own, _ = self._flat(each, where, within)
             place = int(own.get("connect.index", _LAST))
-            member = Member(name, node, optional or name not in required, doc_text(own.get("description")))
+            doc = self.commented(where, doc_text(own.get("description")))
+            member = Member(name, node, optional or name not in required, doc)
             found.append((place, name, member))
         members = tuple(m for _, _, m in sorted(found, key=lambda f: f[:2]))
         for name in (m.name for m in members):
@@ -250,8 +282,8 @@ def _numbered(index: int) -> str:
     return f"connect_union_field_{index}"
 
 
-def _older(writer: WriterSchema, subject: str) -> Node | None:
+def _older(writer: WriterSchema, subject: str, unmappable: Unmappable) -> Node | None:
     try:
-        return json_node(writer.text, writer.dependencies, subject)
+        return json_node(writer.text, writer.dependencies, subject, unmappable)
     except SchemaRefusedError:
         return None

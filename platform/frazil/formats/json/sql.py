@@ -19,7 +19,7 @@ _PARSED = {
     "boolean": "boolean", "integer": "bigint", "float": "float", "double": "double",
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
-    "local_micros": "bigint", "zoned": "string",
+    "local_micros": "bigint", "zoned": "string", "json": "string",
 }  # fmt: skip
 _COUNTED = {
     "days": "date_from_unix_date(CAST({} AS int))",

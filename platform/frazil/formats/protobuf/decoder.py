@@ -20,6 +20,7 @@ from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
 from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, arrow_type, spark_type
+from frazil.formats.unmappable import REFUSED, Unmappable
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ class ProtobufDecoder:
 
     def __init__(self, schemas: HalfSchemas) -> None:
         writers, subject = schemas.writers, schemas.subject
-        self.columns = columns_of(writers, subject, schemas.record_type)
+        unmappable = schemas.unmappable
+        self.columns = columns_of(writers, subject, schemas.record_type, unmappable)
         newest = record_message(writers[-1], subject, schemas.record_type)
-        reasons = {w.schema_id: _misfit(w, subject, newest, self.columns) for w in writers}
+        reasons = {w.schema_id: _misfit(w, subject, newest, self.columns, unmappable) for w in writers}
         self._recipe = ProtobufRecipe(
             descriptors=tuple(
                 (w.schema_id, compiled(w, subject)) for w in reversed(writers) if not reasons[w.schema_id]
@@ -46,6 +48,7 @@ class ProtobufDecoder:
             columns=self.columns,
             framed=schemas.framed,
             unreadable=tuple((schema_id, why) for schema_id, why in reasons.items() if why),
+            unmappable=unmappable,
         )
         self.writers = tuple(schema_id for schema_id, _ in self._recipe.descriptors)
 
@@ -78,11 +81,13 @@ class ProtobufDecoder:
         return batches_of(self._recipe).explain(raw)
 
 
-def _misfit(writer: WriterSchema, subject: str, newest: Descriptor, columns: Struct) -> str:
+def _misfit(
+    writer: WriterSchema, subject: str, newest: Descriptor, columns: Struct, unmappable: Unmappable
+) -> str:
     """Why records of a schema can't become the columns; empty where they can."""
     then = record_message(writer, subject, newest.full_name)
     try:
-        why = misfit(message_to_logical(then, subject), columns)
+        why = misfit(message_to_logical(then, subject, unmappable), columns)
     except SchemaRefusedError as e:
         why = None if reads(newest, then) else e.where
     name = f"schema id {writer.schema_id} (version {writer.version})"
@@ -102,6 +107,7 @@ class ProtobufRecipe:
     columns: Struct
     framed: bool
     unreadable: tuple[tuple[int, str], ...] = ()
+    unmappable: Unmappable = REFUSED
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""
@@ -190,7 +196,7 @@ class ProtobufBatches:
             return "message_indexes", f"schema {schema_id} has no message at {list(indexes)}"
         name = f"message {message.full_name} of schema {schema_id}"
         try:
-            columns = message_to_logical(message, name)
+            columns = message_to_logical(message, name, self._recipe.unmappable)
         except SchemaRefusedError as e:
             return self._by_the_newest(message) or ("message_type", f"{name} can't become a row: {e.where}")
         wanted, named = self._recipe.columns, message.full_name == self._recipe.record
@@ -204,7 +210,7 @@ class ProtobufBatches:
         newest = next(iter(self._files.values())).pool.FindMessageTypeByName(self._recipe.record)
         if not reads(newest, message):
             return None
-        columns = message_to_logical(newest, newest.full_name)
+        columns = message_to_logical(newest, newest.full_name, self._recipe.unmappable)
         return Message(newest, columns, messages_of(newest, columns))
 
     def _message(self, file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:

@@ -25,7 +25,7 @@ class Protobuf:
 
     def columns(self, schemas: HalfSchemas) -> Struct:
         """See `Format.columns`."""
-        return columns_of(schemas.writers, schemas.subject, schemas.record_type)
+        return columns_of(schemas.writers, schemas.subject, schemas.record_type, schemas.unmappable)
 
     def decoder(self, schemas: HalfSchemas) -> Decoder:
         """See `Format.decoder`."""

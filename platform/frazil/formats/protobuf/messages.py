@@ -20,9 +20,10 @@ from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from frazil.exact import values_of
-from frazil.formats.logical import Struct
+from frazil.formats.logical import Struct, Type, holds_json, is_json
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf import well_known
+from frazil.formats.protobuf.json_text import message_text
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
@@ -51,7 +52,7 @@ class UpbMessages:
 
     def __init__(self, message: Descriptor, columns: Struct) -> None:
         self._class = GetMessageClass(message)
-        self._type = arrow_type(columns)
+        self._type, self._columns = arrow_type(columns), columns
         self._walk = _Walk()
 
     def decode(self, payloads: pa.Array) -> Decoded:
@@ -81,7 +82,7 @@ class UpbMessages:
             message = self._class.FromString(payload)
             if missing := message.FindInitializationErrors():
                 return "required", f"required fields are missing: {', '.join(missing)}"
-            return self._walk.columns(message)
+            return self._walk.columns(message, self._columns)
         except UnicodeDecodeError as e:
             return "utf8", f"a string is not UTF-8: {e.reason}"
         except DecodeError:
@@ -96,16 +97,21 @@ class _Walk:
     def __init__(self) -> None:
         self._plans: dict[str, Any] = {}
 
-    def columns(self, message: Any) -> dict[str, Any]:
+    def columns(self, message: Any, kind: Struct) -> dict[str, Any]:
+        """The columns of a message, by their types."""
         regular, choices = self._plan(message.DESCRIPTOR)
-        found = {f.name: self._field(message, f) for f in regular}
+        types = {field.name: field.type for field in kind}
+        found = {f.name: self._field(message, f, types[f.name]) for f in regular}
         for oneof, members in choices:
-            chosen = message.WhichOneof(oneof)
-            found[oneof] = chosen and {
-                f.name: self._single(f, getattr(message, f.name)) if f.name == chosen else None
-                for f in members
-            }
+            found[oneof] = self._oneof(message, oneof, members, types[oneof])
         return found
+
+    def _oneof(self, message: Any, oneof: str, members: list[FieldDescriptor], kind: Type) -> Any:
+        chosen, types = message.WhichOneof(oneof), {field.name: field.type for field in kind.fields}
+        return chosen and {
+            f.name: self._single(f, getattr(message, f.name), types[f.name]) if f.name == chosen else None
+            for f in members
+        }
 
     def _plan(self, message: Descriptor) -> Any:
         if message.full_name not in self._plans:
@@ -113,22 +119,23 @@ class _Walk:
             self._plans[message.full_name] = pb.regular_fields(message), choices
         return self._plans[message.full_name]
 
-    def _field(self, message: Any, field: FieldDescriptor) -> Any:
+    def _field(self, message: Any, field: FieldDescriptor, kind: Type) -> Any:
         value = getattr(message, field.name)
         if not field.is_repeated:
             present = not field.has_presence or message.HasField(field.name)
-            return self._single(field, value) if present else None
+            return self._single(field, value, kind) if present else None
         if not pb.is_entry(field):
-            return [self._single(field, v) for v in value]
+            return [self._single(field, v, kind.fields[0].type) for v in value]
         key, item = field.message_type.fields
+        of_key, of_item = (part.type for part in kind.fields)
         if field.message_type.GetOptions().map_entry:
             pairs = {k: value[k] for k in value}.items()
-            return [(self._single(key, k), self._single(item, v)) for k, v in pairs]
-        return list({self._field(e, key): self._field(e, item) for e in value}.items())
+            return [(self._single(key, k, of_key), self._single(item, v, of_item)) for k, v in pairs]
+        return list({self._field(e, key, of_key): self._field(e, item, of_item) for e in value}.items())
 
-    def _single(self, field: FieldDescriptor, value: Any) -> Any:
+    def _single(self, field: FieldDescriptor, value: Any, kind: Type) -> Any:
         if field.message_type is not None:
-            return self._message(field, value)
+            return message_text(value) if is_json(kind) else self._message(field, value, kind)
         if field.enum_type is not None:
             symbol = field.enum_type.values_by_number.get(value)
             return symbol.name if symbol else str(value)
@@ -138,21 +145,23 @@ class _Walk:
             raise ValueError(f"{field.full_name} is {value}, above 2^63-1")
         return value
 
-    def _message(self, field: FieldDescriptor, value: Any) -> Any:
+    def _message(self, field: FieldDescriptor, value: Any, kind: Type) -> Any:
         name = field.message_type.full_name
         parts = field.message_type.fields
         if name in well_known.WRAPPERS:
-            return self._single(parts[0], value.value)
+            return self._single(parts[0], value.value, kind)
         if name == well_known.DECIMAL:
-            kind = well_known.decimal_of(field)
-            assert kind is not None
-            return well_known.decimal_value(kind, value.value, value.scale)
+            of = well_known.decimal_of(field)
+            assert of is not None
+            return well_known.decimal_value(of, value.value, value.scale)
         if name in well_known.KNOWN:
             return well_known.KNOWN[name][1](*(getattr(value, part.name) for part in parts))
         if payload := pb.payload_of(field):
-            wrapped = hasattr(payload, "fields")
-            return self.columns(value)["value"] if wrapped else self._field(value, payload)
-        return self.columns(value)
+            if hasattr(payload, "fields"):
+                return self._oneof(value, payload.name, list(payload.fields), kind)
+            return self._field(value, payload, kind)
+        assert isinstance(kind, Struct)
+        return self.columns(value, kind)
 
 
 class PtarsMessages:
@@ -219,7 +228,8 @@ class PtarsMessages:
 
 def messages_of(message: Descriptor, columns: Struct) -> Messages:
     """What decodes payloads of one type."""
-    return UpbMessages(message, columns) if _beyond_ptars(message.file) else PtarsMessages(message, columns)
+    slow = _beyond_ptars(message.file) or holds_json(columns)
+    return UpbMessages(message, columns) if slow else PtarsMessages(message, columns)
 
 
 def _beyond_ptars(file: FileDescriptor) -> bool:

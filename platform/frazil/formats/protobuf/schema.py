@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import (
+    JSON_TEXT,
     Decimal,
     Field,
     List,
@@ -38,6 +39,7 @@ from frazil.formats.protobuf.well_known import (
     params_of,
 )
 from frazil.formats.protocol import MAX_DEPTH, VARIANT_NEEDS_V3, Mapping, WriterSchema, decimal_type
+from frazil.formats.unmappable import REFUSED, Unmappable, fitting
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
@@ -54,18 +56,23 @@ UNSIGNED_LONG = frozenset({4, 6})
 """`FieldDescriptor.type` of uint64 and fixed64: the upper half of their values fits in no column."""
 
 
-def columns_of(writers: Sequence[WriterSchema], subject: str, record_type: str | None = None) -> Struct:
+def columns_of(
+    writers: Sequence[WriterSchema],
+    subject: str,
+    record_type: str | None = None,
+    unmappable: Unmappable = REFUSED,
+) -> Struct:
     """The columns of the newest schema, optional wherever an older one has no value for them.
 
     So a plain field that was added later, which Tableflow refuses, is an optional column here.
     """
     *older, newest = writers
     message = record_message(newest, subject, record_type)
-    columns = message_to_logical(message, subject)
+    columns = message_to_logical(message, subject, unmappable)
     for writer in older:
         try:
             then = record_message(writer, subject, message.full_name)
-            known = message_to_logical(then, subject)
+            known = message_to_logical(then, subject, unmappable)
         except SchemaRefusedError:
             continue
         alike = then.full_name == message.full_name or same_type(known, columns)
@@ -84,9 +91,13 @@ def record_message(writer: WriterSchema, subject: str, record_type: str | None =
     return found
 
 
-def message_to_logical(message: Descriptor, subject: str) -> Struct:
+def message_to_logical(message: Descriptor, subject: str, unmappable: Unmappable = REFUSED) -> Struct:
     """The columns of a message."""
-    return _Columns(subject).message(message, "", ())
+    return fitting(
+        unmappable,
+        lambda deepest: _Columns(subject, unmappable, deepest).message(message, "", ()),
+        MAX_DEPTH,
+    )
 
 
 class _Columns(Mapping):
@@ -106,18 +117,20 @@ class _Columns(Mapping):
             raise self.refusal(path, f"message {name} contains itself", "Bound the depth in the schema.")
         if len(outer) > MAX_DEPTH:
             raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
+        self.cut_at(path, len(outer))
         return (*outer, name)
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{field.name}".lstrip(".")
         self.count(where)
         if is_entry(field):
-            return Field(field.name, self._map(field, where, outer), defaulted=True)
+            entries = self._map(field, where, outer)
+            return Field(field.name, entries, doc=self.commented(where, ""), defaulted=True)
         if field.is_repeated:
             kind = List(self._single(field, f"{where}[]", outer), _may_wrap_nothing(field))
-            return Field(field.name, kind, defaulted=True)
-        optional = field.has_presence and not field.is_required
-        return Field(field.name, self._single(field, where, outer), optional, defaulted=not field.is_required)
+            return Field(field.name, kind, doc=self.commented(where, ""), defaulted=True)
+        optional, of = field.has_presence and not field.is_required, self._single(field, where, outer)
+        return Field(field.name, of, optional, self.commented(where, ""), defaulted=not field.is_required)
 
     def _oneof(self, oneof: OneofDescriptor, path: str, outer: tuple[str, ...]) -> Field:
         where = f"{path}.{oneof.name}".lstrip(".")
@@ -134,6 +147,10 @@ class _Columns(Mapping):
     def _single(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Type:
         if field.message_type is None:
             return scalar_type(field)
+        text: Type = JSON_TEXT
+        return self.or_text(path, lambda: self._of_message(field, path, outer), text)
+
+    def _of_message(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Type:
         name = field.message_type.full_name
         if name == VARIANT:
             raise self.refusal(path, VARIANT_NEEDS_V3, "Write the value as text or as a map.")

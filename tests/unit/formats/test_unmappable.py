@@ -1,0 +1,197 @@
+"""What a spec may let land as text: where it begins, what it says, and that it is the value."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.avro.format import Avro
+from frazil.formats.json.schema import json_columns, json_node
+from frazil.formats.json.texts import with_texts
+from frazil.formats.logical import Struct
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import REFUSED, Unmappable, json_text
+from kit.examples import examples
+
+TEXT = Unmappable.of("text")
+NODE = {
+    "type": "record",
+    "name": "Node",
+    "fields": [
+        {"name": "n", "type": ["null", "long"], "default": None},
+        {"name": "text", "type": "string"},
+        {"name": "raw", "type": "bytes"},
+        {"name": "real", "type": "double"},
+        {"name": "kind", "type": {"type": "enum", "name": "Kind", "symbols": ["A", "B"]}},
+        {"name": "kids", "type": {"type": "array", "items": "Node"}},
+        {"name": "by", "type": {"type": "map", "values": ["null", "Node"]}},
+    ],
+}
+
+
+def nodes(kids: st.SearchStrategy[Any] | None) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {
+            "n": st.none() | st.integers(-(2**63), 2**63 - 1),
+            "text": st.text(max_size=5),
+            "raw": st.binary(max_size=4),
+            "real": st.floats(),
+            "kind": st.sampled_from(["A", "B"]),
+            "kids": st.just([]) if kids is None else st.lists(kids, max_size=2),
+            "by": st.dictionaries(st.text(max_size=3), st.none() if kids is None else kids, max_size=2),
+        }
+    )
+
+
+def as_json(value: Any) -> Any:
+    """What JSON has of a value of Avro."""
+    import base64
+
+    match value:
+        case dict():
+            return {name: as_json(each) for name, each in value.items()}
+        case list():
+            return [as_json(each) for each in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case _:
+            return value
+
+
+def schemas(schema: Any, unmappable: Unmappable = TEXT, *older: Any) -> HalfSchemas:
+    versions = [WriterSchema(n, n, json.dumps(s), "AVRO") for n, s in enumerate((*older, schema), 1)]
+    return HalfSchemas(VALUE, Avro(), "s-value", tuple(versions), unmappable=unmappable)
+
+
+def payload(schema: Any, value: Any) -> bytes:
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, fastavro.parse_schema(json.loads(json.dumps(schema))), value)
+    return b"\0\0\0\0\1" + stream.getvalue()
+
+
+DEEP = st.recursive(nodes(None), nodes, max_leaves=6)
+
+
+@examples(60)
+@given(value=DEEP)
+def test_what_is_within_a_record_of_its_own_kind_is_its_json(value: dict[str, Any]) -> None:
+    decoder = Avro().decoder(schemas(NODE))
+    arrow = decoder.arrow()
+    assert arrow
+    raw = payload(NODE, value)
+
+    found = arrow.decode(pa.array([raw, raw[:-1], raw + b"\0", None], pa.binary()))
+
+    assert found.ok.to_pylist() == [True, False, False, False]
+    row = found.data.to_pylist()[0]
+    assert [json.loads(text) for text in row["kids"]] == as_json(value["kids"])
+    by = {name: None if text is None else json.loads(text) for name, text in row["by"]}
+    assert by == as_json(value["by"])
+    assert row["n"] == value["n"]
+
+
+def test_as_little_as_possible_is_text_unless_a_path_is_named() -> None:
+    inner = Avro().columns(schemas(NODE))
+    assert str(inner.get("kids").type) == "list<string>"  # type: ignore[union-attr]
+    outer = {"type": "record", "name": "R", "fields": [{"name": "a", "type": NODE}]}
+
+    parts = Avro().columns(schemas(outer)).fields[0]
+    whole = Avro().columns(schemas(outer, Unmappable.of({"a": "text"}))).fields[0]
+
+    assert (isinstance(parts.type, Struct), str(whole.type)) == (True, "string")
+    assert whole.doc == "JSON text: record Node contains itself."
+    with pytest.raises(SchemaRefusedError, match="contains itself") as refused:
+        Avro().columns(schemas(outer, Unmappable.of({"b": "text"})))
+    assert '`unmappable: {"a.kids": text}`' in (refused.value.todo or "")
+    with pytest.raises(SchemaRefusedError):
+        Avro().columns(schemas(outer, Unmappable.of({"*": "text", "a.kids": "refuse"})))
+
+
+def test_a_version_in_which_the_field_was_plain_text_is_not_read_as_json() -> None:
+    before = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "string"}]}
+    after = {"type": "record", "name": "R", "fields": [{"name": "a", "type": {**NODE}}]}
+
+    decoder = Avro().decoder(schemas(after, Unmappable.of({"a": "text"}), before))
+
+    assert decoder.writers == (2,)
+    assert decoder.explain(b"\0\0\0\0\1\x02x")[0] == "unreadable_schema"
+
+
+JSONS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+FREE = {
+    "type": "object",
+    "properties": {"free": {}, "n": {"type": "number"}, "many": {"type": "array", "items": {}}},
+}
+
+
+@examples(200)
+@given(free=JSONS, many=st.lists(JSONS, max_size=3), spaced=st.booleans())
+def test_free_form_json_is_its_own_text_within_the_record(free: Any, many: list[Any], spaced: bool) -> None:
+    node = json_node(json.dumps(FREE), (), "s", TEXT)
+    text = json.dumps({"free": free, "n": 1, "many": many, "more": free}, indent=2 if spaced else None)
+
+    written = with_texts(node, text.encode())
+
+    assert written is not None
+    found = json.loads(written)
+    assert found["more"] == free
+    assert (found["free"] is None) if free is None else json.loads(found["free"]) == free
+    assert [each if each is None else json.loads(each) for each in found["many"]] == many
+
+
+def test_numbers_stay_as_they_are_written() -> None:
+    node = json_node(json.dumps(FREE), (), "s", TEXT)
+
+    written = with_texts(node, b'{"free": {"b": 1.10, "a": [1e400, -0]}, "n": 1.50E+2, "many": []}')
+
+    assert written == b'{"free":"{\\"a\\":[1e400,-0],\\"b\\":1.10}","n":1.50E+2,"many":[]}'
+    assert with_texts(node, b'{"free": {"a": 1, "a": 1}}') is None
+    assert with_texts(node, b'{"free": NaN}') is None
+    assert with_texts(node, b'{"free": 1} 2') is None
+
+
+def test_a_union_with_such_a_branch_is_text_as_a_whole() -> None:
+    schema = {"type": "object", "properties": {"u": {"anyOf": [{"type": "string"}, {"type": "object"}]}}}
+    writers = [WriterSchema(1, 1, json.dumps(schema), "JSON")]
+
+    (field,) = json_columns(writers, "s", "value", TEXT)
+    with pytest.raises(SchemaRefusedError) as refused:
+        json_columns(writers, "s", "value")
+
+    assert (field.name, str(field.type)) == ("u", "string")
+    assert '`unmappable: {"u": text}`' in (refused.value.todo or "")
+
+
+def test_a_schema_of_too_many_fields_is_cut_where_it_fits() -> None:
+    kinds = {
+        f"K{n}": {"type": "object", "properties": {f"k{m}": {"$ref": f"#/$defs/K{m}"} for m in range(20)}}
+        for n in range(20)
+    }
+    writers = [WriterSchema(1, 1, json.dumps({"$ref": "#/$defs/K0", "$defs": kinds}), "JSON")]
+
+    columns = json_columns(writers, "s", "value", TEXT)
+
+    assert len(columns.fields) == 20
+    with pytest.raises(SchemaRefusedError):
+        json_columns(writers, "s", "value", REFUSED)
+
+
+def test_text_has_its_keys_in_order_and_no_white_space() -> None:
+    assert json_text({"b": [1, None, True, "é\n"], "a": {}}) == '{"a":{},"b":[1,null,true,"é\\n"]}'
