@@ -14,14 +14,18 @@ from frazil.cli.selection import Json, Name, Selection, select
 from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
-from frazil.errors import FrazilError
+from frazil.errors import DifferentError, FrazilError
 from frazil.exact import said
+from frazil.formats.evolution import Verdict
 from frazil.formats.record import topic_columns
+from frazil.formats.row_key import row_key
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.history import unguarded
 from frazil.landing.ledger import Ledger, ledgers
+from frazil.landing.upsert.key import difference
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
+from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
@@ -138,9 +142,24 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
     try:
         columns = topic_columns(spec, connections.registry)
         found = plan_evolution(spec, table, columns).verdicts
+        name = things(spec, connections.settings).table
+        unlike = difference(name, table, spec, row_key(spec, columns))
     except FrazilError as e:
         return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
-    return [v.document() for v in found if v.outcome != "no change"]
+    open_ones = [_verdict(v) for v in found if v.outcome != "no change"]
+    return open_ones + ([_key(unlike)] if unlike else [])
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    """What the next landing does of it: nothing of it is done yet."""
+    told = verdict.document()
+    return {**told, "outcome": "waits for a landing"} if verdict.outcome == "applied" else told
+
+
+def _key(unlike: DifferentError) -> dict[str, Any]:
+    """That no landing gets so far, for rows would be told apart in another way."""
+    rule = f"{unlike.what} {unlike.where}"
+    return {"field": "(key)", "change": "key", "outcome": "refused", "rule": rule, "todo": unlike.todo}
 
 
 def _commit(snapshot: Snapshot) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from frazil.derive.state import DerivedState, derived_states
 from frazil.errors import FrazilError, PartDownError, explain
 from frazil.kafka.facts import TopicFacts, known_facts
 from frazil.landing.history import lost_offsets, starts
+from frazil.landing.refusal import with_refusals
 from frazil.landing.state import TableState, known_states
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath
@@ -130,7 +131,8 @@ def _states(
     found: list[State] = []
     if topics.specs:
         states, silent = known_states(topics.specs, topics.connections)
-        found, down = [*states], {**silent}
+        specs = {str(names.table): spec for spec, names in topics.pairs}
+        found, down = [*with_refusals(states, specs, topics.connections)], {**silent}
     try:
         found += derived_states(derived.specs, derived.connections) if derived.specs else []
     except Exception as e:  # noqa: BLE001 - the topics' tables are told all the same

@@ -59,7 +59,7 @@ def row_key(spec: TableSpec, columns: RecordColumns) -> RowKey:
     """
     if not spec.is_keyed:
         return NO_KEY
-    names = spec.key_fields or tuple(f.name for f in columns.key)
+    names = tuple(_named_now(spec, n, columns) for n in spec.key_fields) or tuple(f.name for f in columns.key)
     if not names:
         raise _unknown(spec, f"mode: {spec.mode} needs a key, and the topic's keys have no field", columns)
     found: dict[str, str] = {}
@@ -68,6 +68,19 @@ def row_key(spec: TableSpec, columns: RecordColumns) -> RowKey:
         _refuse_unfit(spec, _field(spec, name, columns), columns.value.get(name))
         found[name] = f"{half.data}.{quoted(name)}"
     return RowKey(found, tuple(name for name in names if not columns.key.get(name)))
+
+
+def _named_now(spec: TableSpec, name: str, columns: RecordColumns) -> str:
+    """What the newest schemas call a field of the key, before and after they take up an approved rename."""
+    renames = [(m.column, m.rename.to) for m in spec.migrations if m.rename]
+    for one, other in (*renames, *((to, from_) for from_, to in reversed(renames))):
+        if one == name and not _has(columns, name) and _has(columns, other):
+            return other
+    return name
+
+
+def _has(columns: RecordColumns, name: str) -> bool:
+    return columns.key.get(name) is not None or columns.value.get(name) is not None
 
 
 def _field(spec: TableSpec, name: str, columns: RecordColumns) -> Field:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
@@ -12,12 +13,15 @@ from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import Verdict, branch_renames, refused, verdicts
 from frazil.formats.logical import Struct
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
+from frazil.landing.rowless import add_metadata, make_anew, without_rows
+from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import commit, is_staged, set_properties
 from frazil.tables.migrations import migrate, retired
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.snapshots import is_rowless
 from frazil.tables.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
 
 if TYPE_CHECKING:
@@ -74,8 +78,17 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     own = {*metadata, *retired(tx.table_metadata)}
     found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
     every = (*approved, *found)
+    rowless = is_rowless(table.metadata)
+    if rowless:
+        add_metadata(spec, tx)
+    if refused(found) and rowless:
+        make_anew(spec, tx, columns, found, metadata)
+        every = (*approved, *without_rows(found))
+        own |= {*retired(tx.table_metadata)}
+        found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
     if refused(found):
         return Evolution(every, table.schema(), None)
+    _rename_key(tx, table, approved)
     apply_changes(tx, [v for v in found if v.wanted], metadata)
     if gone := _marks(table):
         tx.remove_properties(*gone)
@@ -91,6 +104,19 @@ def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
                 update.rename_column(where.path, name)
     rule = "a branch of a union has a name without dots and dashes, and keeps its rows"
     return [Verdict(where, "rename", True, f"{rule}: {name}") for where, name in found]
+
+
+def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> None:
+    """What tells rows apart has the new name in the same commit, and so has the head.
+
+    Spark reads a snapshot by the names that the table had then, and a merge looks for keys in the head.
+    """
+    names = {v.where.dotted: v.wanted.name for v in approved if v.change == "rename" and v.wanted}
+    key = key_columns(table)
+    if names.keys() & {*key}:
+        tx.set_properties({KEY_COLUMNS: json.dumps([names.get(column, column) for column in key])})
+        with tx.update_snapshot().fast_append():
+            pass
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:

@@ -14,7 +14,7 @@ from frazil.pipelines.attributes import FILE
 from frazil.pipelines.file import Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
-from frazil.spec.names import AssetPath, legal, things
+from frazil.spec.names import LONGEST_NAME, AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -152,24 +152,39 @@ def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
     own: _Places = {}
     for spec, line in pipeline.every_table:
         place = f"{pipeline.file}:{line}"
+        _refuse_long_names(spec, settings, place)
         for path in _paths(spec, settings):
             first = others.get(path) or own.get(path)
-            if first and not _shared(spec, pipeline, path, first):
-                raise SpecError(
-                    f"{place}: {'/'.join(path)} is there already, in {first}",
-                    todo="Name another `table` or `namespace` in one of the two places.",
-                )
+            if first and not _shared(pipeline, path, first):
+                raise SpecError(f"{place}: {'/'.join(path)} is there already, in {first}", todo=_apart(path))
             own[path] = place
     return own
 
 
-def _shared(spec: AnyTable, pipeline: Pipeline, path: tuple[str, ...], first: str) -> bool:
-    """Whether it is a topic of several tables in one file: for each record type, or Tableflow's and ours."""
-    here = first.rpartition(":")[0] == str(pipeline.file)
-    if not (here and isinstance(spec, TableSpec) and path[0] == "kafka"):
-        return False
-    moved = any(other.is_read_only for other in pipeline.tables if other.topic == spec.topic)
-    return moved or spec.subject_names != "topic"
+def _refuse_long_names(spec: AnyTable, settings: Settings, place: str) -> None:
+    """Refuses a table whose name, or that of its dead letters, no catalog takes."""
+    if spec.is_read_only:
+        return
+    name = things(spec, settings).table
+    keeps = isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter"
+    for what, each in (("table", name), *((("table of dead letters", name.dead_letters),) if keeps else ())):
+        if len(each.table) > LONGEST_NAME:
+            raise SpecError(
+                f"{place}: the name of the {what} would have {len(each.table)} letters, "
+                f"and catalogs take {LONGEST_NAME}: {each.table}",
+                todo="Name a shorter `table`.",
+            )
+
+
+def _shared(pipeline: Pipeline, path: AssetPath, first: str) -> bool:
+    """Whether it is a topic of several tables in one file: one asset stands for it, and describes it."""
+    return path[0] == "kafka" and first.rpartition(":")[0] == str(pipeline.file)
+
+
+def _apart(path: AssetPath) -> str:
+    if path[0] == "kafka":
+        return "Write all tables of a topic into one file, each with a `table` of its own."
+    return "Name another `table` or `namespace` in one of the two places."
 
 
 def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:

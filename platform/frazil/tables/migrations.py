@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -109,11 +109,36 @@ def _free_name(schema: Schema, path: tuple[str, ...]) -> str:
     return next(name for name in names if ".".join((*path[:-1], name)) not in taken)
 
 
+def divided_by(metadata: TableMetadata, column: str) -> bool:
+    """Whether the table is, or was, partitioned or sorted by a column, or by one within it."""
+    orders = [f.source_id for order in metadata.sort_orders for f in order.fields]
+    return _partitioned_by(metadata, column) or _among(metadata, orders, column)
+
+
+def set_aside(tx: Transaction, columns: Iterable[str]) -> None:
+    """Stages other names for columns that no schema knows any more, and that metadata still names."""
+    now = dict(_read(tx.table_metadata))
+    for column in columns:
+        schema = tx.table_metadata.schema()
+        kept = _free_name(schema, (column,))
+        with tx.update_schema() as update:
+            update.rename_column(column, kept).make_column_optional(column)
+        now[f"no rows: {kept}"] = _Done(f"{column} is {kept}", schema.find_field(column).field_id, kept=True)
+    tx.set_properties({MIGRATIONS: _write(now)})
+
+
+def _partitioned_by(metadata: TableMetadata, column: str) -> bool:
+    return _among(metadata, [f.source_id for spec in metadata.partition_specs for f in spec.fields], column)
+
+
+def _among(metadata: TableMetadata, sources: Iterable[int], column: str) -> bool:
+    names = [metadata.schema().find_column_name(source) or "" for source in sources]
+    return any(name == column or name.startswith(f"{column}.") for name in names)
+
+
 def _not_partitioned_by(metadata: TableMetadata, migration: Migration) -> None:
-    schema, column = metadata.schema(), migration.column
-    sources = {f.source_id for spec in metadata.partition_specs for f in spec.fields}
-    names = [schema.find_column_name(source) or "" for source in sources]
-    if any(name == column or name.startswith(f"{column}.") for name in names):
+    column = migration.column
+    if _partitioned_by(metadata, column):
         raise ConfigureError(
             f"Migration {migration.id} does not fit: the table is partitioned by {column}.",
             where=f"migrations: {migration}",
@@ -126,7 +151,10 @@ def _verdict(migration: Migration, table: Struct) -> Verdict:
     where = Where(tuple(migration.column.split(".")), migration.column)
     change: Change = "rename" if migration.rename else "drop" if migration.drop else "retype"
     rule = f"approved by migration {migration.id}: {migration}"
-    return Verdict(where, change, True, rule, wanted=find(table, migration.column))
+    found = find(table, migration.column)
+    if found and migration.rename:
+        found = replace(found, name=migration.rename.to)
+    return Verdict(where, change, True, rule, wanted=found)
 
 
 def _read(metadata: TableMetadata) -> dict[str, _Done]:

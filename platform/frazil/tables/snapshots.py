@@ -67,3 +67,9 @@ def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
     """The properties of a snapshot's summary; empty where there is no snapshot, or it has none."""
     summary = snapshot.summary if snapshot else None
     return {} if summary is None else summary.additional_properties
+
+
+def is_rowless(metadata: TableMetadata) -> bool:
+    """Whether there is a head, and no snapshot that is kept has a row: nothing is read by the columns."""
+    totals = [number_or_none(summary_of(snapshot), "total-records") for snapshot in metadata.snapshots]
+    return bool(totals) and not any(total != 0 for total in totals)

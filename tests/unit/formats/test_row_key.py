@@ -75,3 +75,16 @@ def test_what_is_no_key_is_refused_with_the_field(
 
     assert told in refused.value.what
     assert "key_fields" in refused.value.todo
+
+
+@pytest.mark.parametrize("named", ["id", "order_id"])
+@pytest.mark.parametrize("there", ["id", "order_id"])
+def test_a_field_of_the_key_is_known_by_both_names_of_an_approved_rename(named: str, there: str) -> None:
+    move = {"id": "m", "rename": {"from": "id", "to": "order_id"}}
+    of = TableSpec.model_validate(
+        {"topic": "t", "mode": "upsert", "key_fields": (named,), "migrations": (move,)}
+    )
+
+    assert dict(row_key(of, columns((Field(there, Primitive("long")),), TEXT)).columns) == {
+        there: f"_key.`{there}`"
+    }

@@ -13,6 +13,8 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import new_table_metadata
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
+from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.transforms import IdentityTransform
 
@@ -45,6 +47,18 @@ def table(*fields: Field, by: str = "", **properties: str) -> Table:
         schema, PartitionSpec(*source), UNSORTED_SORT_ORDER, "s3://none", properties, uuid.uuid4()
     )
     return Table(("n", "t"), metadata, "s3://none/metadata", load_file_io(), None)  # type: ignore[arg-type]
+
+
+def with_head(have: Table, rows: int = 0) -> Table:
+    """The same, and its head says how many rows there are."""
+    summary = Summary(Operation.APPEND, **{"total-records": str(rows)})
+    head = Snapshot(
+        snapshot_id=1, sequence_number=1, timestamp_ms=1, manifest_list="s3://none/m", summary=summary
+    )
+    ref = SnapshotRef(snapshot_id=1, snapshot_ref_type=SnapshotRefType.BRANCH)
+    update = {"snapshots": [head], "current_snapshot_id": 1, "refs": {"main": ref}}
+    metadata = have.metadata.model_copy(update=update)
+    return Table(have.name(), metadata, have.metadata_location, have.io, have.catalog)
 
 
 def planned(have: Table, *wanted: Field, migrations: tuple[Migration, ...] = ()) -> Evolution:
@@ -229,3 +243,43 @@ def test_any_schema_either_fits_afterwards_or_leaves_every_column_as_it_was(one:
     assert {v.outcome for v in again} <= {"no change"}
     assert ids(have.schema()).items() <= ids(evolution.schema).items()
     assert names(evolution.schema)[: len(one.fields)] == [f.name for f in one]
+
+
+def test_a_table_without_rows_takes_whatever_the_schemas_ask_for() -> None:
+    have = table(Field("gone", INT), Field("a", INT), Field("s", Map(STRING, INT), True))
+    wanted = (Field("fee", INT), Field("a", STRING), Field("s", Map(INT, STRING)))
+
+    evolution = planned(with_head(have), *wanted)
+
+    found = from_iceberg(evolution.schema)
+    assert sorted(f.name for f in found if f.name not in META) == ["a", "fee", "s"]
+    assert {f.name: f for f in wanted} == {f.name: f for f in found if f.name not in META}
+    assert [f.name for f in found][-len(META) :] == [*META]
+    assert not refused(evolution.verdicts)
+    assert evolution.staged
+    assert refused(planned(with_head(have, rows=1), *wanted).verdicts)
+
+
+def test_a_table_without_rows_that_is_partitioned_by_a_column_keeps_it_under_another_name() -> None:
+    have = with_head(table(Field("a", INT), Field("b", INT, True), by="a"))
+    spec = SPEC.model_copy(update={"partition_by": ("b",)})
+
+    evolution = plan_evolution(spec, have, columns(Field("b", INT, True)))
+
+    assert names(evolution.schema) == ["a__v1", "b"]
+    assert evolution.staged
+    parts = evolution.staged.table_metadata
+    assert [parts.schema().find_column_name(f.source_id) for f in parts.spec().fields] == ["b"]
+    settled = Table(have.name(), parts, "s3://none/metadata", have.io, have.catalog)
+    assert plan_evolution(spec, settled, columns(Field("b", INT, True))).verdicts == ()
+
+
+def test_a_renamed_key_column_tells_rows_apart_in_the_same_commit() -> None:
+    have = table(Field("id", INT), Field("a", INT), **{"frazil.key": '["id"]'})
+    move = Migration(id="m", rename=Rename(from_="id", to="order_id"))
+
+    evolution = planned(have, Field("order_id", INT), Field("a", INT), migrations=(move,))
+
+    assert evolution.staged
+    assert evolution.staged.table_metadata.properties["frazil.key"] == '["order_id"]'
+    assert ids(evolution.schema)["order_id"] == ids(have.schema())["id"]

@@ -227,6 +227,40 @@ def test_a_topic_of_several_record_types_has_a_table_for_each(write: Write) -> N
     assert names == ["local.shop__order", "local.shop__cancel"]
 
 
+@pytest.mark.parametrize(
+    "tables",
+    [
+        "{topic: shop}, {topic: shop, table: shop_now, mode: upsert}",
+        "{topic: shop, mode: cdc}, {topic: shop, table: shop_history, mode: cdc, versions: all}",
+    ],
+)
+def test_a_topic_may_become_several_tables_and_is_one_asset(write: Write, tables: str) -> None:
+    folder = write("shop", f"{HEAD}  tables: [{tables}]\n")
+
+    (pipeline,) = load_pipelines([folder], Settings()).all()
+
+    assert len({things(spec, Settings()).table for spec in pipeline.tables}) == 2
+    assert {things(spec, Settings()).kafka_path for spec in pipeline.tables} == {("kafka", "shop")}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (", on_bad_record: dead_letter", "table of dead letters would have 258 letters"),
+        (", subject_names: record, record_type: com.AnOrderWithALongName", "table would have 266 letters"),
+    ],
+)
+def test_a_name_that_no_catalog_takes_is_refused_with_its_length(write: Write, more: str, said: str) -> None:
+    topic = "t" * 244
+    folder = write("shop", f"{HEAD}  tables: [{{topic: {topic}{more}}}]\n")
+
+    told = refusal(folder)
+
+    assert said in told
+    assert "catalogs take 255" in told
+    assert f"{folder / 'shop' / 'defs.yaml'}:3" in told
+
+
 def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> None:
     folder = write("crm", HEAD + "  tables: [{topic: a}]\n")
     other = tmp_path / "more" / "crm"

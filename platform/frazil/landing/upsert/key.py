@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
@@ -11,11 +11,13 @@ from frazil.formats.columns import names_by_word
 from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
 from frazil.landing.ledger import read_ledger
+from frazil.spec.migrations import Migration
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.commit import set_properties
 from frazil.tables.layout import Transforms
 from frazil.tables.ledger import read
+from frazil.tables.snapshots import is_rowless
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -89,13 +91,21 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, k
     if found := difference(name, table, spec, key):
         raise found
     if key_columns(table) != told_apart(spec, key) and _is_open(table):
-        set_properties(catalog, name, key_properties(spec, key))
+        set_properties(catalog, name, {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key))
+
+
+def renamed_key(key: Sequence[str], migrations: Iterable[Migration]) -> tuple[str, ...]:
+    """The columns of a key after some migrations."""
+    names = {m.column: m.rename.to for m in migrations if m.rename}
+    return tuple(names.get(column, column) for column in key)
 
 
 def difference(name: TableName, table: Table, spec: TableSpec, key: RowKey) -> DifferentError | None:
     """Why rows can't be landed into a table that was made by another spec; None where they can."""
     was = table.properties.get(DELETE, "hard")
-    if spec.is_keyed and was != spec.delete:  # rows that went do not come back, and older rows have no mark
+    if (
+        spec.is_keyed and was != spec.delete and not _is_open(table)
+    ):  # rows that went do not come back, and older rows have no mark
         return DifferentError(
             f"Rows of {name} are deleted in another way than its spec says.",
             where=f"the table has delete: {was}, the spec {spec.delete}",
@@ -103,19 +113,31 @@ def difference(name: TableName, table: Table, spec: TableSpec, key: RowKey) -> D
             todo=f"Write delete: {was}; or give the table another name, which lands the topic anew.",
         )
     have, wanted = key_columns(table), told_apart(spec, key)
-    if sorted(have) == sorted(wanted) or _is_open(table):
+    coming = renamed_key(have, [m for m in spec.migrations if m.column not in wanted])
+    if sorted(wanted) in (sorted(have), sorted(coming)) or _is_open(table):
         return None
     return DifferentError(
         f"The rows of {name} are told apart in another way than its spec says.",
         where=f"the table has {_said(have)}, the spec {_said(wanted)}",
         meaning="Records of both kinds would be mixed up. Nothing was landed.",
-        todo="Write mode, versions and key_fields as they were, or give the table another name.",
+        todo=f"Write mode, versions and key_fields as they were, {_as_rename(have, wanted)}or give the table "
+        "another name.",
     )
 
 
+def _as_rename(have: Sequence[str], wanted: Sequence[str]) -> str:
+    """How to approve that a column of the key has a new name, where that may be so."""
+    gone, new = ([n for n in one if n not in other] for one, other in ((have, wanted), (wanted, have)))
+    if len(gone) != 1 or len(new) != 1:
+        return ""
+    rename = f"- {{id: {gone[0]}-to-{new[0]}, rename: {{from: {gone[0]}, to: {new[0]}}}}}"
+    return f"or approve the new name under migrations: `{rename}`, "
+
+
 def _is_open(table: Table) -> bool:
-    """Whether it has no key yet, and nothing was landed that would be told apart in another way."""
-    return read_ledger(table.metadata) is None and not key_columns(table)
+    """Whether no record became a row of it so far, so that nothing is told apart in another way."""
+    ledger = read_ledger(table.metadata)
+    return ledger is None or (ledger.total_records == 0 and is_rowless(table.metadata))
 
 
 def _said(key: tuple[str, ...]) -> str:

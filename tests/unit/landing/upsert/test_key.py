@@ -10,7 +10,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, DifferentError
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.ledger import Ledger, read_ledger
@@ -79,11 +79,29 @@ def test_versions_that_hold_now_lie_apart_and_each_is_told_apart_by_its_record(
     assert key_columns(make(catalog, VERSIONS)) == key_columns(table)
 
 
-def test_a_table_that_nothing_was_landed_into_takes_the_key_of_its_spec(catalog: InMemoryCatalog) -> None:
-    make(catalog, APPEND, NO_KEY)
+@pytest.mark.parametrize(
+    "first", [(APPEND, NO_KEY), (UPSERT, RowKey({"flag": "_value.`flag`"})), (VERSIONS, KEY)]
+)
+def test_a_table_that_nothing_was_landed_into_takes_the_key_of_its_spec(
+    catalog: InMemoryCatalog, first: tuple[TableSpec, RowKey]
+) -> None:
+    make(catalog, *first)
     make(catalog)
 
     assert key_columns(make(catalog)) == ("id",)
+    make(catalog, APPEND, NO_KEY)
+    assert key_columns(make(catalog, APPEND, NO_KEY)) == ()
+
+
+def test_a_table_that_nothing_was_landed_into_gets_the_metadata_of_another_mode(
+    catalog: InMemoryCatalog,
+) -> None:
+    make(catalog, APPEND, NO_KEY)
+    table = make(catalog, VERSIONS)
+
+    names = [field.name for field in table.schema().fields]
+    assert set(metadata_names(VERSIONS)) <= set(names)
+    assert make(catalog, VERSIONS).metadata == table.metadata
 
 
 @pytest.mark.parametrize(
@@ -114,6 +132,8 @@ def test_deleted_rows_stay_or_go_as_ever(catalog: InMemoryCatalog, soft_first: b
         for d in ("hard", "soft")
     )
     first, second = (soft, hard) if soft_first else (hard, soft)
+    make(catalog, first)
+    land(catalog)
     made = make(catalog, first)
 
     with pytest.raises(DifferentError, match="deleted in another way") as refused:
