@@ -156,6 +156,27 @@ def test_free_form_json_is_its_own_text_within_the_record(free: Any, many: list[
     assert [each if each is None else json.loads(each) for each in found["many"]] == many
 
 
+@pytest.mark.parametrize(
+    ("schema", "optional"),
+    [
+        ({"type": "object"}, False),
+        ({}, True),
+        ({"enum": [1, "a"]}, False),
+        ({"enum": [1, "a", None]}, True),
+        ({"anyOf": [{"type": "object"}, {"type": "string"}]}, False),
+        ({"anyOf": [{"type": "object"}, {"type": "null"}]}, True),
+        ({"type": ["object", "null"]}, True),
+        ({"type": "array", "items": [{"type": "string"}]}, False),
+    ],
+)
+def test_a_text_that_is_required_must_be_there(schema: Any, optional: bool) -> None:
+    whole = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+
+    (field,) = json_columns([WriterSchema(1, 1, json.dumps(whole), "JSON")], "s", "value", TEXT)
+
+    assert (str(field.type), field.optional) == ("string", optional)
+
+
 def test_numbers_stay_as_they_are_written() -> None:
     node = json_node(json.dumps(FREE), (), "s", TEXT)
 

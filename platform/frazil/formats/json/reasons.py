@@ -109,12 +109,20 @@ def repeated(found: Any) -> Reason | None:
     return next((reason for each in inner if (reason := repeated(each))), None)
 
 
+def halved(found: Any) -> Reason | None:
+    """The reason where a text, at any depth, holds half of a surrogate pair."""
+    if isinstance(found, str):
+        return None if is_text(found) else ("utf8", "half of a surrogate pair is no character")
+    inner = [*found, *found.values()] if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return next((reason for each in inner if (reason := halved(each))), None)
+
+
 def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
     match node, found:
         case _, None:
             return
         case Scalar(wire="json"), _:
-            if reason := repeated(found):
+            if reason := repeated(found) or halved(found):
                 yield reason
         case Scalar(), _:
             yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, found))

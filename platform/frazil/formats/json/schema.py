@@ -97,8 +97,24 @@ class _Nodes(Mapping):
         """A schema's node, and whether null may stand there."""
         if self._unions:
             return self._node(schema, path, within, depth)
-        text: tuple[Node, bool] = (TEXT, True)
+        text: tuple[Node, bool] = (TEXT, self._may_be_null(schema))
         return self.or_text(path, lambda: self._node(schema, path, within, depth), text)
+
+    def _may_be_null(self, schema: Any, depth: int = 0) -> bool:
+        """Whether null may stand where a schema becomes text; where that is hard to tell it may."""
+        if not isinstance(schema, dict) or depth > MAX_DEPTH:
+            return True
+        if reference := schema.get("$ref"):
+            try:
+                return self._may_be_null(self._references.find(reference), depth + 1)
+            except (LookupError, ValueError, TypeError):
+                return True
+        if isinstance(kind := schema.get("type") or _implied(schema), str | list):
+            return "null" in ([kind] if isinstance(kind, str) else kind)
+        if "enum" in schema:
+            return None in schema["enum"]
+        branches = schema.get("oneOf") or schema.get("anyOf") or [{}]
+        return any(self._may_be_null(branch, depth + 1) for branch in branches)
 
     def _node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         if depth > MAX_DEPTH:
