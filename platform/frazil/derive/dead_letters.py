@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.derive.inputs import Increment, increment, standing
 from frazil.derive.ledger import DerivedLedger
-from frazil.derive.plan import Plan
+from frazil.derive.plan import Plan, refuse_forgotten
 from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.write import append, overtaken
@@ -24,6 +24,7 @@ from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
+from frazil.tables.erasure import forgettings
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
 
@@ -119,9 +120,12 @@ def _publish(
         if rows is not None:
             branch_from_head(box.catalog, name, branch)
             files = append(box.catalog, name, table, _stamped(rows, branch), branch, Write())
+    refuse_forgotten(box.catalog, box.name, box.plan)
     entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
     base = before.derivation if before else ""
-    publish(box.catalog, name, Derived(files, entry, base, box.plan.whole, box.plan.rebuild))
+    looks = forgettings(table.metadata)
+    work = Derived(files, entry, base, box.plan.whole, box.plan.rebuild, forgettings=looks)
+    publish(box.catalog, name, work)
 
 
 def _stamped(rows: DataFrame, derivation: str) -> DataFrame:

@@ -19,7 +19,7 @@ from frazil.derive.inputs import Increment, is_changing, note_reader, rows_read,
 from frazil.derive.kinds import kind_of
 from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
-from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_loss, refuse_unheld
+from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_forgotten, refuse_loss, refuse_unheld
 from frazil.derive.publish import Derived
 from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.rows import rows_in
@@ -30,6 +30,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.erasure import forgettings
 from frazil.tables.faults import spark_job
 from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import publish
@@ -218,7 +219,12 @@ class _Derivation:
         if plan.rebuild:
             refuse_unheld(self._catalog, self._name, plan)
         self._keep_letters(plan, table, entry)
-        staged = Derived(result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed)
+        # Behind the look at the table: who forgets rows of an input from now on finds the table there.
+        refuse_forgotten(self._catalog, self._name, plan)
+        staged = Derived(
+            result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed,
+            forgettings(table.metadata),
+        )  # fmt: skip
         published = publish(self._catalog, self._name, staged)
         self._done("published")
         return report_of(self._spec, str(self._name), plan, entry, result, published)

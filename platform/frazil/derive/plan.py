@@ -22,11 +22,12 @@ from frazil.derive.inputs import (
     whole,
 )
 from frazil.derive.ledger import DerivedLedger, Position
-from frazil.derive.write import overtaken
+from frazil.derive.write import forgotten_meanwhile, overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RetryError, RowsLostError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import commit
+from frazil.tables.erasure import forgettings
 from frazil.tables.ledger import Told
 from frazil.tables.manifests import rows_held
 from frazil.tables.rollback import move_main
@@ -172,6 +173,21 @@ def refuse_unheld(catalog: Catalog, name: TableName, plan: Plan) -> None:
             meaning="Nothing was changed.",
             todo="Rebuild again.",
         )
+
+
+def refuse_forgotten(catalog: Catalog, name: TableName, plan: Plan) -> None:
+    """Refuses to publish what was made of rows that somebody had forgotten since they were planned.
+
+    Who forgets looks at an input first, and then at what is made of it. So this asks once the output is
+    there, whose commit is refused in its turn where that one looks at it before.
+
+    Raises:
+        OvertakenError: Rows of an input were forgotten, or looked for.
+    """
+    for each in plan.names.values():
+        then, now = plan.inputs[str(each)], load_table(catalog, each)
+        if forgettings(then.metadata) != forgettings(now.metadata):
+            raise forgotten_meanwhile(name)
 
 
 def _news(inputs: Inputs, before: DerivedLedger | None, *, follows: bool) -> dict[str, Increment]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
+from frazil.derive.write import forgotten_meanwhile
 from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import DERIVING
 from frazil.tables.catalog import catalog_errors
+from frazil.tables.erasure import forgettings
 from frazil.tables.manifests import rows_held
 from frazil.tables.rollback import Rollback, report_of, turn_back
 from frazil.tables.snapshots import ancestors
@@ -34,6 +36,7 @@ class Derived(Staged):
     takes_over: bool = False  # whether it follows whatever derivation is the newest by now
     # Where not all are replaced, those that are: path to rows.
     removed: Mapping[str, int] = field(default_factory=dict)
+    forgettings: int = 0  # how often rows of the table had been looked for to be forgotten
 
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
@@ -41,6 +44,8 @@ class Derived(Staged):
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
+        if forgettings(table.metadata) != self.forgettings:
+            raise forgotten_meanwhile(name)
         before = DerivedLedger.newest(table.metadata, whatever_it_holds=self.whole)
         newest = before.derivation if before else ""
         if newest != self.base and not self.takes_over:

@@ -135,6 +135,15 @@ def derivation_job(name: TableName, table: Table | None = None) -> Job:
     )
 
 
+def forgotten_meanwhile(name: TableName) -> OvertakenError:
+    """The error of a derivation that read what was to be forgotten, or may have."""
+    return OvertakenError(
+        f"Rows were forgotten while {name} was derived; this derivation was dropped.",
+        meaning="It may hold what was made of them; nothing of it is visible.",
+        todo=f"`frazil derive {name}` again, as before.",
+    )
+
+
 def overtaken(name: TableName) -> OvertakenError:
     """Another derivation published meanwhile."""
     return OvertakenError(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import OvertakenError
+from frazil.errors import CommitConflictError, OvertakenError
 from frazil.exact import rows_of, utc, value_of, values_of
 from frazil.formats.logical import Field, Map, Primitive
 from frazil.formats.types import to_iceberg
@@ -20,6 +20,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table_or_none
 from frazil.tables.commit import LONGEST, commit
 from frazil.tables.data_files import write_files
+from frazil.tables.erasure import forgettings as looked_for
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.pyiceberg import transaction
@@ -103,9 +104,16 @@ class _Kept(Landed):
     """Dead letters of one landing, on the very head that was looked at."""
 
     last: str = ""
+    forgettings: int | None = None  # how often dead letters had been looked for to be forgotten; None: as now
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
+        if self.forgettings not in (None, looked_for(table.metadata)):
+            raise CommitConflictError(
+                f"Dead letters of {name} were forgotten while some were about to be kept.",
+                meaning="Nothing of this work is visible.",
+                todo="Try again.",
+            )
         if (read_ledger(table.metadata) or EMPTY).landing != self.last:
             raise OvertakenError(
                 f"Another landing was quicker to keep its bad records in {name}; this one was dropped.",
@@ -115,7 +123,13 @@ class _Kept(Landed):
         return self.ledger.following(read_ledger(table.metadata))
 
 
-def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Sequence[BadRecord]) -> None:
+def keep_dead_letters(
+    catalog: Catalog,
+    name: TableName,
+    ledger: Ledger,
+    bad: Sequence[BadRecord],
+    forgettings: int | None = None,
+) -> None:
     """Writes bad records to the dead-letter table, under its own position.
 
     That position may be ahead of the main table's where an earlier landing died in between: what
@@ -124,8 +138,10 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     Args:
         name: The topic's table.
         ledger: What the main table's snapshot will say.
+        forgettings: How often dead letters had been looked for to be forgotten when these were compared.
 
     Raises:
+        CommitConflictError: Some were forgotten since.
         OvertakenError: Another landing keeps the same records.
         RetryError: It took hours, after which orphan removal may have taken the files.
     """
@@ -137,7 +153,13 @@ def keep_dead_letters(catalog: Catalog, name: TableName, ledger: Ledger, bad: Se
     rows = [_row(ledger, log, b) for b in bad if b.key not in kept]
     if rows:
         entry, until = _ahead(ledger, ahead, len(rows)), time.time() + LONGEST
-        staged = _Kept(StagedFiles(_data_files(table, rows), until=until), entry, before, last=before.landing)
+        staged = _Kept(
+            StagedFiles(_data_files(table, rows), until=until),
+            entry,
+            before,
+            last=before.landing,
+            forgettings=forgettings,
+        )
         publish(catalog, name.dead_letters, staged)
 
 

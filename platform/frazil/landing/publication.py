@@ -11,6 +11,7 @@ from frazil.landing.halt import refuse_halted
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
 from frazil.tables.branches import LANDING
+from frazil.tables.erasure import forgettings
 from frazil.tables.keys import NAMES, Key, keys_in
 from frazil.tables.stage import Staged
 
@@ -57,6 +58,7 @@ class Redriven(Landed):
     names: tuple[str, str] = NAMES  # the table's columns of partition and offset
     expired: int = 0  # rows that had expired, or been forgotten, at that snapshot
     among: BooleanExpression | None = None  # the rows that may be of these records
+    forgettings: int = 0  # how often rows had been looked for to be forgotten, at that snapshot
 
     resumes: ClassVar[bool] = False
     rivals: ClassVar[str] = ""
@@ -64,9 +66,10 @@ class Redriven(Landed):
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`. The position may move in between, and stays where it is then."""
         before = read_ledger(table.metadata)
-        if before is None or self._passed(before) or self._held(table):
+        forgotten = forgettings(table.metadata) != self.forgettings
+        if before is None or forgotten or self._passed(before) or self._held(table):
             raise OvertakenError(
-                f"Another redrive, or a row expiry, of {name} was quicker; this one was dropped.",
+                f"Another redrive, a row expiry or a forgetting of {name} was quicker; this one was dropped.",
                 where=f"{len(self.keys)} dead letters",
                 meaning="Every record is in the table at most once; nothing of this redrive is visible.",
                 todo="Nothing. Redrive again if dead letters are left.",

@@ -170,7 +170,7 @@ class _Redrive:
         staged = Redriven(
             files, self._ledger(written), chosen.ledger,
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
-            chosen.ledger.total_taken, chosen.among,
+            chosen.ledger.total_taken, chosen.among, chosen.forgettings,
         )  # fmt: skip
         published = publish(self._connections.catalog, self._name, staged)
         self._done("published")

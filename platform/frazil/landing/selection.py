@@ -15,6 +15,7 @@ from frazil.landing.ledger import EMPTY, Ledger, Span, read_ledger
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
+from frazil.tables.erasure import forgettings
 from frazil.tables.filters import parse_filter
 from frazil.tables.keys import NAMES, Key, keys_in, within
 
@@ -38,6 +39,7 @@ class Chosen:
         ledger: The newest one at that snapshot.
         names: The table's columns of partition and offset.
         among: The rows of the table that may be of these dead letters.
+        forgettings: How often rows of the table had been looked for to be forgotten.
     """
 
     letters: tuple[DeadLetter, ...]
@@ -48,6 +50,7 @@ class Chosen:
     names: tuple[str, str]
     past: int = 0
     among: BooleanExpression | None = None
+    forgettings: int = 0
 
     @property
     def waiting(self) -> int:
@@ -65,7 +68,8 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     """
     names = offset_columns(spec)
     _filter(letters_schema(), where)
-    kept, table = load_table_or_none(catalog, name.dead_letters), load_table_or_none(catalog, name)
+    table = load_table_or_none(catalog, name)  # first: dead letters are forgotten before rows are
+    kept = load_table_or_none(catalog, name.dead_letters)
     ledger = read_ledger(table.metadata) if table else None
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
@@ -78,7 +82,10 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     missing = {key for key, at in asked.items() if key not in held and not _is_past(at, cutoff)}
     letters = read_letters(kept, rows, set(sorted(missing)[:MOST]))
     past = len(asked) - len(held) - len(missing)
-    return Chosen(tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among)
+    return Chosen(
+        tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among,
+        forgettings(table.metadata),
+    )  # fmt: skip
 
 
 def letters_within(catalog: Catalog, name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> set[Key]:

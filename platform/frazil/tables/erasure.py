@@ -1,4 +1,8 @@
-"""What a table remembers of rows that were forgotten: until when its older snapshots may be kept."""
+"""What a table remembers of rows that were forgotten: how often, and until when older snapshots may be kept.
+
+Whoever began before a forgetting may hold what it was to find, and publish it behind the look. So each look,
+one that finds nothing too, is counted in a commit that moves the head; who publishes compares the count.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 _PROPERTY = "frazil.upkeep-forgotten"
 """Table property: `[[sequence number, due], ...]`; what is older than a snapshot goes at that time (ms)."""
 
+_COUNT = "frazil.upkeep-forgettings"
+"""Table property: how often somebody looked for rows to be forgotten. No rollback takes it back."""
+
 Pending = list[tuple[int, int]]
 
 
@@ -30,14 +37,20 @@ def has_forgotten(metadata: TableMetadata) -> bool:
     return bool(pending(metadata))
 
 
+def forgettings(metadata: TableMetadata) -> int:
+    """How often somebody looked for rows to be forgotten, and took those that were there."""
+    return read(_COUNT, metadata.properties.get(_COUNT, "0"), int)
+
+
 def noted(table: Table, due: int, sequence: int) -> dict[str, str]:
-    """The property once the snapshot of a sequence number holds nothing that is to be forgotten.
+    """The properties once the snapshot of a sequence number holds nothing that is to be forgotten.
 
     What is over, for no older snapshot is left, goes.
     """
     oldest = min((s.sequence_number or 0 for s in table.metadata.snapshots), default=0)
     left = [(number, at) for number, at in pending(table.metadata) if number > oldest]
-    return {_PROPERTY: json.dumps(sorted({*left, (sequence, due)}))}
+    waiting = json.dumps(sorted({*left, (sequence, due)}))
+    return {_PROPERTY: waiting, _COUNT: str(forgettings(table.metadata) + 1)}
 
 
 def must_go(metadata: TableMetadata, now: float) -> set[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -69,13 +69,15 @@ class Staged(ABC):
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""
-        _append(tx, self.staged, said)
+        append_files(tx, self.staged.files, said)
 
 
-def _append(tx: Transaction, staged: StagedFiles, said: Mapping[str, str]) -> None:
+def append_files(tx: Transaction, files: Iterable[DataFile], said: Mapping[str, str]) -> int:
+    """Adds a snapshot with more files, or with none: it moves the head all the same; returns its id."""
     with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
-        for file in staged.files:
+        for file in files:
             append.append_data_file(file)
+    return append.snapshot_id
 
 
 def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFailedError:
@@ -154,7 +156,7 @@ def put_in_place(
     if what.removed:
         stage_new_rows(tx, what, said)
     else:
-        _append(tx, staged, said)
+        append_files(tx, staged.files, said)
 
 
 def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:

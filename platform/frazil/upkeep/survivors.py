@@ -22,7 +22,7 @@ from frazil.tables.ledger import copied, disown_copy
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
 from frazil.tables.spark import Watched, append_rows, at_snapshot, samples
-from frazil.tables.stage import StagedFiles, audit_rows, staged_files
+from frazil.tables.stage import StagedFiles, append_files, audit_rows, staged_files
 from frazil.upkeep.row_expiry.plan import PastRows
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Leaving:
         prefix: Of its branches.
         again: What to do where others commit all the time.
         untold: Manifests say nothing of the files that go, whose bounds and partitions tell values.
+        marks: A look that finds no row commits a snapshot without files: who publishes later compares.
     """
 
     sql: str
@@ -97,6 +98,7 @@ class Leaving:
     prefix: str
     again: str
     untold: bool = False
+    marks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +185,13 @@ def put_survivors(
         tried[None] = past = find(table, survivors.replaced)
         if not survivors.fit(past, table.spec().spec_id):
             raise _overtaken(name, leaving)
-        if not past:
+        if not past and not (leaving.marks and table.metadata.current_snapshot_id):
             return None
         tx = transaction(table)
         summary = says.upon(tx, table, past.rows + survivors.expired, branch)
+        if not past:
+            tried[append_files(tx, (), summary)] = past
+            return tx
         what = replacing(past.named, past.paths, survivors.staged.files)
         tried[stage_new_rows(tx, replace(what, untold=leaving.untold), summary)] = past
         if survivors.staged.branch:

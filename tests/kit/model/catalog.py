@@ -98,6 +98,11 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
         metadata, location = self.tables[identifier]
         return Table(identifier, metadata, location, ModelIO(self.store), self)
 
+    def places(self, identifier: tuple[str, ...]) -> set[tuple[Any, ...]]:
+        """The records that a table's head holds; nobody moves."""
+        table = self.look(identifier)
+        return {*map(tuple, self.store.rows(table, table.metadata.current_snapshot_id))}
+
     def table_exists(self, identifier: Any) -> bool:
         """See `Catalog.table_exists`."""
         return self.identifier_to_tuple(identifier) in self.tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from frazil.landing.cut.note import notes
 from frazil.tables.snapshots import ancestors
 from kit.model.catalog import Applied
 from kit.model.oracle import Stuck, Wrong
-from kit.model.world import World
+from kit.model.world import NAME, World
 
 __all__ = ["Claim"]
 
@@ -50,13 +51,17 @@ class Claim:
         # One that ended at a cut stands; what is said is of the landing behind it.
         seen = (a for a in self._seen if not self._prepares(a))
         last = [a for a in seen if a.table.metadata.current_snapshot_id not in ended]
+        said = sum(int(n) for n in re.findall(rf"(\d+) of {NAME}(?![\w])", told))
+        if said and said in (_sum(self.made, "frazil.forgotten"), _sum(self._seen, "frazil.forgotten")):
+            return  # it says what of it is visible all the same
         if last and any(words in told.lower() for words in INVISIBLE):
             raise Wrong(f"{self.who} moved main and said: {told}")
 
     def of_report(self, work: str, report: Any) -> None:
         """Raises where its count is not that of the rows; one that was rolled back may be made again."""
         if work == "forget":
-            told, key = report.gone[-1].rows, "frazil.forgotten"
+            told = sum(gone.rows for gone in report.gone if gone.table == str(NAME))
+            key = "frazil.forgotten"
         elif work in ("land", "few", "redrive"):
             told = report.redriven if work == "redrive" else report.records
             # Of a table with a row per key only its ledger tells how many records came.

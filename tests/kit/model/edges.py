@@ -34,6 +34,7 @@ import frazil.landing.source
 import frazil.tables.keys
 import frazil.upkeep.compaction.arrow
 import frazil.upkeep.compaction.rewrite
+import frazil.upkeep.forgetting.forget
 import frazil.upkeep.orphans
 import frazil.upkeep.storage
 from frazil.formats.columns import RecordColumns
@@ -50,6 +51,7 @@ from frazil.tables.faults import spark_job
 from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
+from kit.model.derivations import Derivations
 from kit.model.haste import make_haste
 from kit.model.replays import Replays
 from kit.model.rewrites import LANE_LIVES, Rewrites
@@ -280,6 +282,8 @@ def edges() -> Iterator[Edges]:
             (ExecutorFactory, "_instance_pid", os.getpid()),  # else PyIceberg makes threads of its own
             *found.rewrites.each(),
             *Replays(found).each(),
+            *Derivations(found).each(),
+            (frazil.upkeep.forgetting.forget, "unnamed_with", lambda *_: ()),
             (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
         ]:  # fmt: skip
             patch.setattr(module, name, put)

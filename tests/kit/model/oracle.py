@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from frazil.landing.ledger import ledger_of
-from kit.model.catalog import Applied
+from kit.model.catalog import Applied, ModelCatalog
 from kit.model.conditions import is_of
 from kit.model.store import Store
 from kit.model.topic import Record, Topic
@@ -73,13 +73,24 @@ class Oracle:
     heads: dict[int, _Head] = field(default_factory=dict)
     keyed: bool = False
     broken: Broken | None = None  # the first law that was
+    # Records that somebody was told are forgotten: no table may hold one, whatever its snapshots say.
+    forgotten: set[Place] = field(default_factory=set)
+    rollbacks: int = 0  # of the topic's table: what was forgotten may be landed again
 
     def seen(self, applied: Applied) -> None:
         """A commit was carried out."""
         table = applied.table
-        if not applied.moved or table.name()[-1] != "t":
+        if not applied.moved:
             return
         head = table.current_snapshot()
+        if table.name()[-1] == "t" and (head is None or head.snapshot_id in self.heads):
+            self.rollbacks += 1
+            self.forgotten.clear()
+        held = {tuple(row) for row in self.store.rows(table, head.snapshot_id)} if head else set()
+        if back := held & self.forgotten:
+            self.broken = self.broken or Wrong(f"{table.name()} holds what was forgotten: {sorted(back)}")
+        if table.name()[-1] != "t":
+            return
         if head is None or head.snapshot_id in self.heads:
             return  # a rollback
         if head.parent_snapshot_id != applied.before:
@@ -90,6 +101,12 @@ class Oracle:
             self.heads[head.snapshot_id] = self._checked(table, before, by_engine=by_engine)
         except Broken as e:  # raised here it would be taken for the catalog's answer
             self.heads[head.snapshot_id], self.broken = before, self.broken or e
+
+    def refuse_forgotten(self, catalog: ModelCatalog) -> None:
+        """Looks at every table at the moment at which somebody is told that all is forgotten."""
+        for name in catalog.tables:
+            if left := catalog.places(name) & self.forgotten:
+                self.broken = self.broken or Wrong(f"{name} still holds {sorted(left)}")
 
     def _checked(self, table: Table, before: _Head, *, by_engine: bool) -> _Head:
         head = table.current_snapshot()

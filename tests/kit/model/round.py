@@ -54,7 +54,8 @@ _OTHERS = (
     ("produce",), ("recreate",), ("compact", "compact"), ("seven hours", "expire rows"),
     ("seven hours", "land", "expire rows"), ("expire rows", "compact"),
     ("replay",), ("redrive", "replay"), ("mend", "replay"), ("cut",),
-    ("forget",), ("redrive", "forget"), ("forget", "replay"),
+    ("forget",), ("redrive", "forget"), ("forget", "replay"), ("derive", "forget"), ("derive",),
+    ("derive", "derive", "forget"),
 )  # fmt: skip
 _ENGINE = (
     (),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from frazil.derive.derive import derive
 from frazil.errors import CommitUnknownError, FrazilError, PositionLostError
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
@@ -21,6 +22,7 @@ from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.row_expiry.run import expire_rows
 from kit.model.claims import Claim
 from kit.model.conditions import MARKED
+from kit.model.derivations import made_spec
 from kit.model.foreign import append, delete, landed, trim, turn_back
 from kit.model.world import NAME, World
 
@@ -50,12 +52,27 @@ def _expire_rows(world: World, _: random.Random) -> object:
 
 
 def _forget(world: World, dice: random.Random) -> object:
-    """Rows leave, older snapshots at once or later."""
+    """Rows leave, older snapshots at once or later; once it says so they are nowhere, and stay away."""
     world.forgets = True
+    ordered, rollbacks = world.marked(), world.oracle.rollbacks
     column = "key" if world.keyed else "quantity"
     table = world.catalog.load_table(NAME.identifier)
     condition = condition_of(table.schema(), f"{column} = {MARKED}")
-    return forget(world.spec, world.connections, condition, (), after=dice.choice((0.0, 12 * 3600.0)))
+    after = dice.choice((0.0, 12 * 3600.0))
+    derived = () if world.keyed else (made_spec(),)
+    report = forget(world.spec, world.connections, condition, derived, after=after)
+    reads_on = any("has not read all" in told for told in report.in_the_way)
+    if not reads_on and world.oracle.rollbacks == rollbacks:
+        world.oracle.forgotten |= ordered
+        world.oracle.refuse_forgotten(world.catalog)
+    return report
+
+
+def _derive(world: World, dice: random.Random) -> object:
+    """A table that is made of the topic's goes on, or is made anew."""
+    if world.keyed:
+        return None
+    return derive(made_spec(), world.connections, rebuild=dice.random() < 0.4)
 
 
 def _cut(world: World, _: random.Random) -> object:
@@ -122,7 +139,7 @@ def _recreate(world: World, dice: random.Random) -> object:
 
 WORKS: dict[str, Work] = {
     "land": _land, "few": _few, "compact": _compact, "expire": _expire, "orphans": _orphans,
-    "expire rows": _expire_rows, "forget": _forget, "cut": _cut,
+    "expire rows": _expire_rows, "forget": _forget, "derive": _derive, "cut": _cut,
     "redrive": _redrive, "replay": _replay, "roll back": _roll_back, "produce": _produce, "retain": _retain,
     "seven hours": _seven_hours, "recreate": _recreate, "mend": _mend,
     "append": append, "turn back": turn_back, "delete": delete, "trim": trim,

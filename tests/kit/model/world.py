@@ -112,6 +112,17 @@ class World:
         """The topic's table as it is; nobody moves."""
         return self.catalog.look(NAME.identifier)
 
+    def marked(self) -> set[Any]:
+        """The records to be forgotten that are rows of any table by now, or dead letters that were landed."""
+        held = {place for name in self.catalog.tables for place in self.catalog.places(name)}
+        ledger = read_ledger(self.table.metadata)
+        position = ledger.position if ledger else {}
+        return {
+            at
+            for at in held & self.topic.ever.keys()
+            if is_of(self.topic.ever[at]) and at[2] < position.get(at[1], 0)
+        }
+
     @property
     def branches(self) -> list[str]:
         """Those of works, dead or alive."""

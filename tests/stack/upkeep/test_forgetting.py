@@ -15,7 +15,8 @@ import pytest
 from pyiceberg.table import Table
 
 from frazil.checks.run import run_check
-from frazil.errors import RetryError, UsageError
+from frazil.clients import Clients
+from frazil.errors import OvertakenError, RetryError, UsageError
 from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
@@ -252,3 +253,106 @@ def test_a_landing_between_the_look_and_the_commit_loses_nothing(
     assert report.gone[-1].rows == 3
     assert not objects_with(table_of(topic), PLANTED)
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_a_redrive_that_began_before_brings_nothing_back(make_topic: MakeTopic) -> None:
+    topic = make_topic(on_bad_record="dead_letter")
+    topic.send([trade(topic, 1, "ZTEST"), trade(topic, 2, PLANTED) + b"Z"])
+    land(topic.spec, topic.connections)
+
+    def meanwhile(step: str) -> None:
+        if step == "audited":
+            assert [gone.rows for gone in forgotten(topic).gone] == [1, 0]
+
+    with pytest.raises(OvertakenError, match="forgetting"):
+        redrive(topic.spec, topic.connections, repair=lambda r: (r.raw_value or b"")[:-1], on_step=meanwhile)
+
+    assert [row["symbol"] for row in topic.rows()] == ["ZTEST"]
+    assert redrive(topic.spec, topic.connections).chosen == 0
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+@pytest.mark.parametrize("way", ["the first derivation", "a rebuild"])
+def test_a_derivation_that_began_before_brings_nothing_back(topic: Topic, tmp_path: Path, way: str) -> None:
+    name = topic.things.table
+    sql = (
+        f"SELECT symbol AS person, quantity, CASE WHEN quantity > 20 THEN 'late' END AS `$$error` FROM {name}"
+    )
+    made = make_made(topic.connections, tmp_path, f"{name.table}_out", sql)
+    if way == "a rebuild":
+        made.derive()
+
+    def meanwhile(step: str) -> None:
+        if step == "written":
+            forgotten(topic, made.spec, after=DAY)  # what it reads must be there to the end
+
+    with pytest.raises(OvertakenError, match="forgotten"):
+        made.derive(rebuild=way == "a rebuild", on_step=meanwhile)
+
+    assert PLANTED not in {row[0] for row in made.rows("person")}
+    made.derive(rebuild=way == "a rebuild")
+    assert PLANTED not in {row[0] for row in made.rows("person")}
+    assert not any(PLANTED in row for _, row in made.dead_letters())
+    assert run_check("row_count", made.spec, made.connections).passed
+
+
+def test_a_landing_behind_the_look_is_looked_at_once_more(topic: Topic) -> None:
+    def meanwhile(step: str) -> None:
+        if step == "rows":
+            topic.send([trade(topic, 7, PLANTED)])
+            land(topic.spec, topic.connections)
+
+    report = forgotten(topic, on_step=meanwhile)
+
+    assert [gone.rows for gone in report.gone] == [1, 2, 1]
+    assert not objects_with(table_of(topic), PLANTED)
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+def test_a_file_that_no_snapshot_names_and_that_holds_the_rows_is_named(topic: Topic) -> None:
+    table = table_of(topic)
+    (file, *_) = [t.file.file_path for t in table.scan(row_filter=f"symbol = '{PLANTED}'").plan_files()]
+    stray = file.replace(".parquet", "-stray.parquet")
+    with table.io.new_input(file).open() as held, table.io.new_output(stray).create() as copy:
+        copy.write(held.read())
+
+    report = forgotten(topic)
+
+    assert [text for text in report.in_the_way if stray in text and "frazil orphans" in text]
+    assert objects_with(table_of(topic), PLANTED) == {stray}
+
+
+def test_tables_whose_lineage_does_not_tell_are_named_with_what_makes_them_anew(
+    topic: Topic, tmp_path: Path
+) -> None:
+    name = topic.things.table
+    sums = make_made(
+        topic.connections, tmp_path, f"{name.table}_sums",
+        f"SELECT side, sum(quantity) AS n FROM {name} GROUP BY side", kind="totals",
+    )  # fmt: skip
+    sums.derive()
+    of_sums = make_made(
+        topic.connections, tmp_path, f"{name.table}_of_sums",
+        f"SELECT side, n FROM {sums.name}", kind="full",
+    )  # fmt: skip
+    of_sums.derive()
+    rows = make_made(
+        topic.connections, tmp_path, f"{name.table}_rows", f"SELECT side, n FROM {sums.name}", kind="rows"
+    )
+    rows.derive()
+
+    told = forgotten(topic, sums.spec, of_sums.spec, rows.spec).not_told
+
+    for made in (sums, rows):
+        assert f"frazil derive {made.name} --rebuild" in told[str(made.name)]
+        assert "older snapshots and files keep the values until they expire" in told[str(made.name)]
+
+
+def test_a_dry_run_does_not_wait_for_upkeeps_spark(topic: Topic) -> None:
+    """That one stands behind all that is busy: a dry run beside landings took 160 seconds."""
+    gone = topic.connections.settings.with_changes(spark={"upkeep_remote": "sc://127.0.0.1:1"})
+    condition = condition_of(table_of(topic).schema(), f"symbol = '{PLANTED}'")
+
+    report = forget(topic.spec, Clients(gone), condition, (), after=0.0, dry_run=True)
+
+    assert [each.rows for each in report.gone] == [1, 2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections, apart
 from frazil.errors import (
+    CommitUnknownError,
     FrazilError,
     NotYetError,
     OvertakenError,
@@ -111,7 +113,13 @@ def _begin(
         entry = replace(
             EMPTY, because=f"cut {note.name}", landing=new_branch("cut_"), version=version("frazil")
         )
-        publish(own_connections.catalog, name, _Begun(StagedFiles(), entry, note, facts.get(name)))
+        begun = _Begun(StagedFiles(), entry, note, facts.get(name))
+        try:
+            publish(own_connections.catalog, name, begun)
+        except CommitUnknownError:
+            with suppress(FrazilError):  # what is raised below says that the outcome is not known
+                publish(own_connections.catalog, name, _GivenUp(StagedFiles(), entry))
+            raise
 
 
 @dataclass(frozen=True)
@@ -164,6 +172,22 @@ class _Begun(Staged):
             p: end for p, end in self.facts.end.items() if p in before.position or end > self.facts.first[p]
         }
         return replace(self.note, log=before.log, ends=held)
+
+
+@dataclass(frozen=True)
+class _GivenUp(Staged):
+    """Moves the head of a table whose note may be on its way: bound to the old head, it is refused then."""
+
+    resumes: ClassVar[bool] = False
+    work: ClassVar[str] = "end of a cut"
+
+    entry: Ledger
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`."""
+        before = read_ledger(table.metadata)
+        assert before, "the note that was sent found one"
+        return self.entry.beside(before)
 
 
 def _there_already(cut: Cut) -> UsageError:

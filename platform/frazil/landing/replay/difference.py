@@ -12,7 +12,7 @@ from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
-from frazil.tables.erasure import has_forgotten
+from frazil.tables.erasure import forgettings, has_forgotten
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.remainder import Holding, Sought, find_holding
@@ -32,6 +32,7 @@ class Present:
         letters: The dead letters of these spans that no row is of.
         redriven: Those that a row is of.
         forgot: Whether dead letters of the table were forgotten: then some may be missing above.
+        letters_forgotten: How often somebody looked for such dead letters; 0 where the table has none.
     """
 
     table: Table
@@ -40,6 +41,7 @@ class Present:
     letters: frozenset[Key]
     redriven: frozenset[Key]
     forgot: bool
+    letters_forgotten: int = 0
 
     @property
     def head(self) -> int:
@@ -72,6 +74,7 @@ def find_present(
         letters=frozenset(letters - redriven),
         redriven=frozenset(redriven),
         forgot=kept is not None and has_forgotten(kept.metadata),
+        letters_forgotten=forgettings(kept.metadata) if kept else 0,
     )
 
 

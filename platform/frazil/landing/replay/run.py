@@ -30,6 +30,7 @@ from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_branch, until_settled
 from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.erasure import forgettings
 from frazil.tables.faults import Job, branch_gone
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
@@ -128,7 +129,11 @@ class _Replayed(Staged):
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`. Landings may come in between, whose records lie behind the spans."""
         before, then = read_ledger(table.metadata), self.present.ledger
-        same = before is not None and before.log == then.log and _marks(before) == _marks(then)
+        same = (
+            before is not None
+            and before.log == then.log
+            and _marks(before, table) == _marks(then, self.present.table)
+        )
         if before is None or not same or not self._is_behind(table):
             raise CommitConflictError(
                 f"Others changed rows of {name} while some of its offsets were replayed.",
@@ -152,9 +157,15 @@ class _Replayed(Staged):
         return is_on_main(table.metadata, self.present.head)
 
 
-def _marks(ledger: Ledger) -> tuple[int, ...]:
-    """What moves where anybody but a landing changes rows."""
-    return ledger.total_redriven, ledger.total_taken, ledger.total_accepted, ledger.total_replayed
+def _marks(ledger: Ledger, table: Table) -> tuple[int, ...]:
+    """What moves where anybody but a landing changes rows, or looked for some to be forgotten."""
+    return (
+        forgettings(table.metadata),
+        ledger.total_redriven,
+        ledger.total_taken,
+        ledger.total_accepted,
+        ledger.total_replayed,
+    )
 
 
 class _Replay:
@@ -244,7 +255,13 @@ class _Replay:
             schema_ids=written.schema_ids,
         )  # fmt: skip
         if outcome.new_letters:  # first: who dies in between leaves one that a row is of, as after a redrive
-            keep_dead_letters(self._catalog, self._name, entry.beside(present.ledger), outcome.new_letters)
+            keep_dead_letters(
+                self._catalog,
+                self._name,
+                entry.beside(present.ledger),
+                outcome.new_letters,
+                present.letters_forgotten,
+            )
             self._noted |= {letter.key for letter in outcome.new_letters}
         if not present.holding.rows and not written.good:
             return report

@@ -28,9 +28,18 @@ from frazil.upkeep.expiry import expire
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_of_topic
 from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
-from frazil.upkeep.forgetting.proof import Proof, prove
+from frazil.upkeep.forgetting.proof import Proof, prove, unnamed_with
 from frazil.upkeep.forgetting.report import ForgetReport
-from frazil.upkeep.forgetting.rows import Going, Gone, apply_deletes, count_going, leave_behind, take_rows
+from frazil.upkeep.forgetting.rows import (
+    Going,
+    Gone,
+    Left,
+    apply_deletes,
+    came_since,
+    count_going,
+    leave_behind,
+    take_rows,
+)
 from frazil.upkeep.references import references_of
 from frazil.upkeep.run import show
 
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
 
 OnStep = Callable[[str], None]
 
+_OLDER = "its older snapshots and files keep the values until they expire"
 _APPLY = "`frazil compact TABLE --everything` applies them; then forget again"
 
 
@@ -98,23 +108,25 @@ class _Forgetting:
     def __post_init__(self) -> None:
         self._name = writable(self.spec, self.connections.settings)
         self._now = time.time()
-        self._made = list(made_of(self._name, self.condition, self.derived, self.connections))
+        self._made = list(self._found())
         for made in self._made:
             refuse_behind(made, self.connections, load_table(self.connections.catalog, made.source))
-        self._letters = list(self._find_letters())
+        self._letters = self._letters_of_topic()
+        self._left: list[Left] = []
 
     @property
     def _rows(self) -> Going:
         return Going(self._name, self.condition.sql(), self.condition.expression, self._books)
 
-    @property
-    def _told(self) -> list[MadeOf]:
-        """The derived tables whose rows that go are known, and are not made anew as a whole."""
-        return [made for made in self._made if made.condition and made.spec.kind != "full"]
+    def _found(self) -> Iterator[MadeOf]:
+        """The tables made of this one, each looked for only once those before it are done."""
+        return made_of(self._name, self.condition, self.derived, self.connections)
 
     def counted(self) -> ForgetReport:
         """Counts only."""
-        every = [*(each.going for each in self._letters), self._rows, *(made.going for made in self._told)]
+        told = [made for made in self._made if made.is_told]
+        letters = [self._letters, *(self._letters_of(made) for made in told)]
+        every = [*(each.going for each in letters if each), self._rows, *(made.going for made in told)]
         gone = tuple(count_going(going, self.connections) for going in every)
         return replace(self._report(gone), dry_run=True, in_the_way=tuple(self._in_the_way()))
 
@@ -123,34 +135,66 @@ class _Forgetting:
         due = int((self._now + self.after) * 1000)
         for spec, name in self._tables:
             apply_deletes(spec, self.connections, name)
-        gone: list[Gone] = []
-        with behind(lambda: _before(gone)):
-            for each in self._letters:
-                gone.append(take_rows(each.going, self.connections, due))
+        with behind(lambda: _before([left.gone for left in self._left])):
+            if self._letters:
+                self._take(self._letters.going, due)
             self.on_step("dead letters")
-            gone.append(take_rows(self._rows, self.connections, due))
+            self._take(self._rows, due)
             self.on_step("rows")
-            unread = [str(made.name) for made in self._made if not self._follow(made, gone, due)]
+            unread = list(self._followed(due))
             self.on_step("derived tables")
+            gone = (*(left.gone for left in self._left), *self._once_more(due))
             snapshots = self._expired() if self.after <= 0 else {}
         waits = (f"{name} has not read all of its input: derive it, then forget again" for name in unread)
-        report = replace(self._report(tuple(gone)), snapshots=snapshots)
-        return replace(report, in_the_way=(*waits, *self._in_the_way()))
+        report = replace(self._report(gone), snapshots=snapshots)
+        return replace(report, in_the_way=(*waits, *self._in_the_way(), *self._unnamed()))
 
-    def _follow(self, made: MadeOf, gone: list[Gone], due: int) -> bool:
-        if made.spec.kind == "full":
-            derive(made.spec, self.connections)
-            gone.append(leave_behind(made.name, self.connections, due))
-            return True
-        if made.condition:
-            gone.append(take_rows(made.going, self.connections, due))
-        return follow(made, self.connections, load_table(self.connections.catalog, made.source))
+    def _take(self, going: Going, due: int) -> None:
+        self._left.append(Left(take_rows(going, self.connections, due), going))
 
-    def _find_letters(self) -> Iterator[Letters]:
+    def _followed(self, due: int) -> Iterator[str]:
+        """Takes the rows out of what is made of the table; those are named that have yet to read some.
+
+        A table is looked for behind the commit that forgot rows of its input: one that is being made by then
+        is refused to publish what it read before.
+        """
+        self._made = []
+        for made in self._found():
+            self._made.append(made)
+            if made.spec.kind == "full":
+                derive(made.spec, self.connections)
+                self._left.append(Left(leave_behind(made.name, self.connections, due)))
+                continue
+            if made.is_told:
+                if letters := self._letters_of(made):
+                    self._take(letters.going, due)
+                self._take(made.going, due)
+            if not follow(made, self.connections, load_table(self.connections.catalog, made.source)):
+                yield str(made.name)
+
+    def _once_more(self, due: int) -> Iterator[Gone]:
+        """Looks again where rows came behind the first look: a landing brought them, or a derivation."""
+        for left in self._left:
+            if left.going and came_since(self.connections, left.going, left.gone):
+                again = take_rows(left.going, self.connections, due)
+                yield from (again,) if again.rows else ()
+
+    def _letters_of_topic(self) -> Letters | None:
         table = load_table(self.connections.catalog, self._name)
-        own = letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
-        others = (letters_of_query(self.connections, m.name, m.condition) for m in self._told if m.condition)
-        return filter(None, (own, *others))
+        return letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
+
+    def _letters_of(self, made: MadeOf) -> Letters | None:
+        return letters_of_query(self.connections, made.name, made.condition) if made.condition else None
+
+    def _unnamed(self) -> Iterator[str]:
+        """Files of work that died: no snapshot names them, and they hold such rows."""
+        every = ((self._name, self.condition), *((m.name, m.condition) for m in self._made if m.condition))
+        for name, condition in every:
+            for file in unnamed_with(self.connections.catalog, name, condition):
+                yield (
+                    f"{name}: {file} holds such rows, and no snapshot names it "
+                    f"(`frazil orphans {name}` deletes it once it is older than upkeep.orphans_after)"
+                )
 
     def _books(self, table: Table, rows: int, work: str) -> Mapping[str, str]:
         """The ledger of the new snapshot; none where no row went, or where nothing was ever landed."""
@@ -208,9 +252,9 @@ class _Forgetting:
             due=round(self._now + self.after, 3),
             version=version("frazil"),
             gone=gone,
-            unread_dead_letters=sum(each.unread for each in self._letters),
+            unread_dead_letters=self._letters.unread if self._letters else 0,
             not_told={
-                **{str(made.name): made.why for made in self._made if made.why},
+                **{str(made.name): f"{made.why}; {_OLDER}" for made in self._made if made.why},
                 topic: kafka,
                 **{f"topic {feed}": kafka for feed in feeds},
             },

@@ -18,11 +18,12 @@ from frazil.derive.publish import Derived
 from frazil.derive.queries.columns import lineage
 from frazil.derive.queries.query import Query
 from frazil.derive.queries.syntax import names_of, output_of
-from frazil.errors import FrazilError, RetryError
+from frazil.errors import FrazilError, PositionLostError, RetryError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.branches import FORGETTING, new_branch
 from frazil.tables.catalog import load_table_or_none
+from frazil.tables.erasure import forgettings
 from frazil.tables.stage import StagedFiles, publish
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.rows import Going
@@ -42,6 +43,11 @@ class MadeOf:
     why: str = ""
 
     @property
+    def is_told(self) -> bool:
+        """Whether its rows that go are known, and it is not made anew as a whole."""
+        return self.condition is not None and self.spec.kind != "full"
+
+    @property
     def going(self) -> Going:
         """Its rows that go."""
         assert self.condition
@@ -49,9 +55,13 @@ class MadeOf:
 
 
 def made_of(
-    source: TableName, condition: Condition, derived: Sequence[DerivedSpec], connections: Connections
+    source: TableName, condition: Condition | None, derived: Sequence[DerivedSpec], connections: Connections
 ) -> Iterator[MadeOf]:
-    """The tables that are made of a table, and of these, and so on; those that were never made are none."""
+    """The tables that are made of a table, and of these, and so on; those that were never made are none.
+
+    Each is looked at when it is asked for. `condition` is None where nothing tells which rows of the source
+    go.
+    """
     for spec in derived:
         name = things(spec, connections.settings).table
         if load_table_or_none(connections.catalog, name) is None:
@@ -60,12 +70,11 @@ def made_of(
         inputs = {TableName.parse(said, name.namespace): said for said in computation.inputs}
         if source not in inputs:
             continue
-        handed = _handed_on(computation, inputs[source], condition, name, connections)
+        handed = _handed_on(computation, inputs[source], condition, name, source, connections)
         whole = spec.kind == "full"  # made anew of what is left
         found = MadeOf(spec, name, source, handed[0], "" if whole else handed[1])
         yield found
-        if found.condition:
-            yield from made_of(name, found.condition, derived, connections)
+        yield from made_of(name, found.condition, derived, connections)
 
 
 def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None:
@@ -74,7 +83,11 @@ def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None
     Raises:
         RetryError: It has not read all of its input.
     """
-    if waits := _waiting(made, connections, source):
+    try:
+        waits = _waiting(made, connections, source)
+    except PositionLostError:  # it has to be made anew, of what is left then
+        return
+    if waits:
         raise RetryError(
             f"{made.name} has yet to read {waits} rows of {made.source}.",
             meaning="It would make rows of what is to be forgotten. Nothing was changed.",
@@ -88,11 +101,16 @@ def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     before = DerivedLedger.newest(table.metadata) if table else None
     if before is None or made.spec.kind == "full":
         return True
-    if _waiting(made, connections, source):
+    try:
+        if _waiting(made, connections, source):
+            return False
+    except PositionLostError:
         return False
     inputs = {**before.inputs, str(made.source): at_head(source)}
     entry = replace(_nothing(before, new_branch(FORGETTING)), inputs=inputs)
-    publish(connections.catalog, made.name, Derived(StagedFiles(), entry, before.derivation))
+    looks = forgettings(table.metadata) if table else 0
+    work = Derived(StagedFiles(), entry, before.derivation, forgettings=looks)
+    publish(connections.catalog, made.name, work)
     return True
 
 
@@ -118,9 +136,16 @@ def _nothing(before: DerivedLedger, work: str) -> DerivedLedger:
 
 
 def _handed_on(
-    computation: Computation, said: str, condition: Condition, name: TableName, connections: Connections
+    computation: Computation,
+    said: str,
+    condition: Condition | None,
+    name: TableName,
+    source: TableName,
+    connections: Connections,
 ) -> tuple[Condition | None, str]:
     anew = f"`frazil derive {name} --rebuild` makes it anew without them"
+    if condition is None:
+        return None, f"nothing tells which rows of {source} hold it; {anew}, once {source} is"
     if computation.query is None:
         return None, f"a Python function makes its rows; {anew}"
     names, inputs = load_inputs(connections.catalog, computation, name.namespace)
@@ -128,7 +153,7 @@ def _handed_on(
     try:
         origins = lineage(computation.query, known)
     except FrazilError as e:
-        return None, e.what
+        return None, f"its lineage can't be followed ({e.what.rstrip('.')}); {anew}"
     plain = set(_plain(computation.query, list(origins)))
     as_is = {of[0][1]: out for out, of in origins.items() if out in plain and of and of[0][0] == said}
     if missing := [column for column in condition.columns if column not in as_is]:

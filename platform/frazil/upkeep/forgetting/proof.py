@@ -14,9 +14,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import value_of
-from frazil.tables.catalog import load_table
+from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.upkeep.forgetting.condition import Condition
-from frazil.upkeep.storage import list_files
+from frazil.upkeep.storage import key_of, list_files, named_keys, read_present
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +58,20 @@ def prove(catalog: Catalog, name: TableName, condition: Condition) -> Proof:
         found = pool.map(partial(_look, search, table.io), (file.path for file in files))
         every = tuple(each for some in found for each in some)
     return Proof(str(name), len(files), sum(file.bytes for file in files), every)
+
+
+def unnamed_with(catalog: Catalog, name: TableName, condition: Condition) -> Iterator[str]:
+    """Data files of a table, and of its dead letters, that no snapshot names and that hold such rows.
+
+    A merge or a compaction that died left them, or one is at work.
+    """
+    for each in (name, name.dead_letters):
+        if table := load_table_or_none(catalog, each):
+            listed = [file.path for file in list_files(table, ("data",))]
+            named = read_present(catalog, each, named_keys, "Nothing more was changed.", "Try again.")
+            search = _Search(table, condition)
+            left = (path for path in listed if key_of(path) not in named)
+            yield from (path for path in left if _look(search, table.io, path))
 
 
 def _look(search: _Search, io: FileIO, path: str) -> list[Found]:

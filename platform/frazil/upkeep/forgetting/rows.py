@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pydantic import ByteSize
@@ -18,8 +19,9 @@ from frazil.tables.commit import set_properties
 from frazil.tables.erasure import noted
 from frazil.tables.faults import Job
 from frazil.tables.files import leaner
-from frazil.tables.manifests import delete_manifests
+from frazil.tables.manifests import delete_manifests, rows_added
 from frazil.tables.remainder import Sought, find_holding, rows_by_file
+from frazil.tables.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.plan import PastRows
@@ -50,7 +52,7 @@ class Going:
     @property
     def leaving(self) -> Leaving:
         """The same as their work is named."""
-        return Leaving(self.sql, "forgetting", FORGETTING, _TODO, untold=True)
+        return Leaving(self.sql, "forgetting", FORGETTING, _TODO, untold=True, marks=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,21 @@ class Gone:
     sequence: int = 0  # of that snapshot
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A table that rows went from, and which; None: it was made anew as a whole."""
+
+    gone: Gone
+    going: Going | None = None
+
+
 def count_going(going: Going, connections: Connections) -> Gone:
-    """Counts the rows, and the files that hold them; changes nothing."""
+    """Counts the rows, and the files that hold them; changes nothing.
+
+    By the Spark of landings: somebody waits for it, and upkeep's own stands behind all that is busy.
+    """
     table = load_table(connections.catalog, going.name)
-    found = rows_by_file(connections.background_spark, going.name, table, going.sql, _job(going))
+    found = rows_by_file(connections.spark, going.name, table, going.sql, _job(going))
     return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
 
 
@@ -84,7 +97,8 @@ def apply_deletes(spec: AnyTable, connections: Connections, name: TableName) -> 
 def take_rows(going: Going, connections: Connections, due: int) -> Gone:
     """Takes the rows out of `main`; all that is older than that commit goes at `due` (ms since 1970).
 
-    The commit is made also where no row is left at the head, as long as older snapshots may hold some.
+    The commit is made also where no row is left at the head: older snapshots may hold some, and work that
+    began before it may bring some. Who publishes behind it compares `forgettings`.
 
     Raises:
         CommitConflictError: Others changed the same files time and again.
@@ -96,14 +110,20 @@ def take_rows(going: Going, connections: Connections, due: int) -> Gone:
     says = Says({SUMMARY: "forgetting"}, going.books, properties)
     taken = take_out(connections, going.name, _Finder(going, connections), says, going.leaving)
     done = taken.done
-    if done.snapshot_id is None:
-        # Another engine deleted them, or newer rows of their keys came: older snapshots may hold some.
-        return leave_behind(going.name, connections, due)
+    if done.snapshot_id is None:  # nothing was ever written to it
+        return Gone(str(going.name))
     made = done.table.metadata.snapshot_by_id(done.snapshot_id)
     written = tuple(file.file_path for file in taken.survivors.staged.files)
     sequence = (made.sequence_number or 0) if made else 0
     paths = tuple(sorted(taken.past.paths))
     return Gone(str(going.name), taken.rows, paths, written, done.snapshot_id, sequence)
+
+
+def came_since(connections: Connections, going: Going, gone: Gone) -> bool:
+    """Whether rows came into a table behind the snapshot that forgot some."""
+    table = load_table(connections.catalog, going.name)
+    newer = takewhile(lambda s: s.snapshot_id != gone.snapshot_id, ancestors(table.metadata))
+    return gone.snapshot_id is not None and any(rows_added(table, s) for s in newer)
 
 
 def leave_behind(name: TableName, connections: Connections, due: int) -> Gone:

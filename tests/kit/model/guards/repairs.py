@@ -61,7 +61,7 @@ REPAIRS: tuple[Guard, ...] = (
     Guard(
         "a redrive is dropped where rows were taken out since",
         put(Redriven, "_passed", _not_behind_position),
-        {"first": ("redrive",), "second": ("redrive", "forget")},
+        {"first": ("redrive",), "second": ("redrive", "seven hours", "expire rows")},
     ),
     Guard(
         "the rows of a redrive are counted",
@@ -123,7 +123,7 @@ REPAIRS: tuple[Guard, ...] = (
     ),
     Guard(
         "a replay is dropped where others changed the same rows",
-        put(run, "_marks", lambda _: ()),
+        put(run, "_marks", lambda *_: ()),
         {"first": ("mend", "replay"), "second": ("redrive",)},
     ),
     Guard(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 import pytest
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from requests.exceptions import ReadTimeout
 
-from frazil.errors import NotYetError, OvertakenError, RetryError, UsageError
+from frazil.errors import CommitUnknownError, NotYetError, OvertakenError, RetryError, UsageError
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import Cut, drop_cut, members_of, read_cuts
 from frazil.landing.land import land
@@ -154,6 +159,38 @@ def test_a_dropped_cut_leaves_nothing(world: World) -> None:
     assert cuts(world) == []
     assert not [ref for ref in world.table.metadata.refs if ref != "main"]
     assert not [key for key in world.table.properties if key.startswith("frazil.cut")]
+
+
+def test_a_request_whose_outcome_nobody_knows_leaves_no_tag_however_late_it_arrives(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalog, late, silent = world.catalog, list[Callable[[], object]](), [True]
+
+    def lost(*of: Any) -> object:
+        if late:
+            return send(*of)
+        late.append(partial(send, *of))
+        raise ReadTimeout("Read timed out.")
+
+    def unanswered(identifier: Any) -> Table:
+        silent[0] = silent[0] and world.store.now - begun < 200
+        if late and silent[0]:
+            world.store.now += 10
+            raise ReadTimeout("Read timed out.")
+        return load(identifier)
+
+    send, load, begun = catalog.commit_table, catalog.load_table, world.store.now
+    monkeypatch.setattr(catalog, "commit_table", lost)
+    monkeypatch.setattr(catalog, "load_table", unanswered)
+
+    with pytest.raises(CommitUnknownError, match="cut"):
+        begin(world)
+    with pytest.raises(CommitFailedException):
+        late[0]()
+
+    assert cuts(world) == []
+    assert [ref for ref in world.table.metadata.refs if ref.startswith("cut_")] == []
+    assert begin(world).is_complete
 
 
 def test_a_table_that_holds_nothing_yet_and_a_name_that_is_none_are_refused(world: World) -> None:
