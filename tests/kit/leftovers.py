@@ -9,16 +9,17 @@ from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
-from frazil.upkeep.storage import key_of, named_keys
-from kit.stored import files_under
+from kit.stored import files_under, place_of
 
 MONTH = 30 * 86400.0
 
 
 def unnamed(table: Table) -> set[str]:
-    """Data files in storage that nothing in the table's metadata names."""
-    named = named_keys(table)
-    return {path for path in files_under(table) if "/data/" in path and key_of(path) not in named}
+    """Data files in storage that no snapshot names, as PyIceberg alone tells."""
+    manifests = {m.manifest_path: m for s in table.metadata.snapshots for m in s.manifests(table.io)}
+    entries = (e for m in manifests.values() for e in m.fetch_manifest_entry(table.io, discard_deleted=True))
+    named = {place_of(entry.data_file.file_path) for entry in entries}
+    return {path for path in files_under(table) if "/data/" in path and place_of(path) not in named}
 
 
 def cleaned_up(spec: TableSpec, connections: Connections, now: float) -> int:

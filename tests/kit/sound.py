@@ -10,7 +10,7 @@ from typing import Any
 from pyiceberg.manifest import ManifestContent, ManifestFile
 from pyiceberg.table import Table
 
-from frazil.upkeep.storage import key_of, list_files
+from kit.stored import files_under, place_of
 
 __all__ = ["Looks", "refusals_of_java", "unreadable"]
 
@@ -30,7 +30,7 @@ class Looks:
 
     def unreadable(self, table: Table) -> list[str]:
         """Files that a branch of the table names, and that can't be read, with why."""
-        self._stored = {key_of(file.path) for file in list_files(table, ("",))}
+        self._stored = {place_of(path) for path in files_under(table)}
         return [f"{ref}: {wrong}" for ref in table.metadata.refs for wrong in self._of_ref(table, ref)]
 
     def files(self, table: Table) -> list[str]:
@@ -72,7 +72,7 @@ class Looks:
         return self._named[path]
 
     def _is_there(self, path: str) -> bool:
-        return key_of(path) in self._stored
+        return place_of(path) in self._stored
 
 
 def unreadable(table: Table) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -45,6 +47,12 @@ def files_under(table: Table) -> dict[str, int]:
     system = opened_files(table.io, table.location()).fs_by_scheme(scheme, netloc)
     found = system.get_file_info(FileSelector(path, recursive=True))
     return {f"{scheme}://{info.path}": info.size for info in found if info.type == FileType.File}
+
+
+def place_of(path: str) -> str:
+    """Bucket and key of a file, however its address is spelled: s3 or s3a, one slash or two."""
+    found = urlsplit(path)
+    return posixpath.normpath(f"{found.netloc}/{found.path}")
 
 
 def stored(table: Table) -> Stored:
