@@ -232,6 +232,7 @@ class Deployed:
     store: Store = field(default_factory=Store)
     confluent: Confluent | None = None
     given: dict[str, Any] = field(default_factory=dict)  # what stands for objects of AWS
+    adopts: bool = False
 
     @property
     def spec(self) -> DeploymentSpec:
@@ -241,7 +242,7 @@ class Deployed:
     def clouds(self) -> Clouds:
         nobody: Any = None
         account: Any = Account()
-        return Clouds(account, self.confluent or self.cloud.client, nobody, self.store)
+        return Clouds(account, self.confluent or self.cloud.client, nobody, self.store, self.adopts)
 
     @property
     def resources(self) -> list[Resource]:

@@ -77,6 +77,10 @@ RemoveData = Annotated[
     bool,
     typer.Option("--remove-data", help="Also remove topics and buckets that are no longer in the file."),
 ]
+Adopt = Annotated[
+    bool,
+    typer.Option("--adopt", help="Take over an environment that bears the deployment's name, and no mark."),
+]
 Only = Annotated[
     Literal["confluent", "snowflake"] | None, typer.Option(help="For delete: remove this part alone.")
 ]
@@ -111,6 +115,7 @@ def deploy(
     agreed: Agreed = "",
     yes: Yes = False,
     remove_data: RemoveData = False,
+    adopt: Adopt = False,
     only: Only = None,
     patience: Patience = None,
     debug: Debug = False,
@@ -132,7 +137,8 @@ def deploy(
         ask_for_keys(spec, settings)
     with debug_log(settings, _DEBUG_LOG if debug else None):
         minutes = patience or _PATIENCE.get(action, _LONG)
-        reconciler = reconciler_of(spec, settings, removes_data=remove_data, patience=60.0 * minutes)
+        wants = {"removes_data": remove_data, "adopts": adopt}
+        reconciler = reconciler_of(spec, settings, **wants, patience=60.0 * minutes)
         work = _Work(spec, reconciler, agreed, yes, as_json, tuple(out or ()), only or "")
         _ACTIONS[action](work)
 

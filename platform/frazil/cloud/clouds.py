@@ -12,9 +12,14 @@ from frazil.cloud.snowflake.client import Snowflake
 
 @dataclass(frozen=True)
 class Clouds:
-    """Who talks to AWS, to Confluent Cloud, to Snowflake, and to the store of secrets."""
+    """Who talks to AWS, to Confluent Cloud, to Snowflake, and to the store of secrets.
+
+    Args:
+        adopts: Whether an environment that bears the deployment's name, and no mark, is taken over.
+    """
 
     aws: Aws
     confluent: Confluent
     snowflake: Snowflake
     secrets: SecretStore
+    adopts: bool = False

@@ -32,11 +32,12 @@ FORMER: Mapping[str, Callable[[DeploymentSpec, Clouds, Known], list[Resource]]] 
 """What finds objects that were taken out of a deployment."""
 
 
-def open_clouds(spec: DeploymentSpec, settings: Settings) -> Clouds:
+def open_clouds(spec: DeploymentSpec, settings: Settings, *, adopts: bool = False) -> Clouds:
     """The clients of who makes a deployment; each asks nobody before it is used."""
     amazon = Aws(settings.with_changes(aws={"region": spec.region}).aws)
     secrets = SecretsManager(amazon)
-    return Clouds(amazon, Confluent(settings.confluent), administrator(settings, secrets), secrets)
+    snowflake = administrator(settings, secrets)
+    return Clouds(amazon, Confluent(settings.confluent), snowflake, secrets, adopts)
 
 
 def reconciler_of(
@@ -44,6 +45,7 @@ def reconciler_of(
     settings: Settings,
     *,
     removes_data: bool = False,
+    adopts: bool = False,
     patience: float = 1800.0,
     pause: float = 5.0,
 ) -> Reconciler:
@@ -53,10 +55,11 @@ def reconciler_of(
         spec: What the user wrote.
         settings: Who makes it.
         removes_data: Whether what was taken out and holds data is removed, too.
+        adopts: Whether an environment of its name that bears no mark is taken over.
         patience: Seconds that one object may take.
         pause: Longest time between two looks at one object, in seconds.
     """
-    clouds = open_clouds(spec, settings)
+    clouds = open_clouds(spec, settings, adopts=adopts)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
 
     def former(known: Known) -> list[Resource]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from frazil.cloud.confluent.client import stored_pair
 from frazil.cloud.resource import Known
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
@@ -122,7 +123,7 @@ def test_a_package_is_raised_and_never_goes_back(deployed: Deployed) -> None:
 
 def test_all_acls_that_somebody_removed_come_back(deployed: Deployed) -> None:
     _lose_acls(deployed.cloud, deployed.create())
-    assert len(deployed.reconciler().plan().news) == 8
+    assert len(deployed.reconciler().plan().news) == 10
     deployed.create()
     assert deployed.reconciler().plan().news == ()
 
@@ -158,6 +159,65 @@ def test_a_deployment_whose_cluster_is_gone_leaves_nothing(deployed: Deployed) -
     deployed.delete()
     assert deployed.cloud.held() == {}
     assert deployed.store.held == {}
+
+
+def _foreign_environment(deployed: Deployed) -> str:
+    """One that somebody made by hand, by the name of the deployment."""
+    made = deployed.cloud.made("/org/v2/environments", {"display_name": deployed.spec.name})["id"]
+    deployed.cloud.cluster(made, name=deployed.spec.name)
+    return str(made)
+
+
+def test_an_environment_of_the_same_name_is_neither_used_nor_removed(deployed: Deployed) -> None:
+    """It was removed, with its cluster, by the deletion of a deployment that never made it."""
+    made = _foreign_environment(deployed)
+    for act in (deployed.create, deployed.delete):
+        with pytest.raises(DifferentError, match="nothing in it says") as told:
+            act()
+        assert "--adopt" in told.value.todo
+    assert deployed.cloud.held()["/org/v2/environments"] == [made]
+
+
+def test_an_environment_is_taken_over_on_purpose_and_is_known_from_then_on(deployed: Deployed) -> None:
+    made = _foreign_environment(deployed)
+    deployed.adopts = True
+    assert deployed.create()["confluent/environment"]["id"] == made
+    deployed.adopts = False
+    assert deployed.reconciler().plan().news == ()
+    deployed.delete()
+    assert deployed.cloud.held() == {}
+
+
+def test_a_topic_that_a_consumer_may_read_is_not_the_deployment_s(deployed: Deployed) -> None:
+    known = deployed.create()
+    acl = deployed.reconciler().facts()["confluent/acl/app_consumer-READ-topic-stock_trades"]
+    path = f"/kafka/v3/clusters/{known['confluent/cluster']['id']}"
+    manager = stored_pair(deployed.store, known, "confluent/key/app_manager")
+    who = {"key": manager[0], "secret": manager[1]}
+    deployed.cloud.made(f"{path}/topics", {"topic_name": "foreign"}, **who)
+    for name in ("foreign", "*"):
+        deployed.cloud.made(f"{path}/acls", {**acl, "resource_name": name}, **who)
+
+    plan = deployed.reconciler(removes_data=True).plan()
+    assert [step.address for step in plan.news] == ["confluent/extra_rights"]
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+    assert "foreign" in deployed.cloud.held()[f"{path}/topics"]
+
+
+def test_what_our_accounts_may_besides_is_named_and_taken_away(deployed: Deployed) -> None:
+    known = deployed.create()
+    account, environment = (known[f"confluent/{it}"]["id"] for it in ("account/app_consumer", "environment"))
+    deployed.cloud.bind(account, "EnvironmentAdmin", f"/environment={environment}")
+    key = deployed.cloud.key(account)["key"]
+
+    (step,) = deployed.reconciler().plan().news
+    assert step.address == "confluent/extra_rights"
+    assert "app_consumer: EnvironmentAdmin" in str(step)
+    assert key in str(step)
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+    assert key not in deployed.cloud.held()["/iam/v2/api-keys"]
 
 
 def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> None:

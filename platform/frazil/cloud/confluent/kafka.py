@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -31,6 +32,24 @@ def topic_is_there(confluent: Confluent, secrets: SecretStore, known: Known, nam
     """Whether the cluster has a topic."""
     path = f"/kafka/v3/clusters/{known[_CLUSTER]['id']}/topics/{name}"
     return cluster_plane(confluent, secrets, known).get(path) is not None
+
+
+def mark_of(topic: str) -> str:
+    """The address of the ACL that says that a topic is the deployment's.
+
+    Kafka keeps no mark of a topic's own. The manager's account may describe every topic without it, so
+    nobody else has a reason to make it.
+    """
+    return f"confluent/acl/app_manager-DESCRIBE-topic-{topic}"
+
+
+def marked_topics(plane: Plane, cluster: str, manager: str) -> Iterator[str]:
+    """The topics that bear the mark of whoever has this manager; patterns of names are no topics."""
+    asked = {"principal": f"User:{manager}", "resource_type": "TOPIC", "operation": "DESCRIBE"}
+    told = plane.ask("GET", f"/kafka/v3/clusters/{cluster}/acls", query=asked, right=_RIGHT)["data"]
+    for acl in told:
+        if acl["pattern_type"] == "LITERAL" and acl["resource_name"] != "*":
+            yield str(acl["resource_name"])
 
 
 @dataclass(frozen=True, kw_only=True)

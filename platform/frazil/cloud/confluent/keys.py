@@ -172,8 +172,13 @@ def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:
         revoke(confluent, body["id"])
 
 
+def owned(confluent: Confluent, account: str) -> Iterator[Json]:
+    """All keys of one account, as Confluent lists them."""
+    return confluent.cloud.every(_PATH, **{"spec.owner": account})
+
+
 def _marked(confluent: Confluent, duty: KeyDuty, known: Known) -> Iterator[Json]:
-    for body in confluent.cloud.every(_PATH, **{"spec.owner": known[duty.owner]["id"]}):
+    for body in owned(confluent, known[duty.owner]["id"]):
         if body["spec"].get("description") == duty.mark:
             yield body
 

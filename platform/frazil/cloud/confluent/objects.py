@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.datagen import Datagen
-from frazil.cloud.confluent.kafka import MANAGED, Acl, AclKind, Topic
+from frazil.cloud.confluent.extra import ExtraRights
+from frazil.cloud.confluent.kafka import MANAGED, Acl, AclKind, Topic, mark_of
 from frazil.cloud.confluent.keys import KAFKA_USES, KeyDuty
 from frazil.cloud.confluent.places import Cluster, Environment, Pool, Registry
 from frazil.cloud.confluent.rights import Account, Binding, Key
@@ -22,6 +23,8 @@ _Pattern = Callable[[Known], str]
 """The name of what a role is given on, below the organization's."""
 
 _POOL, _INTEGRATION = "confluent/pool", "confluent/provider_integration"
+_MANAGER, _MARK = "confluent/account/app_manager", "confluent/binding/app_manager-MetricsViewer"
+"""A role that changes nothing, of an account that bears the mark: by it the environment is known as ours."""
 
 
 def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
@@ -53,6 +56,7 @@ class _Objects:
             yield self._key(use)
         yield from self._acls()
         yield from self._topics()
+        yield self._extra()
         yield from self._connectors()
         yield from self._statements()
         yield from self._tableflow()
@@ -72,9 +76,10 @@ class _Objects:
     def _places(self) -> Iterator[Resource]:
         name, region, confluent = self.spec.name, self.spec.region, self.confluent
         yield Environment(
-            address=_ENVIRONMENT, name=name, governance=self.part.governance, confluent=confluent
+            address=_ENVIRONMENT, needs=(_MANAGER,), name=name, governance=self.part.governance,
+            account=_MANAGER, adopts=self.clouds.adopts, confluent=confluent,
         )  # fmt: skip
-        inside = (_ENVIRONMENT,)
+        inside = (_ENVIRONMENT, _MARK)
         yield Cluster(
             address=_CLUSTER, needs=inside, name=name, kind=self.part.kind, region=region, confluent=confluent
         )  # fmt: skip
@@ -94,11 +99,13 @@ class _Objects:
         return f"arn:aws:iam::{self.clouds.aws.account}:role/{self.spec.names.writer_role}"
 
     def _bindings(self) -> Iterator[Resource]:
+        yield self._binding("app_manager", "MetricsViewer", _environment)
         yield self._binding("app_manager", "CloudClusterAdmin", _cluster, _CLUSTER)
         for role in ("DeveloperRead", "DeveloperWrite"):
             yield self._binding("schema_registry", role, _subjects, _REGISTRY)
         if self.part.tableflow:
             yield self._binding("app_manager", "ResourceOwner", _integration, _INTEGRATION)
+            yield self._binding("app_manager", "DeveloperRead", _subjects, _REGISTRY)
         if self.part.max_cfu:
             yield from self._bindings_of_flink()
 
@@ -134,6 +141,8 @@ class _Objects:
     def _acls(self) -> Iterator[Acl]:
         topics = [topic.name for topic in self.part.topics]
         made = [statement.makes for statement in self.part.statements if statement.makes]
+        for topic in (*topics, *made):
+            yield self._acl("app_manager", "DESCRIBE", "TOPIC", topic)
         for topic in topics:
             yield self._acl("app_producer", "WRITE", "TOPIC", topic)
         for topic in (*topics, *made):
@@ -155,11 +164,22 @@ class _Objects:
             confluent=self.confluent, secrets=self.clouds.secrets,
         )  # fmt: skip
 
+    def _extra(self) -> Resource:
+        bindings = [each for each in self._bindings() if isinstance(each, Binding)]
+        acls = list(self._acls())
+        accounts = tuple(f"confluent/account/{duty}" for duty in self._duties())
+        needs = (*MANAGED, *accounts, *(each.address for each in (*bindings, *acls)))
+        return ExtraRights(
+            address="confluent/extra_rights", needs=tuple(dict.fromkeys(needs)), accounts=accounts,
+            bindings=tuple(bindings), acls=tuple(acls), mark=self.spec.mark,
+            confluent=self.confluent, secrets=self.clouds.secrets,
+        )  # fmt: skip
+
     def _topics(self) -> Iterator[Resource]:
         for topic in self.part.topics:
             yield Topic(
-                address=f"confluent/topic/{topic.name}", needs=MANAGED, name=topic.name,
-                partitions=topic.partitions, config=dict(topic.config),
+                address=f"confluent/topic/{topic.name}", needs=(*MANAGED, mark_of(topic.name)),
+                name=topic.name, partitions=topic.partitions, config=dict(topic.config),
                 confluent=self.confluent, secrets=self.clouds.secrets,
             )  # fmt: skip
 
@@ -184,7 +204,7 @@ class _Objects:
             followers = tuple(each.name for each in self.part.statements if statement.name in each.after)
             yield FlinkStatement(
                 address=f"confluent/statement/{statement.name}",
-                needs=(*common, *bindings, *sources, *before),
+                needs=(*common, *bindings, *sources, *before, *map(mark_of, filter(None, [statement.makes]))),
                 spec=statement, region=self.spec.region, catalog=self.spec.name, database=self.spec.name,
                 followers=followers, confluent=self.confluent, secrets=self.clouds.secrets,
             )  # fmt: skip
@@ -196,6 +216,7 @@ class _Objects:
             _ENVIRONMENT, _CLUSTER, _INTEGRATION, "confluent/key/tableflow", "aws/writer_role", "aws/bucket",
             "aws/glue",  # goes after them: else Tableflow would make its database anew
             "confluent/binding/app_manager-CloudClusterAdmin", "confluent/binding/app_manager-ResourceOwner",
+            "confluent/binding/app_manager-DeveloperRead",
         )  # fmt: skip
         confluent, secrets = self.confluent, self.clouds.secrets
         yield GlueSync(

@@ -3,28 +3,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from frazil.cloud.confluent.client import Json, awaited
-from frazil.cloud.confluent.resource import Listed
+from frazil.cloud.confluent.resource import Listed, stays
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NotYet
+from frazil.errors import DifferentError
 
+BINDINGS = "/iam/v2/role-bindings"
 _ENVIRONMENT = "confluent/environment"
 _ORGANIZATION = re.compile(r"/organization=([^/]+)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment(Listed):
-    """The environment, with the package of its registry."""
+    """The environment, with the package of its registry.
+
+    Confluent's API has a display name for it and no other field, and names are not unique. So a role of a
+    service account that bears the deployment's mark says whose it is. One without clusters and pools may
+    be one that was begun.
+
+    Args:
+        account: The address of that account.
+        adopts: Whether one without such a role is taken over.
+    """
 
     governance: str
+    account: str
+    adopts: bool = False
     path: ClassVar = "/org/v2/environments"
 
     @property
     def fixed(self) -> frozenset[str]:  # type: ignore[override]
         """A package can be raised to ADVANCED, and never goes back."""
         return frozenset({"governance"} if self.governance == "ESSENTIALS" else ())
+
+    def read(self, known: Known) -> Facts | None:
+        """What is there, by its name, and by whose it is."""
+        body = self.find(known)
+        if body is not None and not self.adopts and not self._is_ours(body, known):
+            raise _foreign(self.name, str(body["id"]))
+        return None if body is None else self.facts(body, known)
+
+    def _is_ours(self, body: Json, known: Known) -> bool:
+        account = known.get(self.account)
+        name = str(body.get("metadata", {}).get("resource_name", ""))
+        asked = {"principal": f"User:{account['id']}", "crn_pattern": name} if account and name else None
+        marked = asked and any(self.confluent.cloud.every(BINDINGS, **asked))
+        return bool(marked) or not any(self._inside(str(body["id"])))
+
+    def _inside(self, id_: str) -> Iterator[Json]:
+        for path in (Cluster.path, Pool.path):
+            yield from filter(stays, self.confluent.cloud.every(path, environment=id_))
 
     def wanted(self, known: Known) -> Facts:
         """Its package."""
@@ -150,3 +182,12 @@ class Pool(InEnvironment):
             self.remade(there, known, "the pool was not provisioned")
         told = {"max_cfu": self.max_cfu, "environment": {"id": known[_ENVIRONMENT]["id"]}}
         self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": told})
+
+
+def _foreign(name: str, id_: str) -> DifferentError:
+    return DifferentError(
+        f"An environment {name} is there, and nothing in it says that it is of this deployment.",
+        where=id_,
+        meaning="It was neither changed nor removed, with all that is in it.",
+        todo="Give the deployment another name. If the environment is its own, take it over: --adopt.",
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import pair_of
-from frazil.cloud.confluent.kafka import Acl, Topic
+from frazil.cloud.confluent.kafka import Acl, Topic, marked_topics
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.confluent.rights import Account
@@ -73,18 +73,14 @@ class _Former:
         )
 
     def _topics(self, part: ConfluentPart) -> list[str]:
-        """Topics that the deployment's producers may write, or its consumers read."""
+        """Topics that bear the deployment's mark; one that its clients merely may read is somebody's."""
         named = {topic.name for topic in part.topics} | {each.makes for each in part.statements}
-        if (pair := self._pair("app_manager")) is None:
+        who = self._ours.get(self._spec.names.account("app_manager"))
+        if (pair := self._pair("app_manager")) is None or who is None:
             return []
         cluster = self._known["confluent/cluster"]
         kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], pair)
-        path, found = f"/kafka/v3/clusters/{self._cluster}/acls", set[str]()
-        for duty in _CLIENTS:
-            who = self._ours.get(self._spec.names.account(duty))
-            asked = {"principal": f"User:{who}", "resource_type": "TOPIC"}
-            found |= {acl["resource_name"] for acl in kafka.ask("GET", path, query=asked)["data"]}
-        return sorted(found - named)
+        return sorted(set(marked_topics(kafka, self._cluster, who)) - named)
 
     def _connectors(self, part: ConfluentPart) -> list[Connector]:
         """Connectors that run as the deployment's account, in its cluster."""

@@ -25,6 +25,11 @@ class Thing:
         """Checks nothing: the objects that need this one prove it."""
 
 
+def stays(body: Json) -> bool:
+    """Whether an object that is listed is not on its way out."""
+    return not body.get("metadata", {}).get("deleted_at")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Listed(Thing):
     """An object of a collection, found again by its display name.
@@ -62,7 +67,7 @@ class Listed(Thing):
         """The object itself; one that is being deleted is none any more."""
         for body in self.plane(known).every(self.path, **self.place(known)):
             inside = body.get("spec", body)
-            if inside.get("display_name") == self.name and not body.get("metadata", {}).get("deleted_at"):
+            if inside.get("display_name") == self.name and stays(body):
                 return body
         return None
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.client import Json
 from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.places import BINDINGS
 from frazil.cloud.confluent.resource import Listed, Thing
 from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
 from frazil.cloud.secrets import SecretStore
@@ -56,7 +57,7 @@ class Binding(Thing):
     account: str
     role: str
     pattern: Callable[[Known], str] = field(repr=False)
-    path: ClassVar = "/iam/v2/role-bindings"
+    path: ClassVar = BINDINGS
 
     def wanted(self, known: Known) -> Facts:
         """Who may what."""
