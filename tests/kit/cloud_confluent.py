@@ -196,9 +196,17 @@ class Given:
 
 @dataclass(frozen=True)
 class Account:
-    """All that Confluent's objects ask of AWS' client: whose account it is."""
+    """All that Confluent's objects ask of AWS' client: whose account it is, and what is in the bucket."""
 
     account: str = "123456789012"
+    objects: tuple[str, ...] = ()
+
+    def client(self, service: str) -> Account:
+        return self
+
+    def list_object_versions(self, **_: Any) -> dict[str, Any]:
+        """What the bucket holds."""
+        return {"Versions": [{"Key": key} for key in self.objects]}
 
 
 KICKSTARTER: dict[str, Any] = {
@@ -233,6 +241,7 @@ class Deployed:
     confluent: Confluent | None = None
     given: dict[str, Any] = field(default_factory=dict)  # what stands for objects of AWS
     adopts: bool = False
+    objects: tuple[str, ...] = ()  # keys in the bucket
 
     @property
     def spec(self) -> DeploymentSpec:
@@ -241,7 +250,7 @@ class Deployed:
     @property
     def clouds(self) -> Clouds:
         nobody: Any = None
-        account: Any = Account()
+        account: Any = Account(objects=self.objects)
         return Clouds(account, self.confluent or self.cloud.client, nobody, self.store, self.adopts)
 
     @property

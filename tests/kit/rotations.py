@@ -28,7 +28,7 @@ from kit.waiting import wait_for
 
 T = TypeVar("T")
 
-AT_ONCE = Pace(every=timedelta(days=30), rest=timedelta(0), patience=0.5)
+AT_ONCE = Pace(every=timedelta(days=30), rest=timedelta(0), patience=0.5, sync=0.5)
 SECRET = "/snowflake_resource/lab"
 
 

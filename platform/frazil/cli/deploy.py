@@ -30,7 +30,7 @@ from frazil.cli.administrator import (
 )
 from frazil.cli.console import complain, console, print_json
 from frazil.cli.graph import draw_files
-from frazil.cli.progress import progress
+from frazil.cli.progress import progress, tell_waiting
 from frazil.cli.selection import Json
 from frazil.cloud.deployment import reconciler_of
 from frazil.cloud.graph import Report
@@ -138,7 +138,8 @@ def deploy(
     with debug_log(settings, _DEBUG_LOG if debug else None):
         minutes = patience or _PATIENCE.get(action, _LONG)
         wants = {"removes_data": remove_data, "adopts": adopt}
-        reconciler = reconciler_of(spec, settings, **wants, patience=60.0 * minutes)
+        hear = partial(tell_waiting, as_json=as_json)
+        reconciler = reconciler_of(spec, settings, **wants, patience=60.0 * minutes, hear=hear)
         work = _Work(spec, reconciler, agreed, yes, as_json, tuple(out or ()), only or "")
         _ACTIONS[action](work)
 

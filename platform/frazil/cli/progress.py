@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Iterator
@@ -11,11 +12,17 @@ from threading import RLock
 from rich.status import Status
 
 from frazil.cli.console import console
+from frazil.cloud.patience import Waiting
 
 _log = logging.getLogger(__name__)
 
 _ENDS = {"ready": "green", "gone": "red", "works": "green", "does not work": "bold red"}
 _SHOWN = 4
+
+
+def tell_waiting(waiting: Waiting, *, as_json: bool) -> None:
+    """Says on stderr what is waited for; for scripts, as one JSON object in a line."""
+    console.print(json.dumps(waiting.document) if as_json else str(waiting), style="dim")
 
 
 class Progress:

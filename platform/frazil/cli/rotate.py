@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from frazil.cli.administrator import ask_for_keys, find_deployment
 from frazil.cli.console import complain, console, print_json, print_table
+from frazil.cli.progress import tell_waiting
 from frazil.cli.selection import Json
 from frazil.cloud.rotation.deployment import Outcome, rotation_of
 from frazil.cloud.rotation.turn import WHATS, what_of
@@ -36,7 +38,7 @@ def rotate(name: Name = "", whats: Whats = None, now: Now = False, as_json: Json
     settings = Settings.load()
     spec = find_deployment(settings, name).spec
     ask_for_keys(spec, settings)
-    rotation = rotation_of(spec, settings)
+    rotation = rotation_of(spec, settings, hear=partial(tell_waiting, as_json=as_json))
     outcomes: list[Outcome] = []
     with console.status(f"rotating the keys of {spec.name}") as status:
         for outcome in rotation.turn_due(map(what_of, whats or ()), now=now):

@@ -12,6 +12,7 @@ from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.objects import objects as confluent
 from frazil.cloud.confluent.removal import former as confluent_had
+from frazil.cloud.patience import Hear, log_waiting
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import administrator
@@ -48,6 +49,7 @@ def reconciler_of(
     adopts: bool = False,
     patience: float = 1800.0,
     pause: float = 5.0,
+    hear: Hear = log_waiting,
 ) -> Reconciler:
     """The reconciler that makes, proves and removes all objects of a deployment; it asks no cloud yet.
 
@@ -58,6 +60,7 @@ def reconciler_of(
         adopts: Whether an environment of its name that bears no mark is taken over.
         patience: Seconds that one object may take.
         pause: Longest time between two looks at one object, in seconds.
+        hear: Hears what is waited for.
     """
     clouds = open_clouds(spec, settings, adopts=adopts)
     found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
@@ -65,4 +68,6 @@ def reconciler_of(
     def former(known: Known) -> list[Resource]:
         return [resource for had in FORMER.values() for resource in had(spec, clouds, known)]
 
-    return Reconciler(found, former=former, removes_data=removes_data, patience=patience, pause=pause)
+    return Reconciler(
+        found, former=former, removes_data=removes_data, patience=patience, pause=pause, hear=hear
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 
-from frazil.cloud.patience import Patience
+from frazil.cloud.patience import Hear, Patience, log_waiting
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NeedMissingError, NotYet, Resource
 from frazil.errors import MissingError, NotAllowedError
 
@@ -34,15 +34,17 @@ class Times:
         margin: Seconds in which an object is looked for that was made, or whose creation got no answer,
             before it is made again: clouds show new objects late, and names need not be unique.
         pause: Longest time between two looks at one object, in seconds.
+        hear: Hears what is waited for.
     """
 
     patience: float = 1800.0
     margin: float = 20.0
     pause: float = 5.0
+    hear: Hear = log_waiting
 
     def of(self, address: str, stop: threading.Event | None = None) -> Patience:
         """The patience with one object, until something else fails."""
-        return Patience(address, self.patience, self.pause, stop or threading.Event())
+        return Patience(address, self.patience, self.pause, stop or threading.Event(), self.hear)
 
 
 class Graph:

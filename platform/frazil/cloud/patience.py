@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 import stamina
 
@@ -13,8 +17,48 @@ from frazil.errors import CloudSlowError
 
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
+
 _FIRST = 0.1
 _TRIES = 6
+SAID_EVERY = 15.0
+"""Seconds after which a wait says again what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One wait, as people hear of it.
+
+    Args:
+        address: The object.
+        reason: What it waits for.
+        since: When the wait began.
+        left: Seconds that it goes on at most.
+    """
+
+    address: str
+    reason: str
+    since: datetime
+    left: float
+
+    def __str__(self) -> str:
+        when = f"since {self.since:%H:%M:%S} UTC, {self.left:.0f} s more at most"
+        return f"{self.address} waits {when}: {self.reason}"
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same for scripts."""
+        told = {"waiting": self.address, "for": self.reason, "since": self.since.isoformat()}
+        return {**told, "seconds_left": round(self.left)}
+
+
+Hear = Callable[[Waiting], None]
+"""Hears of waits, from several threads."""
+
+
+def log_waiting(waiting: Waiting) -> None:
+    """Writes a wait into the log."""
+    _log.info("%s", waiting)
 
 
 def insisting(ask: Callable[[], T], met: tuple[type[NotYet], ...] = (AnswerLost,)) -> T:
@@ -37,10 +81,14 @@ class Patience:
         seconds: How long.
         pause: Longest time between two looks, in seconds.
         stop: Once set, nobody waits any more.
+        hear: Hears what is waited for, every 15 seconds.
     """
 
-    def __init__(self, address: str, seconds: float, pause: float, stop: threading.Event) -> None:
+    def __init__(
+        self, address: str, seconds: float, pause: float, stop: threading.Event, hear: Hear = log_waiting
+    ) -> None:
         self._address, self._seconds, self._pause, self._stop = address, seconds, pause, stop
+        self._hear = hear
 
     def wait(self, once: Callable[[], T]) -> T:
         """What `once` returns when it no longer raises `NotYet`.
@@ -50,11 +98,16 @@ class Patience:
                 is told: a last 429 would hide it.
         """
         reasons: list[NotYet] = []
+        since, began, said = datetime.now(UTC), time.monotonic(), time.monotonic()
 
         def again(error: Exception) -> bool | float:
+            nonlocal said
             if not isinstance(error, NotYet) or self._stop.is_set():
                 return False
             reasons.append(error)
+            if (now := time.monotonic()) - said >= SAID_EVERY:
+                said = now
+                self._hear(Waiting(self._address, str(error), since, max(0.0, began + self._seconds - now)))
             return error.after if isinstance(error, Throttled) else True
 
         tries = stamina.retry_context(

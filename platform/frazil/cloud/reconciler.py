@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from frazil.cloud.graph import Graph, KnownFacts, Report, Times
-from frazil.cloud.patience import Patience
+from frazil.cloud.patience import Hear, Patience, log_waiting
 from frazil.cloud.plan import Plan, Step, differences, step_of, unchangeable
 from frazil.cloud.removal import FindFormer, Former, former_of
 from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, RefusedYet, Resource
@@ -30,7 +30,7 @@ class Reconciler:
         resources: All of them; each address once, and each need among them.
         former: Finds what may be left of objects that were taken out of the deployment.
         removes_data: Whether `apply` removes what was taken out and holds data, too.
-        patience: See `Times`, as for the next two.
+        patience: See `Times`, as for the next three.
     """
 
     def __init__(
@@ -42,8 +42,9 @@ class Reconciler:
         patience: float = 1800.0,
         margin: float = 20.0,
         pause: float = 5.0,
+        hear: Hear = log_waiting,
     ) -> None:
-        self._times = Times(patience, margin, pause)
+        self._times = Times(patience, margin, pause, hear)
         self._graph = Graph(resources, self._times)
         self._find_former, self._removes_data = former, removes_data
 
@@ -59,7 +60,9 @@ class Reconciler:
     def part(self, addresses: Iterable[str]) -> Reconciler:
         """The same for some objects only, and for all that they need."""
         found, times = self._graph.with_needs(addresses).values(), self._times
-        return Reconciler(found, patience=times.patience, margin=times.margin, pause=times.pause)
+        return Reconciler(
+            found, patience=times.patience, margin=times.margin, pause=times.pause, hear=times.hear
+        )  # fmt: skip
 
     def facts(self) -> Known:
         """What is there now."""

@@ -46,6 +46,31 @@ class Statement(Part):
     makes: str = Field("", description="The topic that it makes, if any.")
 
 
+class Tableflow(Part):
+    """How Tableflow materializes topics (https://docs.confluent.io/cloud/current/api.html, tableflow/v1)."""
+
+    retention: Duration | None = Field(
+        None, description="How long old snapshots stay, 1 day at least. Default: Confluent's."
+    )
+    on_bad_record: Literal["suspend", "skip", "log"] = Field(
+        "suspend", description="What a record that can't be materialized does: `log` writes it to a topic."
+    )
+    log_topic: str = Field("", description="Where `log` writes bad records. Default: Confluent's.")
+    formats: tuple[Literal["ICEBERG", "DELTA"], ...] = Field(
+        ("ICEBERG",), min_length=1, description="Formats of the tables. Frazil and Snowflake read ICEBERG."
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.retention is not None and self.retention < timedelta(days=1):
+            raise ValueError("retention is 1d at least")
+        if self.log_topic and self.on_bad_record != "log":
+            raise ValueError("log_topic goes with on_bad_record: log")
+        if "ICEBERG" not in self.formats:
+            raise ValueError("formats have ICEBERG among them: nothing here reads DELTA")
+        return self
+
+
 class ConfluentPart(Part):
     """The Kafka environment."""
 
@@ -56,6 +81,7 @@ class ConfluentPart(Part):
     max_cfu: Literal[0, 5, 10, 20, 30, 40, 50] = Field(0, description="Size of the Flink pool. 0: no pool.")
     statements: tuple[Statement, ...] = Field((), description="Flink SQL, run in the pool.")
     tableflow: tuple[str, ...] = Field((), description="Topics that Tableflow materializes into the bucket.")
+    tableflow_settings: Tableflow = Field(default_factory=Tableflow, description="How it does that.")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -74,8 +100,8 @@ class AwsPart(Part):
     """Bucket, roles, secrets and parameters."""
 
     bucket: str = Field(
-        min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9.-]+[a-z0-9]$",
-        description="The bucket's name, which must be unique in the world.",
+        min_length=3, max_length=63, pattern=r"^[a-z0-9][a-z0-9-]+[a-z0-9]$",
+        description="The bucket's name, which must be unique in the world. Snowflake takes no dots.",
     )  # fmt: skip
     folder: str = Field(
         "warehouse", pattern=r"^[A-Za-z0-9_-]+$", description="The folder of Frazil's own tables."

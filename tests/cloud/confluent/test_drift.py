@@ -220,6 +220,54 @@ def test_what_our_accounts_may_besides_is_named_and_taken_away(deployed: Deploye
     assert key not in deployed.cloud.held()["/iam/v2/api-keys"]
 
 
+def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
+    log = {"retention": "2d", "on_bad_record": "log", "log_topic": "bad_trades"}
+    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow_settings": log}}
+    deployed.create()
+    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
+    assert held["config"]["retention_ms"] == "172800000"
+    assert held["config"]["error_handling"] == {"mode": "LOG", "target": "bad_trades"}
+    held["config"]["error_handling"] = {"mode": "SKIP"}
+    assert [step.address for step in deployed.reconciler().plan().news] == [
+        "confluent/tableflow/stock_trades"
+    ]
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+
+
+def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> None:
+    """ "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely." """
+    deployed.objects = ("warehouse/trades/metadata/v1.metadata.json",)
+    with pytest.raises(ConfigureError, match="is not empty"):
+        deployed.create()
+    deployed.objects = ()
+    deployed.create()
+    deployed.objects = ("10011010/a.parquet", "warehouse/b.parquet")
+    more = {**KICKSTARTER["confluent"], "topics": [*KICKSTARTER["confluent"]["topics"], {"name": "later"}]}
+    more["tableflow"] = [*more["tableflow"], "later"]
+    deployed.told = {**KICKSTARTER, "confluent": more}
+    deployed.create()
+    assert "later" in deployed.cloud.held()["/tableflow/v1/tableflow-topics"]
+
+
+def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed: Deployed) -> None:
+    deployed.create()
+    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
+    held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "schema refused"}]
+    found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
+    assert "ICEBERG: schema refused" in str(found)
+
+
+def test_a_secret_with_a_wrong_password_is_named_at_once(deployed: Deployed) -> None:
+    known = deployed.create()
+    secret = deployed.spec.names.secret("app_manager")
+    deployed.store.held[secret]["sasl.password"] = "wrong"
+    born = deployed.cloud.thing("/iam/v2/api-keys", known["confluent/key/app_manager"]["id"]).body["metadata"]
+    born["created_at"] = "2026-01-01T00:00:00+00:00"
+    with pytest.raises(ConfigureError, match=secret):
+        deployed.reconciler(patience=600.0).plan()
+
+
 def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> None:
     body = {"display_name": "tableflow_app_manager", "description": "frazil:another"}
     made = deployed.cloud.made(ACCOUNTS, body)["id"]

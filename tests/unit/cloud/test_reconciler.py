@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from frazil.cloud.patience import Patience, Waiting
 from frazil.cloud.plan import Change, Step
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
@@ -53,6 +54,24 @@ def test_objects_are_made_after_those_that_they_need(cloud: Cloud) -> None:
         cloud.done.index("create aws/bucket"), cloud.done.index("create confluent/integration")
     )
     assert cloud.done[-1] == "create confluent/table"
+
+
+def test_a_wait_says_what_it_waits_for_since_when_and_how_much_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.2)
+    heard: list[Waiting] = []
+
+    def never() -> None:
+        raise RefusedYet("the role is not seen yet")
+
+    with pytest.raises(CloudSlowError):
+        Patience("aws/role", 1.0, 0.05, threading.Event(), heard.append).wait(never)
+    assert len(heard) >= 2
+    assert "aws/role waits since" in str(heard[0])
+    assert "the role is not seen yet" in str(heard[0])
+    assert heard[0].left > heard[-1].left > 0
+    assert heard[0].document.keys() == {"waiting", "for", "since", "seconds_left"}
 
 
 def test_a_second_plan_is_empty(cloud: Cloud) -> None:

@@ -56,7 +56,7 @@ class Bucket:
         if not self._exists():
             return None
         found = self._tags()
-        if not is_ours(self.spec, found) and (found or not self._is_empty()):
+        if not is_ours(self.spec, found) and (found or not is_empty(self.aws, self.name)):
             return None
         with suppress(GoneError):
             return {
@@ -136,10 +136,6 @@ class Bucket:
             return tag_dict(self._s3.get_bucket_tagging(Bucket=self.name)["TagSet"])
         return {}
 
-    def _is_empty(self) -> bool:
-        found = self._s3.list_object_versions(Bucket=self.name, MaxKeys=1)
-        return not (found.get("Versions") or found.get("DeleteMarkers"))
-
     def _settings(self) -> dict[str, Any]:
         block = self._asked("get_public_access_block").get("PublicAccessBlockConfiguration", {})
         own = self._asked("get_bucket_ownership_controls").get("OwnershipControls", {"Rules": []})
@@ -169,3 +165,9 @@ class Bucket:
         page = self._s3.list_object_versions(Bucket=self.name)
         found = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
         return [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in found]
+
+
+def is_empty(aws: Aws, bucket: str) -> bool:
+    """Whether a bucket holds nothing, also no older version."""
+    found = aws.client("s3").list_object_versions(Bucket=bucket, MaxKeys=1)
+    return not (found.get("Versions") or found.get("DeleteMarkers"))

@@ -76,5 +76,5 @@ class ReaderRole(Role):
 
 
 def _key(path: str) -> str:
-    """A path in a bucket, from `s3://bucket/path`."""
-    return path.removeprefix("s3://").partition("/")[2]
+    """A path in a bucket, from `s3://bucket/path`; where Tableflow tells `//`, its keys have one slash."""
+    return "/".join(filter(None, path.removeprefix("s3://").partition("/")[2].split("/")))

@@ -24,6 +24,10 @@ _GLUE = (
     "glue:CreateDatabase", "glue:GetDatabase", "glue:GetDatabases",
     "glue:CreateTable", "glue:GetTable", "glue:GetTables", "glue:UpdateTable", "glue:DeleteTable",
 )  # fmt: skip
+_GLUE_OF_TABLEFLOW = (
+    "glue:UpdateDatabase", "glue:DeleteDatabase", "glue:GetTableVersion", "glue:GetTableVersions",
+)  # fmt: skip
+"""What the source systems grant Tableflow besides: in its own database alone."""
 _INTEGRATION = "confluent/provider_integration"
 _CLUSTER = "confluent/cluster"
 
@@ -68,6 +72,11 @@ class WriterRole(Role):
             allow(_BUCKET, [bucket]),
             allow(_OBJECTS, [f"{bucket}/{prefix}*"]),
             allow(_GLUE, glue_resources(self.aws, self._databases(known))),
+            *(
+                [allow(_GLUE_OF_TABLEFLOW, glue_resources(self.aws, [str(known[_CLUSTER]["id"])]))]
+                if has_tableflow(self)
+                else []
+            ),
             allow(["sts:AssumeRole"], [self.arn]),
             *([] if has_tableflow(self) else self._clients()),
         ]

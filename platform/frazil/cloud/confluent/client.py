@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,6 +20,7 @@ from frazil.settings.confluent import ConfluentSettings
 Json = dict[str, Any]
 
 _SECONDS = (5, 30)  # to connect, to answer
+_SYNCED = timedelta(minutes=30)  # after which each plane knows a key
 _PAGE = "100"
 _MANAGEMENT = "the management API"
 _ENDPOINT = "https://api.confluent.cloud"
@@ -57,6 +59,7 @@ class Plane:
         is_ours: Whether the key is the settings' own. One that was made a moment ago may be refused for a
             while, as its role bindings may; the settings' own is refused for good.
         soon: What waiting may mend on this plane.
+        settled: The name of the secret with the key, if the key has worked for long: it is refused for good.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Plane:
     session: requests.Session = field(repr=False)
     is_ours: bool = False
     soon: Soon = field(default=_never, repr=False)
+    settled: str = ""
 
     def get(self, path: str, right: str = "") -> Json | None:
         """One object; None if it is not there."""
@@ -153,7 +157,7 @@ class Plane:
         if status >= 500:
             return AnswerLost(text)
         if status == 401:
-            return _unknown(where) if self.is_ours else RefusedYet(f"{text}; a new key works after a while")
+            return self._stranger(text, where)
         if status == 403:
             return self._forbidden(text, said, right)
         if status == 409:
@@ -167,6 +171,15 @@ class Plane:
             )  # fmt: skip
         return ConfigureError(
             "Confluent Cloud does not take a request.", where=text, todo="Mend the deployment."
+        )
+
+    def _stranger(self, text: str, where: str) -> Exception:
+        if self.is_ours:
+            return _unknown(where)
+        return (
+            _wrong(self.settled, text)
+            if self.settled
+            else RefusedYet(f"{text}; a new key works after a while")
         )
 
     def _forbidden(self, text: str, said: str, right: str) -> Exception:
@@ -213,21 +226,21 @@ class Confluent:
         pair = (key.get_secret_value(), secret.get_secret_value())
         return Plane(_MANAGEMENT, self.endpoint, pair, self.session, is_ours=True)
 
-    def plane(self, name: str, base: str, key: tuple[str, str]) -> Plane:
+    def plane(self, name: str, base: str, key: tuple[str, str], settled: str = "") -> Plane:
         """Another plane, with a key that is for it."""
-        return Plane(name, base.rstrip("/"), key, self.session)
+        return Plane(name, base.rstrip("/"), key, self.session, settled=settled)
 
-    def tableflow(self, key: tuple[str, str]) -> Plane:
+    def tableflow(self, key: tuple[str, str], settled: str = "") -> Plane:
         """Tableflow's."""
-        return self.plane("Tableflow", self.endpoint, key)
+        return self.plane("Tableflow", self.endpoint, key, settled)
 
-    def flink(self, region: str, key: tuple[str, str]) -> Plane:
+    def flink(self, region: str, key: tuple[str, str], settled: str = "") -> Plane:
         """Flink's, of a region; another cloud than Confluent's has it where all the rest is.
 
         A region that does not know a new key yet answers 400, 401 or 404, for minutes.
         """
         base = (self.settings.endpoint or _FLINK.format(region=region)).rstrip("/")
-        return Plane("Flink", base, key, self.session, soon=lambda status, _: status == 400)
+        return Plane("Flink", base, key, self.session, soon=lambda s, _: s == 400, settled=settled)
 
 
 def stored_pair(
@@ -243,6 +256,15 @@ def stored_pair(
     if held is None:
         raise NeedMissingError(address)
     return pair_of(held)
+
+
+def settled_secret(known: Mapping[str, Mapping[str, Any]], address: str) -> str:
+    """The secret of a key that was made long ago, so that whoever refuses it will not take it later."""
+    facts = known.get(address, {})
+    created = facts.get("created")
+    if not created or datetime.now(UTC) - datetime.fromisoformat(created) < _SYNCED:
+        return ""
+    return str(facts["secret"])
 
 
 def pair_of(held: Mapping[str, str]) -> tuple[str, str]:
@@ -291,6 +313,15 @@ def _after(answer: requests.Response) -> float:
         return max(0.0, float(said))
     except ValueError:
         return 1.0
+
+
+def _wrong(secret: str, text: str) -> ConfigureError:
+    return ConfigureError(
+        f"The key in the secret {secret} is refused, though it is not new.",
+        where=text,
+        meaning="Whoever reads the secret is refused, too. Nothing was done.",
+        todo="Somebody changed the secret, or the key: `frazil rotate --what ... --now` makes a new one.",
+    )
 
 
 def _unknown(where: str) -> ConfigureError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from frazil.cloud.confluent.client import Confluent, Json, Plane, stored_pair
+from frazil.cloud.confluent.client import Confluent, Json, Plane, settled_secret, stored_pair
 from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.cloud.secrets import SecretStore
@@ -25,7 +25,8 @@ def cluster_plane(confluent: Confluent, secrets: SecretStore, known: Known, key:
     """The cluster's plane, with the manager's key or another one."""
     cluster = known[_CLUSTER]
     pair = stored_pair(secrets, known, key)
-    return confluent.plane(f"cluster {cluster['id']}", cluster["http_endpoint"], pair)
+    name = f"cluster {cluster['id']}"
+    return confluent.plane(name, cluster["http_endpoint"], pair, settled_secret(known, key))
 
 
 def topic_is_there(confluent: Confluent, secrets: SecretStore, known: Known, name: str) -> bool:

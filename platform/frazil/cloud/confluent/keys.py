@@ -125,16 +125,15 @@ class KeyDuty:
             "flink.principal.id": settings["principal.id"],
         }  # fmt: skip
 
-    def plane(self, confluent: Confluent, known: Known, pair: tuple[str, str]) -> Plane:
-        """The plane that its keys work on."""
+    def plane(self, confluent: Confluent, known: Known, pair: tuple[str, str], settled: str = "") -> Plane:
+        """The plane that its keys work on; `settled` is the secret of a key that is not new."""
         if self.use == "tableflow":
-            return confluent.tableflow(pair)
+            return confluent.tableflow(pair, settled)
         if self.use == "flink":
-            return confluent.flink(self.spec.region, pair)
+            return confluent.flink(self.spec.region, pair, settled)
         thing = "confluent/registry" if self.use == "schema_registry" else "confluent/cluster"
-        return confluent.plane(
-            f"{thing.rpartition('/')[2]} {known[thing]['id']}", known[thing]["http_endpoint"], pair
-        )
+        name = f"{thing.rpartition('/')[2]} {known[thing]['id']}"
+        return confluent.plane(name, known[thing]["http_endpoint"], pair, settled)
 
 
 def make(confluent: Confluent, duty: KeyDuty, known: Known) -> ApiKey:
@@ -188,13 +187,15 @@ def revoke(confluent: Confluent, id_: str) -> None:
     confluent.cloud.delete(f"{_PATH}/{id_}")
 
 
-def prove(confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, str]) -> None:
-    """Uses a key on its own plane; a new one is refused for up to two minutes.
+def prove(
+    confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, str], settled: str = ""
+) -> None:
+    """Uses a key on its own plane; a new one is refused for a while, one whose secret is settled for good.
 
     Raises:
         NotYet: It is refused.
     """
-    plane = duty.plane(confluent, known, pair)
+    plane = duty.plane(confluent, known, pair, settled)
     for _ in range(2 if duty.use in KAFKA_USES else 1):  # one broker may know it before the next one does
         _PROBES[duty.use](plane, known)
 

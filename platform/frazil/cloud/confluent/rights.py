@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.client import Json
+from frazil.cloud.confluent.client import Json, settled_secret
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.places import BINDINGS
 from frazil.cloud.confluent.resource import Listed, Thing
@@ -107,21 +107,23 @@ class Key(Thing):
         """
         held = self.secrets.get(self.duty.secret)
         try:
-            there = [each.id for each in keys.listed(self.confluent, self.duty, known)]
+            there = {each.id: each.created for each in keys.listed(self.confluent, self.duty, known)}
             named = set(self.duty.settings(known))
         except NeedMissingError:
             if held is None:
                 raise
-            there, named = [], set()
+            there, named = {}, set()
         if not there and held is None:
             return None
         pair = keys.held_pair(held)
         stored = pair is not None and pair[0] in there
         settings = {name: value for name, value in (held or {}).items() if name in named}
-        id_ = pair[0] if pair and stored else there[-1] if there else ""
+        id_ = pair[0] if pair and stored else list(there)[-1] if there else ""
+        created = there[id_].isoformat() if id_ else ""
         twin = self.duty.twin if stored and self._is_twin(pair, known) else ""
         return {
-            "id": id_, "secret": self.duty.secret, "stored": stored, "settings": settings, "twin": twin
+            "id": id_, "created": created, "secret": self.duty.secret, "stored": stored,
+            "settings": settings, "twin": twin,
         }  # fmt: skip
 
     def create(self, known: Known) -> None:
@@ -158,7 +160,7 @@ class Key(Thing):
         pair = keys.held_pair(self.secrets.get(self.duty.secret))
         if pair is None:
             raise RefusedYet(f"the secret {self.duty.secret} holds no key")
-        keys.prove(self.confluent, self.duty, known, pair)
+        keys.prove(self.confluent, self.duty, known, pair, settled_secret(known, self.address))
 
     def _is_twin(self, pair: tuple[str, str] | None, known: Known) -> bool:
         """Whether the twin, if there is to be one, says the same as the secret."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from frazil.cloud.confluent.client import Json, Plane, stored_pair
+from frazil.cloud.confluent.client import Json, Plane, settled_secret, stored_pair
 from frazil.cloud.confluent.kafka import topic_is_there
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.resource import Thing
@@ -123,7 +123,8 @@ class FlinkStatement(Thing):
         )
 
     def _plane(self, known: Known) -> Plane:
-        return self.confluent.flink(self.region, stored_pair(self.secrets, known, _KEY))
+        pair = stored_pair(self.secrets, known, _KEY)
+        return self.confluent.flink(self.region, pair, settled_secret(known, _KEY))
 
     def _body(self, known: Known, name: str) -> Json | None:
         return self._plane(known).get(f"{statements_path(known)}/{name}")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from frazil.cloud.confluent.client import Json, Plane, awaited, stored_pair
+from frazil.cloud.confluent.client import Json, Plane, awaited, settled_secret, stored_pair
 from frazil.cloud.confluent.places import InEnvironment
 from frazil.cloud.resource import Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
+from frazil.errors import ConfigureError
+from frazil.spec.deployment import Tableflow
 
 _ENVIRONMENT, _CLUSTER = "confluent/environment", "confluent/cluster"
 _INTEGRATION = "confluent/provider_integration"
+_KEY = "confluent/key/tableflow"
 _RIGHTS = (
     "the roles CloudClusterAdmin on the cluster and ResourceOwner on the provider integration for the "
     "manager's account"
@@ -62,7 +65,8 @@ class OfTableflow(InEnvironment):
 
     def plane(self, known: Known) -> Plane:
         """Tableflow's, with its own key."""
-        return self.confluent.tableflow(stored_pair(self.secrets, known, "confluent/key/tableflow"))
+        pair = stored_pair(self.secrets, known, _KEY)
+        return self.confluent.tableflow(pair, settled_secret(known, _KEY))
 
     def place(self, known: Known) -> dict[str, str]:
         """Environment and cluster."""
@@ -111,28 +115,108 @@ class OfTableflow(InEnvironment):
 
 @dataclass(frozen=True, kw_only=True)
 class TableflowTopic(OfTableflow):
-    """A topic that Confluent writes as an Iceberg table into the deployment's bucket."""
+    """A topic that Confluent writes as an Iceberg table into the deployment's bucket.
+
+    Args:
+        settings: How it is written.
+        is_empty: Whether the bucket holds nothing.
+    """
 
     bucket: str
+    settings: Tableflow
+    is_empty: Callable[[], bool] = field(repr=False)
     path: ClassVar = "/tableflow/v1/tableflow-topics"
-    fixed: ClassVar = frozenset({"bucket"})
+    fixed: ClassVar = frozenset({"bucket", "formats"})
     rests: ClassVar = "RUNNING"
 
     def wanted(self, known: Known) -> Facts:
         """That it runs, and where the table goes."""
-        return {**super().wanted(known), "bucket": self.bucket}
+        own = {"bucket": self.bucket, "formats": sorted(self.settings.formats), "config": self._config}
+        return {**super().wanted(known), **own}
+
+    @property
+    def _config(self) -> Json:
+        """What the user said of it, as the API has it; what was not said is Confluent's."""
+        mode = self.settings.on_bad_record.upper()
+        handling = {"mode": mode, **({"target": self.settings.log_topic} if self.settings.log_topic else {})}
+        kept = self.settings.retention
+        lives = {"retention_ms": str(int(kept.total_seconds() * 1000))} if kept else {}
+        return {"error_handling": handling, **lives}
 
     def facts(self, body: Json, known: Known) -> Facts:
         """With the path of the table."""
-        storage = body["spec"]["storage"]
-        path = {"bucket": storage.get("bucket_name"), "table_path": storage.get("table_path", "")}
-        return {**super().facts(body, known), **path}
+        spec = body["spec"]
+        storage, config = spec["storage"], spec.get("config", {})
+        told = {name: _told(config.get(name), self._config[name]) for name in self._config}
+        return {
+            **super().facts(body, known), "config": told, "formats": sorted(spec.get("table_formats", [])),
+            "bucket": storage.get("bucket_name"), "table_path": storage.get("table_path", ""),
+            "failing": sync_problems(body),
+        }  # fmt: skip
+
+    def create(self, known: Known) -> None:
+        """Makes it. The first one of a bucket finds it empty.
+
+        "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely"
+        (https://docs.confluent.io/cloud/current/topics/tableflow/how-to-guides/configure-storage.html).
+        """
+        if not any(self._beside(known)) and not self.is_empty():
+            raise ConfigureError(
+                f"The bucket {self.bucket} is not empty, and Tableflow was never on in it.",
+                where=self.name,
+                meaning="It was not turned on: objects in the bucket might be lost.",
+                todo="Empty the bucket, or name another one in `aws.bucket` of the deployment.",
+            )
+        super().create(known)
+
+    def _beside(self, known: Known) -> Iterator[Json]:
+        for body in self.plane(known).every(self.path, **self.place(known)):
+            if body["spec"]["storage"].get("bucket_name") == self.bucket:
+                yield body
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Changes its settings; resumes one that FAILED."""
+        if there["config"] != self._config:
+            told = {"spec": {**self._where(known), "config": self._config}}
+            self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", told)
+        if there["phase"] != self.rests:
+            super().update(there, known)
+
+    def verify(self, there: Facts, known: Known) -> None:
+        """It runs, and nothing keeps the catalogs or a format behind: health is not the phase alone."""
+        super().verify(there, known)
+        if problems := sync_problems(self.find(known) or {}):
+            raise RefusedYet(f"{self.name}: {problems}")
 
     def spec(self, known: Known) -> Json:
         """A table of Iceberg in the bucket, through the integration."""
         integration = known[_INTEGRATION]["id"]
         storage = {"kind": "ByobAws", "bucket_name": self.bucket, "provider_integration_id": integration}
-        return {"display_name": self.name, "storage": storage, "table_formats": ["ICEBERG"]}
+        formats = list(self.settings.formats)
+        told = {"storage": storage, "table_formats": formats, "config": self._config}
+        return {"display_name": self.name, **told}
+
+
+def _told(there: Any, wanted: Any) -> Any:
+    """A setting as it is; of what is there, the fields that are wanted."""
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        return {name: there.get(name) for name in wanted}
+    return there
+
+
+def sync_problems(body: Json) -> str:
+    """What a topic of Tableflow says of catalogs and formats that lag behind; empty where all are in step."""
+    status = body.get("status", {})
+    catalogs = [
+        f"catalog {each.get('catalog_type', '')}: {each.get('error_message') or each['sync_status']}"
+        for each in status.get("catalog_sync_statuses", [])
+        if each.get("sync_status") not in ("SYNCED", "PENDING", "")
+    ]
+    formats = [
+        f"{each.get('format')}: {each.get('error_message')}"
+        for each in status.get("failing_table_formats", [])
+    ]
+    return "; ".join((*catalogs, *formats))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,7 +54,8 @@ class ApiKeys:
         before, held = self._listed(), self._held()
         key = self._make({each.id for each in before})
         try:
-            self._patience.wait(lambda: keys.prove(self.confluent, self.duty, self.known, key.pair))
+            proving = self.pace.proving(self.duty.address)
+            proving.wait(lambda: keys.prove(self.confluent, self.duty, self.known, key.pair))
             self._patience.wait(lambda: keys.store(self.secrets.put, self.duty, key, self.known))
         except BaseException:
             self._drop(key)

@@ -12,6 +12,7 @@ from frazil.cloud.confluent import objects as confluent
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.rights import Key
 from frazil.cloud.deployment import open_clouds
+from frazil.cloud.patience import Hear, log_waiting
 from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.rotation.api_keys import ApiKeys
@@ -61,11 +62,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rotation:
-    """What turns the keys of one deployment; asks nobody anything before it is used."""
+    """What turns the keys of one deployment; asks nobody anything before it is used.
+
+    Args:
+        patience: Seconds within which a cloud must answer.
+        hear: Hears what is waited for.
+    """
 
     spec: DeploymentSpec
     clouds: Clouds
     patience: float
+    hear: Hear = log_waiting
 
     @property
     def whats(self) -> tuple[What, ...]:
@@ -132,7 +139,7 @@ class Rotation:
     @property
     def _pace(self) -> Pace:
         told = self.spec.rotation
-        return Pace(told.every, told.rest, told.keep, self.patience)
+        return Pace(told.every, told.rest, told.keep, self.patience, hear=self.hear)
 
     @cached_property
     def _objects(self) -> Mapping[str, Resource]:
@@ -154,12 +161,8 @@ class Rotation:
             yield from self._below(need)
 
 
-def rotation_of(spec: DeploymentSpec, settings: Settings, *, patience: float = 180.0) -> Rotation:
-    """What turns the keys of a deployment, as who made it; asks nobody yet.
-
-    Args:
-        spec: What the user wrote.
-        settings: Who made it.
-        patience: Seconds within which a cloud must answer, and a new key must work.
-    """
-    return Rotation(spec, open_clouds(spec, settings), patience)
+def rotation_of(
+    spec: DeploymentSpec, settings: Settings, *, patience: float = 180.0, hear: Hear = log_waiting
+) -> Rotation:
+    """What turns the keys of a deployment, as who made it; asks nobody yet. See `Rotation` for the rest."""
+    return Rotation(spec, open_clouds(spec, settings), patience, hear)

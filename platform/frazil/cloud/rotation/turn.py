@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
-from frazil.cloud.patience import Patience
+from frazil.cloud.patience import Hear, Patience, log_waiting
 from frazil.errors import UsageError
 from frazil.spec.deployment import KeyUse
 
@@ -63,15 +63,23 @@ class Pace:
         every: Age at which a key is replaced.
         rest: How long a key may still be in use after another took its place.
         keep: API keys of one use that work at the same time.
-        patience: Seconds within which a new key must work.
+        patience: Seconds within which a cloud must answer, and a new key of Snowflake's must work.
+        sync: Seconds within which a new key of Confluent's must work: two minutes are usual, twenty possible.
+        hear: Hears what is waited for.
     """
 
     every: timedelta
     rest: timedelta
     keep: int = 2
     patience: float = 180.0
+    sync: float = 1200.0
+    hear: Hear = field(default=log_waiting, repr=False, compare=False)
     stop: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
 
     def waiting(self, address: str) -> Patience:
         """For one object."""
-        return Patience(address, self.patience, 2.0, self.stop)
+        return Patience(address, self.patience, 2.0, self.stop, self.hear)
+
+    def proving(self, address: str) -> Patience:
+        """For a new key of Confluent's to work."""
+        return Patience(address, max(self.sync, self.patience), 2.0, self.stop, self.hear)

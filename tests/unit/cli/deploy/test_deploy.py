@@ -167,11 +167,9 @@ def test_patience_is_told_in_minutes_and_is_short_where_things_are_only_proved(
 ) -> None:
     told = []
 
-    def reconciler_of(
-        spec: DeploymentSpec, settings: Settings, *, removes_data: bool, patience: float
-    ) -> Reconciler:
-        told.append(patience)
-        return deployment.reconciler_of(spec, settings, removes_data=removes_data, patience=patience)
+    def reconciler_of(spec: DeploymentSpec, settings: Settings, **how: Any) -> Reconciler:
+        told.append(how["patience"])
+        return deployment.reconciler_of(spec, settings, **how)
 
     monkeypatch.setattr("frazil.cli.deploy.reconciler_of", reconciler_of)
     for arguments in (["create", "--yes"], ["verify"], ["verify", "--patience", "5"]):

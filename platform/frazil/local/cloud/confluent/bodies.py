@@ -131,6 +131,23 @@ class OwnBucket(Body):
     provider_integration_id: str
 
 
+class ErrorHandling(Body):
+    """What a record that can't be materialized does."""
+
+    mode: Literal["SUSPEND", "SKIP", "LOG"]
+    target: str | None = None
+
+
+class TopicConfig(Body):
+    """The settings of a Tableflow topic."""
+
+    retention_ms: Annotated[str, Field(pattern=r"^\d+$")] = "604800000"
+    data_retention_ms: Annotated[str, Field(pattern=r"^\d+$")] | None = None
+    record_failure_strategy: Literal["SUSPEND", "SKIP"] = "SUSPEND"
+    error_handling: ErrorHandling = ErrorHandling(mode="SUSPEND")
+    metadata_column_naming_scheme: Literal["DEFAULT", "PORTABLE"] = "DEFAULT"
+
+
 class TopicSpec(Body):
     """The `spec` of a Tableflow topic."""
 
@@ -139,7 +156,7 @@ class TopicSpec(Body):
     kafka_cluster: Reference
     storage: OwnBucket
     table_formats: list[Literal["ICEBERG", "DELTA"]] = ["ICEBERG"]
-    config: dict[str, Any] = {}
+    config: TopicConfig = TopicConfig()
     suspended: bool = False
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, ClassVar
 
 from frazil.local.cloud.confluent.access import ADMINS, has_role, need
-from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody
+from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody, TopicConfig, judged
 from frazil.local.cloud.confluent.kind import Kind
 from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
 from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
@@ -136,14 +136,26 @@ class TableflowTopics(_OfTableflow):
         place = f"{organization.id}/{spec['environment']['id']}/{cluster}/v1/{uuid.uuid4()}"
         storage["table_path"] = f"s3://{storage['bucket_name']}/10011010/11101100/{place}"
         storage["bucket_region"] = "us-east-1"
-        told = {"retention_ms": "604800000", "record_failure_strategy": "SUSPEND"}
-        spec["config"] = {**told, **spec["config"], "enable_compaction": True, "enable_partitioning": True}
-        body["status"]["write_mode"] = "APPEND"
+        _check_retention(spec["config"])
+        spec["config"] |= {"enable_compaction": True, "enable_partitioning": True}
+        body["status"] |= {"write_mode": "APPEND", "failing_table_formats": []}
+
+    def change(self, organization: Organization, held: Held, said: Json) -> None:
+        """Settings can change; one that FAILED is resumed."""
+        if given := said.get("spec", {}).get("config"):
+            changed = {**held.body["spec"]["config"], **given}
+            read_only = {name: changed.pop(name) for name in ("enable_compaction", "enable_partitioning")}
+            checked = judged(TopicConfig, changed).model_dump(exclude_none=True)
+            _check_retention(checked)
+            held.body["spec"]["config"] = {**checked, **read_only}
+        if "suspended" in said.get("spec", {}):
+            super().change(organization, held, said)
 
     def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
         """Tableflow topics have no id: the display name is one."""
         told = super().shown(organization, held, fresh)
         told.pop("id")
+        told["status"]["catalog_sync_statuses"] = list(_syncs(organization, held.body))
         return told
 
     def proof(self, organization: Organization, body: Json) -> str | None:
@@ -157,6 +169,22 @@ class TableflowTopics(_OfTableflow):
             s3.delete_object(**probe)
 
         return _as_customer(organization, storage["provider_integration_id"], "s3", act)
+
+
+_SYNC = {"PENDING": "PENDING", "CONNECTED": "SYNCED", "FAILED": "FAILED"}
+"""How a catalog's phase shows in the topics that go there."""
+
+
+def _syncs(organization: Organization, topic: Json) -> Iterator[Json]:
+    for id_, held in organization.of(CatalogIntegrations.path).items():
+        if held.body["spec"]["kafka_cluster"]["id"] == topic["spec"]["kafka_cluster"]["id"]:
+            status = _SYNC[held.body["status"]["phase"]]
+            yield {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE", "sync_status": status}
+
+
+def _check_retention(config: Json) -> None:
+    if int(config["retention_ms"]) < 86_400_000:
+        raise Refusal(400, "retention_ms must be at least 86400000")
 
 
 class CatalogIntegrations(_OfTableflow):
