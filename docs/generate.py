@@ -40,6 +40,7 @@ from frazil.spec.deployment import (
     RotationPart,
     SnowflakePart,
     Statement,
+    Tableflow,
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.table import AnyTable, Upkeep, Write
@@ -276,7 +277,7 @@ _PAGES_WITH_REGIONS = ("settings.md", "monitoring.md", "types.md", "spec.md", "d
 SPECS: Sequence[type[BaseModel]] = (
     TableSpec, AnyTable, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
-    RotationPart,
+    RotationPart, Tableflow,
 )  # fmt: skip
 """The parts of specs whose fields the docs list."""
 

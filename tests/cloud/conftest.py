@@ -9,6 +9,7 @@ import pytest
 from kit.alone import alone, started_alone
 from kit.cloud_aws import CloudAws, cloud_aws
 from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
+from kit.confluent_openapi import document, judged
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,7 +34,19 @@ def aws(aws_process: CloudAws) -> Iterator[CloudAws]:
 
 @pytest.fixture(scope="session")
 def confluent_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudConfluent]:
-    yield from started_alone(cloud_confluent(), tmp_path_factory.mktemp("confluent"))
+    """The stand-in; where Confluent's documents are at hand, they judge the suite's traffic with it."""
+    for cloud in started_alone(cloud_confluent(), tmp_path_factory.mktemp("confluent")):
+        with judged(cloud.url) as seen:
+            yield cloud
+        assert seen is None or not seen.mistakes, seen.report()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says whether the stand-in for Confluent was held against Confluent's own documents."""
+    if document() is None:
+        terminalreporter.write_line(
+            "Confluent's OpenAPI documents judged nothing: FRAZIL_TEST_OPENAPI names no folder with them."
+        )
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 

@@ -82,10 +82,13 @@ def _name_of(call: faults.Call) -> str:
 
 
 def _refusal(organization: Organization, call: faults.Call, status: int) -> Response:
+    if status != 429:
+        return JSONResponse(Refusal(status, "Internal Server Error").body(call.path), status)
     after = str(organization.delays.retry_after)
-    headers = {"Retry-After": after, "X-RateLimit-Reset": after} if status == 429 else {}
-    text = "Rate Limit Exceeded" if status == 429 else "Internal Server Error"
-    return JSONResponse(Refusal(status, text).body(call.path), status, headers)
+    headers = {"Retry-After": after, "X-RateLimit-Reset": after}
+    if call.path.startswith("/kafka/"):
+        return Response("Rate Limit Exceeded", status, headers, "text/html")
+    return Response(None, status, headers)
 
 
 def _regions(organization: Organization, call: Call) -> Answer:

@@ -1,0 +1,155 @@
+"""Confluent's own OpenAPI documents judge requests and answers; a folder beside the checkout has them.
+
+`FRAZIL_TEST_OPENAPI` names the folder: a copy of github.com/confluentinc/ccloud-sdk-go-v2, where each service
+has an `api/openapi.yaml`. They are not part of this repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+import yaml
+from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT4
+
+Json = Any
+
+SERVICES = (
+    "apikeys/v2", "cmk/v2", "connect/v1", "flink/v2", "flink-gateway/v1", "iam/v2", "kafkarest/v3", "mds/v2",
+    "org/v2", "provider-integration/v1", "srcm/v3", "tableflow/v1", "schema-registry/v1",
+)  # fmt: skip
+KNOWN = {
+    "'statement_name' is a required property": "a statement's name stands beside its spec",
+    "Tried to write read-only property with": "kind and api_version of a key's resource: Flink's need them",
+    "config: 'kafka.api.": "the other way to log in; a connector of a service account has no key",
+}
+"""What is right all the same, and why."""
+_IDS = re.compile(r"\b[A-Z0-9]{16}\b|\b(env|lkc|lsrc|sa|rb|lfcp|cspi|tci)-\w{6}\b|[0-9a-f]{32}")
+
+
+@dataclass
+class Judged:
+    """What was seen, and what of it the documents know otherwise."""
+
+    answers: Counter[str] = field(default_factory=Counter)
+    mistakes: Counter[str] = field(default_factory=Counter)
+
+    def report(self) -> str:
+        lines = [f"{sum(self.answers.values())} answers of {len(self.answers)} kinds"]
+        return "\n".join([*lines, *(f"{times:5} {what}" for what, times in sorted(self.mistakes.items()))])
+
+
+class Document:
+    """The operations of all services."""
+
+    def __init__(self, parts: dict[str, Json]) -> None:
+        self._parts = parts
+        self._registry = Registry().with_resources(
+            (f"urn:{name}", Resource(contents=part, specification=DRAFT4)) for name, part in parts.items()
+        )
+        self._paths = [
+            (re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path.partition("?")[0]))), name, operations)
+            for name, part in parts.items()
+            for path, operations in part["paths"].items()
+        ]
+
+    def mistakes(self, answer: requests.Response) -> Iterator[str]:
+        """What is wrong with a request and its answer."""
+        path, method = urlsplit(str(answer.request.url)).path, str(answer.request.method)
+        found = self._operation(path, method)
+        if found is None:
+            if not path.startswith(("/registry/", "/_knobs")):
+                yield f"{method} {path}: no such operation"
+            return
+        part, operation = found
+        if answer.request.body and answer.status_code < 400:  # what is refused may be wrong on purpose
+            told = self._resolved(part, operation.get("requestBody", {}))
+            yield from self._wrong(
+                part, told, json.loads(answer.request.body), OAS30WriteValidator, f"{method} {path}"
+            )
+        told = operation["responses"].get(str(answer.status_code)) or operation["responses"].get("5XX")
+        if told is None:
+            yield f"{method} {path}: {answer.status_code} is not among {list(operation['responses'])}"
+        elif answer.content:
+            where = f"{answer.status_code} of {method} {path}"
+            yield from self._wrong_body(part, self._resolved(part, told), answer, where)
+
+    def _wrong_body(self, part: str, told: Json, answer: requests.Response, where: str) -> Iterator[str]:
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        kinds = list(told.get("content", {}))
+        if kind not in kinds and not (kind == "application/json" and any("json" in each for each in kinds)):
+            yield f"{where}: the body is {kind}, not of {kinds}"
+        elif "json" in kind:
+            yield from self._wrong(part, told, answer.json(), OAS30ReadValidator, where)
+
+    def _operation(self, path: str, method: str) -> tuple[str, Json] | None:
+        fits = [
+            (len(pattern.pattern), name, operations[method.lower()])
+            for pattern, name, operations in self._paths
+            if method.lower() in operations and pattern.fullmatch(path)
+        ]
+        return max(fits, key=lambda each: each[0])[1:] if fits else None
+
+    def _wrong(self, part: str, told: Json, body: Json, judge: Any, where: str) -> Iterator[str]:
+        contents = told.get("content", {})
+        schema = next((each.get("schema") for kind, each in contents.items() if "json" in kind), None)
+        if schema is None:
+            return
+        absolute = json.loads(json.dumps(schema).replace('"#/', f'"urn:{part}#/'))
+        for error in judge(absolute, registry=self._registry).iter_errors(body):
+            yield f"{where}: {'/'.join(map(str, error.absolute_path))}: {error.message:.200}"
+
+    def _resolved(self, part: str, told: Json) -> Json:
+        for name in told.get("$ref", "").split("/")[1:]:
+            told = self._parts[part] if name == "components" and "$ref" in told else told
+            told = told[name]
+        return told
+
+
+@cache
+def document() -> Document | None:
+    """The documents, if they stand beside the checkout."""
+    folder = os.environ.get("FRAZIL_TEST_OPENAPI")
+    if not folder:
+        return None
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    read = {s: yaml.load((Path(folder) / s / "api/openapi.yaml").read_text(), loader) for s in SERVICES}
+    # Dates and the like are texts in JSON.
+    return Document({name: json.loads(json.dumps(part, default=str)) for name, part in read.items()})
+
+
+@contextmanager
+def judged(url: str) -> Iterator[Judged | None]:
+    """Judges all that `requests` sends to an address meanwhile; None without documents."""
+    judge, seen = document(), Judged()
+    if judge is None:
+        yield None
+        return
+    send = requests.Session.send
+
+    def watched(self: requests.Session, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+        answer = send(self, request, **how)
+        if str(request.url).startswith(url):
+            path = _IDS.sub("*", urlsplit(str(request.url)).path)
+            seen.answers[f"{request.method} {path} {answer.status_code}"] += 1
+            told = [each for each in judge.mistakes(answer) if not any(known in each for known in KNOWN)]
+            seen.mistakes.update(_IDS.sub("*", each) for each in told)
+        return answer
+
+    requests.Session.send = watched  # type: ignore[method-assign,assignment]
+    try:
+        yield seen
+    finally:
+        requests.Session.send = send  # type: ignore[method-assign]
