@@ -119,13 +119,15 @@ class CloudConfluent:
         """All that is there, by the end of its address, without the administrator's key and role."""
         own = (KEY, "rb-admin")
         names = {
-            p: sorted(i for i in self.organization.of(p) if i not in own)
+            p: sorted(i.rpartition("/")[2] for i in self.organization.of(p) if i not in own)
             for p in list(self.organization.held)
         }
         return {path: ids for path, ids in names.items() if ids}
 
     def thing(self, path: str, id_: str) -> Held:
-        return self.organization.of(path)[id_]
+        """An object by its id; a topic of Tableflow by its name."""
+        there = self.organization.of(path)
+        return next(held for key, held in there.items() if key.rpartition("/")[2] == id_)
 
 
 def awaited(look: Callable[[], Any]) -> Any:

@@ -92,16 +92,16 @@ class Plane:
         """Makes something; `right` is what the caller needs for it, for people."""
         return self.ask("POST", path, body, right=right, soon=soon)
 
-    def delete(self, path: str, **query: str) -> None:
+    def delete(self, path: str, query: Mapping[str, str] | None = None, soon: Soon = _never) -> None:
         """Removes something. It may be gone already.
 
         Confluent answers 403 for some things that are gone, and for what the key may not remove. Whether
         it can still be seen tells which.
         """
         try:
-            self.ask("DELETE", path, query=query, gone=(403, 404))
+            self.ask("DELETE", path, query=query, gone=(403, 404), soon=soon)
         except Missing as e:
-            if self._is_seen(path, query):
+            if self._is_seen(path, query or {}):
                 raise e.refusal from None
 
     def _is_seen(self, path: str, query: Mapping[str, str]) -> bool:

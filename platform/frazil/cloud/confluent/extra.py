@@ -56,7 +56,7 @@ class ExtraRights(InCluster):
         for id_ in there["roles"]:
             self.confluent.cloud.delete(f"{Binding.path}/{id_}")
         for acl in there["acls"]:
-            self.plane(known).delete(self.path(known, "acls"), **acl)
+            self.plane(known).delete(self.path(known, "acls"), acl)
         for id_ in there["keys"]:
             keys.revoke(self.confluent, id_)
 

@@ -149,7 +149,7 @@ class Acl(InCluster):
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes it."""
-        self.plane(known).delete(self.path(known, "acls"), **there)
+        self.plane(known).delete(self.path(known, "acls"), there)
 
     def verify(self, there: Facts, known: Known) -> None:
         """Who may read or write a topic sees it, by a key of their own."""

@@ -77,7 +77,7 @@ class Listed(Thing):
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes it."""
-        self.plane(known).delete(f"{self.path}/{there['id']}", **self.place(known))
+        self.plane(known).delete(f"{self.path}/{there['id']}", self.place(known))
 
     def remade(self, there: Facts, known: Known, why: str) -> None:
         """Removes one that FAILED, for it never was of use; the next look makes it anew."""

@@ -51,6 +51,11 @@ class ProviderIntegration(InEnvironment):
             "config": {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": self.role_arn()},
         }  # fmt: skip
 
+    def delete(self, there: Facts, known: Known) -> None:
+        """Removes it. What uses it may be seen for a while: then it is a 400, for the API has no 409 here."""
+        path = f"{self.path}/{there['id']}"
+        self.plane(known).delete(path, self.place(known), soon=lambda status, _: status == 400)
+
 
 def _role_is_late(status: int, said: str) -> bool:
     return status == 400 and "assume" in said.lower()

@@ -71,6 +71,9 @@ class Judge:
             case "CreateSecret" if _is_doomed(question):
                 text = "a secret with this name is already scheduled for deletion"
                 return 400, "InvalidRequestException", text
+            case "PutParameter" if not told.get("Value"):
+                text = "Value at 'value' failed to satisfy constraint: Member must have length of at least 1"
+                return 400, "ValidationException", text
             case "GetParametersByPath" if told.get("MaxResults", 10) > 10:
                 return 400, "ValidationException", "Member must have value less than or equal to 10"
         return None

@@ -47,6 +47,14 @@ class Kind:
     lists_by: ClassVar[tuple[str, ...]] = ()  # what it must say besides where many are asked for
     lingers: ClassVar[bool] = False  # takes a while to go
 
+    def key(self, body: Json) -> str:
+        """What tells an object from all others of its kind."""
+        return str(body["id"])
+
+    def sought(self, call: Call) -> str:
+        """The key of the object that a call is about."""
+        return call.params["id"]
+
     def place(self, organization: Organization, body: Json) -> str:
         """The name of what holds the object: who makes or removes it must be an administrator there."""
         environment = spec_of(body).get("environment", {}).get("id")
@@ -140,7 +148,7 @@ class Kind:
             new["status"] = {"phase": self.phases[0]}
         self.complete(organization, new, owner)
         new["metadata"] = self._metadata(organization, new["id"])
-        held = organization.add(self.path, new["id"], new)
+        held = organization.add(self.path, self.key(new), new)
         return self.status, self.shown(organization, held, fresh=True)
 
     def _metadata(self, organization: Organization, id_: str) -> Json:
@@ -171,7 +179,7 @@ class Kind:
         return all(flat[name] == value for name, value in query.items() if flat.get(name))
 
     def _found(self, organization: Organization, call: Call) -> Held:
-        held = organization.of(self.path).get(call.params["id"])
+        held = organization.of(self.path).get(self.sought(call))
         if held is None or not self.fits(held.body, call.query):
             raise forbidden() if self.after_life == 403 else missing()
         return held
@@ -186,7 +194,9 @@ def paged(
     organization: Organization, path: str, all_of: list[Any], query: dict[str, str]
 ) -> tuple[list[Any], Json]:
     """One page, and the address of the next one if there is more."""
-    size = min(100, int(query.get("page_size", organization.delays.page)))
+    size = int(query.get("page_size", organization.delays.page))
+    if not 1 <= size <= 100:
+        raise Refusal(400, "page_size is 1 to 100")
     start = int(query.get("page_token") or 0)
     if start + size >= len(all_of):
         return all_of[start:], {}

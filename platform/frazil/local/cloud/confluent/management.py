@@ -27,7 +27,7 @@ from frazil.local.cloud.confluent.organization import (
     Organization,
 )
 from frazil.local.cloud.confluent.refusals import Refusal
-from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
+from frazil.local.cloud.confluent.tableflow import INTEGRATIONS, CatalogIntegrations, TableflowTopics
 
 REGISTRIES = "/srcm/v3/clusters"
 POOLS = "/fcpm/v2/compute-pools"
@@ -58,9 +58,9 @@ class Environments(Kind):
 
     def follow(self, organization: Organization, body: Json) -> None:
         """Takes the registry and the statements along."""
-        for path in (CLUSTERS, POOLS):
+        for path in (CLUSTERS, POOLS, INTEGRATIONS):
             for other in organization.of(path).values():
-                if other.body["spec"]["environment"]["id"] == body["id"]:
+                if spec_of(other.body)["environment"]["id"] == body["id"]:
                     raise Refusal(409, f"environment {body['id']} still has {other.body['id']}")
         for path in [p for p in organization.held if f"/environments/{body['id']}/" in p]:
             organization.held.pop(path)

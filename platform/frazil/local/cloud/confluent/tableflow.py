@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from frazil.local.cloud.confluent.access import ADMINS, has_role, need
 from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody, TopicConfig, judged
-from frazil.local.cloud.confluent.kind import Kind
+from frazil.local.cloud.confluent.kind import Call, Kind
 from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
 from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
 
@@ -50,7 +50,7 @@ class Integrations(Kind):
     def follow(self, organization: Organization, body: Json) -> None:
         """Takes Confluent's role along."""
         if body["usages"]:
-            raise Refusal(409, f"{body['id']} is in use by {body['usages'][0]}")
+            raise Refusal(400, f"{body['id']} is in use by {body['usages'][0]}")
         if organization.places.aws:
             iam = _aws(organization, "iam", ACCOUNT, "test")
             role = f"confluent-{body['id']}"
@@ -122,6 +122,15 @@ class TableflowTopics(_OfTableflow):
     """A topic whose rows Confluent writes as an Iceberg table."""
 
     path, name, body = "/tableflow/v1/tableflow-topics", "TableflowTopic", TopicBody
+
+    def key(self, body: Json) -> str:
+        """A topic has no id of its own: its name, in its cluster."""
+        return f"{body['spec']['kafka_cluster']['id']}/{body['spec']['display_name']}"
+
+    def sought(self, call: Call) -> str:
+        """See `key`."""
+        cluster = call.query.get("spec.kafka_cluster") or call.said["spec"]["kafka_cluster"]["id"]
+        return f"{cluster}/{call.params['id']}"
 
     def complete(self, organization: Organization, body: Json, owner: str) -> None:
         """Refuses a topic that is not seen yet; says where the table will be."""
