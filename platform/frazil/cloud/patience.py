@@ -21,6 +21,7 @@ _log = logging.getLogger(__name__)
 
 _FIRST = 0.1
 _TRIES = 6
+_SOON = 5.0  # seconds
 SAID_EVERY = 15.0
 """Seconds after which a wait says again what it waits for."""
 
@@ -61,7 +62,16 @@ def log_waiting(waiting: Waiting) -> None:
     _log.info("%s", waiting)
 
 
-def insisting(ask: Callable[[], T], met: tuple[type[NotYet], ...] = (AnswerLost,)) -> T:
+def soon_again(error: Exception) -> bool | float:
+    """Whether a call is sent again: its answer was lost, or the cloud wants to be asked within seconds."""
+    if isinstance(error, Throttled):
+        return error.after if error.after <= _SOON else False
+    return isinstance(error, AnswerLost)
+
+
+def insisting(
+    ask: Callable[[], T], met: tuple[type[NotYet], ...] | Callable[[Exception], bool | float] = soon_again
+) -> T:
     """The answer to a call that may be sent again at once, for it does the same twice: no creation.
 
     `met` is what it is sent again for.

@@ -111,7 +111,7 @@ def state(lab: Lab) -> Any:
 
 
 def _unless_provisioning(told: Any) -> Any:
-    return None if told["state"] == "PROVISIONING" else told
+    return None if told["state"] in ("PROVISIONING", "DEGRADED") else told
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_an_integration_never_changes_and_stays_while_it_is_used(lab: Lab) -> No
     path, query = f"/pim/v1/integrations/{id_}", {"environment": lab.environment}
     assert lab.cloud.ask("PATCH", path, {"display_name": "other"}).status_code == 400
     tableflow(lab, id_, key)
-    assert lab.cloud.ask("DELETE", path, **query).status_code == 409
+    assert lab.cloud.ask("DELETE", path, **query).status_code == 400
     topic = "/tableflow/v1/tableflow-topics/stock_trades"
     where = {**query, "spec.kafka_cluster": lab.cluster}
     assert lab.cloud.ask("PATCH", topic, {"spec": {"suspended": True}}, **key).status_code == 400
