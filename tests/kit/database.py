@@ -204,8 +204,8 @@ def drain(settings: Settings, database: psycopg.Connection[Any], topics: Mapping
     def transaction_of(topic: str) -> int:
         place = TopicPartition(topic, 0)
         consumer.assign([TopicPartition(topic, 0, consumer.get_watermark_offsets(place, 10)[1] - 1)])
-        (message,) = consumer.consume(1, 10) or (None,)
-        told = json.loads((message and message.value()) or b"{}")
+        values = [message.value() for message in consumer.consume(1, 10)]
+        told = json.loads(next(iter(values), None) or b"{}")
         return int(told.get("source", {}).get("txId", 0))
 
     for topic in topics:

@@ -64,7 +64,7 @@ def first_record(settings: Settings, topic: str) -> bytes | None:
     try:
         consumer.assign([TopicPartition(topic, 0, 0)])
         message = consumer.poll(PATIENCE)
-        return message.value() if message else None
+        return None if message is None else message.value()
     finally:
         consumer.close()
 

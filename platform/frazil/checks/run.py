@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +18,7 @@ from frazil.checks.topic import (
     judge_dead_letters,
     judge_freshness,
 )
+from frazil.checks.values import compare_values
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
 from frazil.landing.state import TableState
@@ -71,6 +72,20 @@ def _of_target(target: Target) -> Check:
     return Check(target.check, target.path, target.blocking, what, partial(compare_shown, target))
 
 
+def run_values(spec: AnyTable, connections: Connections, count: int) -> CheckResult:
+    """Compares up to `count` rows of each partition of a topic with their records, all values.
+
+    A check of a server that does not answer is skipped, as in `run_checks`.
+    """
+    names = things(spec, connections.settings)
+    what = "Rows hold what their records say, by another decoder."
+    if not isinstance(spec, TableSpec):
+        found = Verdict.skip("the table is made of tables, and has no records of its own")
+        return _result(Check("values", names.iceberg_path, False, what, lambda _: found), names, found)
+    check: Check = Check("values", names.iceberg_path, False, what, partial(compare_values, count=count))
+    return _or_skipped(check, names, lambda: _look(check, Subject(spec, names, connections)))
+
+
 def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
     """Runs one check. What keeps it from looking (a missing table, say) is a failed check.
 
@@ -78,23 +93,31 @@ def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResul
     """
     settings = connections.settings
     check, names = checks_of(spec, settings)[name], things(spec, settings)
+    return _look(check, Subject(spec, names, connections))
+
+
+def _look(check: Check, subject: Subject[AnyTable]) -> CheckResult:
     try:
-        with catalog_errors(settings):
-            found = check.look(Subject(spec, names, connections))
+        with catalog_errors(subject.connections.settings):
+            found = check.look(subject)
     except RetryError:
         raise
     except FrazilError as e:
         found = Verdict(False, str(e), {})
-    return _result(check, names, found)
+    return _result(check, subject.things, found)
+
+
+def _or_skipped(check: Check, names: Things, run: Callable[[], CheckResult]) -> CheckResult:
+    try:
+        return run()
+    except RetryError as e:
+        return replace(_result(check, names, Verdict.skip(e.what.rstrip("."))), down=e)
 
 
 def _run_or_skip(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
-    try:
-        return run_check(name, spec, connections)
-    except RetryError as e:
-        settings = connections.settings
-        skipped = Verdict.skip(e.what.rstrip("."))
-        return replace(_result(checks_of(spec, settings)[name], things(spec, settings), skipped), down=e)
+    settings = connections.settings
+    check, names = checks_of(spec, settings)[name], things(spec, settings)
+    return _or_skipped(check, names, lambda: run_check(name, spec, connections))
 
 
 def freshness_results(

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from frazil.checks.result import CheckResult
-from frazil.checks.run import run_checks
+from frazil.checks.run import run_checks, run_values
 from frazil.cli.console import fail, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Tables, select
@@ -22,16 +22,30 @@ Deep = Annotated[
     bool, typer.Option("--deep", help="Also read the data: count every offset, derive all rows again.")
 ]
 
+Values = Annotated[
+    int,
+    typer.Option(
+        "--values",
+        min=0,
+        metavar="N",
+        help="Also read N random records of each partition from Kafka anew, decode them by another decoder, "
+        "and compare them with their rows, all values.",
+    ),
+]
+
 
 @app.command("check")
 def check_command(
-    tables: Tables = None, every: AllTables = False, deep: Deep = False, as_json: Json = False
-) -> None:
+    tables: Tables = None, every: AllTables = False, deep: Deep = False, values: Values = 0,
+    as_json: Json = False,
+) -> None:  # fmt: skip
     """Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer."""
     selection = select(tables, every=every)
     results = run_checks(selection.specs, selection.connections, deep=deep, partly=True)
+    if values:
+        results += [run_values(spec, selection.connections.of(spec), values) for spec in selection.specs]
     specs = {str(names.table): spec for spec, names in selection.pairs}
-    for result in (r for r in results if not r.down):
+    for result in (r for r in results if not r.down and r.check != "values"):  # no check of the asset graph
         selection.tell(specs[result.table], result)
     print_json([_row_of(r) for r in results]) if as_json else _show(results)
     Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()

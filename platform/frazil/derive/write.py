@@ -254,6 +254,6 @@ def write_by_lane(task: Task, rows: DataFrame) -> StagedFiles | None:
     except RepairError:  # the query fails on a row, or a task on a value: whose it is shows without tasks
         return None
     except FrazilError as e:
-        give_up(spark, e, "writes these rows", {"table": str(task.name)})
+        give_up(spark, e, "writes these rows", str(task.name))
         return None
     return _audited(task, StagedFiles(files, until=started_at(task.branch) + lives), watched)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.exact import values_of
+from frazil.formats.bare import Bare
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason
 
@@ -64,6 +65,10 @@ class PlainDecoder:
             return "utf8", f"byte {e.start} is not UTF-8"
         return "value", "a value is outside its type"
 
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        return {f.name: _text(raw) if self._text else raw for f in self.columns}
+
 
 @dataclass(frozen=True, slots=True)
 class PlainColumns:
@@ -71,6 +76,11 @@ class PlainColumns:
 
     names: tuple[str, ...]  # of the one column; empty where the half is left out
     text: bool
+
+    @property
+    def places_per_byte(self) -> float:
+        """See `ArrowDecoder.places_per_byte`."""
+        return 1.0
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
+from frazil.formats.bare import Bare
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
 
@@ -20,6 +21,12 @@ MAX_DEPTH = 64
 
 MAX_FIELDS = 20_000
 """Most fields that a schema may come to; one whose parts each use another twice doubles with every level."""
+
+MOST_PLACES = 4_000_000
+"""Values that a record may take in columns beyond its bytes, empty ones as well: some 40 MB of memory.
+
+A few bytes may become very many of them: an empty message within another is two bytes, and a place per field.
+"""
 
 VARIANT_NEEDS_V3 = "a variant needs format version 3 of Iceberg, tables here have 2"
 """Why Confluent's variants are refused, in Avro and in Protobuf."""
@@ -91,6 +98,10 @@ class DecodedBatch:
 class ArrowDecoder(Protocol):
     """Decodes by columns, in Spark's Python workers: it can be pickled, and a bad record raises nothing."""
 
+    @property
+    def places_per_byte(self) -> float:
+        """Values in columns that a byte may become, empty ones as well."""
+
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """One row per record; null where the record has no such half."""
 
@@ -117,6 +128,9 @@ class Decoder(Protocol):
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` found these bytes bad, by an independent decoder. Slow: for bad records only."""
+
+    def values(self, raw: bytes) -> Bare | None:
+        """The columns by that independent decoder; None where it finds the bytes bad. Slow: for samples."""
 
 
 @dataclass(frozen=True, slots=True)

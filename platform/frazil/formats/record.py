@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
+from frazil.formats.bare import Bare
 from frazil.formats.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.debezium import with_types
 from frazil.formats.envelope import ROWS_AT, Envelope, envelope
@@ -19,7 +20,8 @@ from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry import owners, read_schema, subject_versions
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.unmappable import Unmappable
-from frazil.formats.wire import header_bytes, header_sql, schema_id_of
+from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, header_sql, schema_id_of
+from frazil.quoting import literal
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import TableSpec
 
@@ -70,18 +72,29 @@ class RecordDecoder:
         """Why the value is bad though its decoder took it, as SQL: null, or what `explain` understands."""
         return f"{CHANGE}.fault" if self.envelope else "CAST(NULL AS string)"
 
-    def decode(self, frame: DataFrame) -> DataFrame:
-        """Adds what both halves' decoders add, and `OK` and `BAD`; an envelope is unwrapped."""
+    @property
+    def with_schemas(self) -> tuple[Half, ...]:
+        """The halves that are written with a schema, which a header may name."""
+        return tuple(half for half, by in ((KEY, self.key), (VALUE, self.value)) if by.writers)
+
+    def decode(self, frame: DataFrame, *, headers: bool = True) -> DataFrame:
+        """Adds what both halves' decoders add, and `OK` and `BAD`; an envelope is unwrapped.
+
+        A half whose schema a header names is bad: by the prefix, which it lacks, it could be taken for
+        another version's. `headers` says whether the frame has them.
+        """
         from pyspark.sql import functions as F
 
         decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
+        for half in self.with_schemas if headers else ():
+            decoded = decoded.withColumn(half.ok, F.expr(f"{half.ok} AND NOT {_is_named(half)}"))
         decoded = self.envelope.unwrap(decoded) if self.envelope else decoded
         row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
         needed = self.row_key.is_there if self.on_null_value == "delete" else self.row_key.is_there_with_value
         key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND ({needed} OR {self.truncates})"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
         fails = f"NOT ({key_holds}) OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
-        mine = self._mine()
+        mine = self._mine(_is_named(VALUE) if headers else "false")
         return decoded.withColumn(OK, F.expr(f"{mine} AND {holds}")).withColumn(
             BAD, F.expr(f"{mine} AND ({fails})")
         )
@@ -94,19 +107,41 @@ class RecordDecoder:
         others = tuple(map(header_bytes, self.others))
         told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
-        return ArrowRecords(key, value, _NULL[self.on_null_value], others, told, needs_key)
+        of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
+        return ArrowRecords(
+            key, value, _NULL[self.on_null_value], others, told, needs_key, (of_key, of_value)
+        )
 
-    def _mine(self) -> str:
+    def _mine(self, is_named: str) -> str:
         if not self.others:
             return "true"
-        headers = ", ".join(map(header_sql, self.others))
-        return f"NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({headers}), false)"
+        prefixes = ", ".join(map(header_sql, self.others))
+        return f"({is_named} OR NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({prefixes}), false))"
+
+    def values(self, raw_key: bytes | None, raw_value: bytes | None) -> Bare | None:
+        """The row's columns by the independent decoders; None where they find a half bad. Slow: for samples.
+
+        Of an envelope they know no row, and tell none.
+        """
+        key = {} if raw_key is None else self.key.values(raw_key)
+        value = {} if raw_value is None else self.value.values(raw_value)
+        if key is None or value is None or self.envelope:
+            return None
+        by_key = {name: key.get(name) for name in self.row_key.columns if name not in self.row_key.of_value}
+        absent = dict.fromkeys(f.name for f in self.columns.fields)
+        return {**absent, **key, **value, **by_key}
 
     def explain(
         self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,
-        fault: str | None = None,
+        fault: str | None = None, headers: Collection[str] = (),
     ) -> Reason:  # fmt: skip
-        """Why the record is bad, by what `decode` said of both halves; the key comes first."""
+        """Why the record is bad, by what `decode` said of both halves; the key comes first.
+
+        `headers` are the names of those that it has.
+        """
+        for half, raw in ((KEY, raw_key), (VALUE, raw_value)):
+            if raw is not None and half in self.with_schemas and SCHEMA_HEADERS[half.word] in headers:
+                return _named(half)
         if raw_key is not None and not key_ok:
             code, reason = self._told(KEY, raw_key, self.key.explain(raw_key))
             return f"key_{code}", f"key: {reason}"
@@ -132,6 +167,20 @@ class RecordDecoder:
         if not subjects:
             return code, f"{why}: {_GONE}"
         return code, f"{why}: it is of {', '.join(subjects[:5])}; if all are, write {half.word}_subject"
+
+
+def _is_named(half: Half) -> str:
+    """Whether a header names the schema of a half that is there, as SQL that is never null."""
+    name = literal(SCHEMA_HEADERS[half.word])
+    return f"({half.raw} IS NOT NULL AND coalesce(exists(headers, h -> h.key = {name}), false))"
+
+
+def _named(half: Half) -> Reason:
+    header, prefix = SCHEMA_HEADERS[half.word], f"{half.word}.schema.id.serializer"
+    return "key_schema_header" if half == KEY else "schema_header", (
+        f"header {header} names the schema of the {half.word}, and schemas in headers are not read yet: "
+        f"have the producer put the id before the payload ({prefix}: PrefixSchemaIdSerializer)"
+    )
 
 
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from frazil.formats.protocol import ArrowDecoder, DecodedBatch
+from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
+
+
+_AT_ONCE = 8 * MOST_PLACES
+"""Values that records may become which are decoded at once: some 300 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class ArrowRecords:
         others: Headers of records that belong to other tables.
         row_key: The columns that tell rows apart, and whether the key has each, or else the value.
         needs_key: Whether a record with a null value must have them, too.
+        named: Headers that name the schema of the key and of the value; empty where it has none. Such a half
+            is bad: by the prefix, which it lacks, it could be taken for another version's.
     """
 
     key: ArrowDecoder
@@ -49,16 +55,33 @@ class ArrowRecords:
     others: tuple[bytes, ...] = ()
     row_key: tuple[tuple[str, bool], ...] = ()
     needs_key: bool = False
+    named: tuple[str, str] = ("", "")
 
-    def decode(self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray) -> Verdicts:
-        """Decodes both halves of a batch."""
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Records, some at a time: few bytes may become very many values."""
+        import numpy as np
+        import pyarrow.compute as pc
+
+        room = np.zeros(len(batch))
+        for half, decoder in (("raw_key", self.key), ("raw_value", self.value)):
+            sizes = pc.binary_length(batch[half]).fill_null(0).to_numpy().astype(float)
+            room += np.minimum(sizes * decoder.places_per_byte, MOST_PLACES + sizes)
+        ends = np.flatnonzero(np.diff(np.cumsum(room) // _AT_ONCE)) + 1
+        starts = [0, *ends.tolist()]
+        for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
+            yield batch.slice(start, end - start)
+
+    def decode(self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, headers: pa.ListArray) -> Verdicts:
+        """Decodes both halves of a batch; `headers` are the names of those that each record has."""
         import numpy as np
 
-        key, value = self.key.decode(raw_key), self.value.decode(raw_value)
+        key_named, named = (_with_header(headers, name) for name in self.named)
+        key = _without(self.key.decode(raw_key), key_named)
+        value = _without(self.value.decode(raw_value), named)
         no_value, is_row, is_bad = _flags(raw_value.is_null()), *self.null_value
         has_key = self._has_key(key, value) | (no_value & (not self.needs_key))
         key_holds = (_flags(raw_key.is_null()) | _flags(key.ok)) & has_key
-        value_ok, mine = _flags(value.ok), self._mine(raw_value)
+        value_ok, mine = _flags(value.ok), self._mine(raw_value) | (named & ~no_value)
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
@@ -82,6 +105,25 @@ class ArrowRecords:
             return np.ones(len(raw_value), bool)
         heads = pc.binary_slice(raw_value, 0, 5)
         return ~_flags(pc.is_in(heads, pa.array(self.others, pa.binary())))
+
+
+def _with_header(headers: pa.ListArray, name: str) -> Flags:
+    """Which records have a header of that name."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    found = np.zeros(len(headers), bool)
+    names = headers.flatten()
+    if name and len(names):
+        hit = _flags(pc.equal(names, name).fill_null(False))
+        found[pc.list_parent_indices(headers).to_numpy()[hit]] = True
+    return found
+
+
+def _without(half: DecodedBatch, named: Flags) -> DecodedBatch:
+    import pyarrow as pa
+
+    return replace(half, ok=pa.array(_flags(half.ok) & ~named)) if named.any() else half
 
 
 def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:

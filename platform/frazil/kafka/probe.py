@@ -136,7 +136,8 @@ class Probe:
         """
         since = time.monotonic()
         while time.monotonic() - since < _SILENCE:
-            if found := self._reader.poll(_PATIENCE):
+            # A record without a value has no length, and would be taken for none.
+            if (found := self._reader.poll(_PATIENCE)) is not None:
                 return found
             check_access(self._reader, f"topic {self._topic}")
             if not self._is_led():

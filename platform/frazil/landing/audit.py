@@ -12,6 +12,7 @@ from frazil.kafka.tally import Tally
 from frazil.landing.plan import Plan
 from frazil.landing.write import PLAN, Written
 from frazil.settings.profile import Settings
+from frazil.tables.presence import differing
 from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import audit_failed
 
@@ -37,7 +38,9 @@ def gaps_of(plan: Plan, held: Mapping[int, Tally]) -> dict[int, int]:
 
 
 def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) -> None:
-    """Compares what was read with what the topic holds, and the rows that the files say they have with both.
+    """Compares what was read with what the topic holds, and the files' own statistics with both.
+
+    Of the latter it looks at the rows, and at how many values each column has.
 
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
@@ -47,6 +50,8 @@ def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) ->
         raise _failed(plan, f"read {written.tally}; the topic holds {wanted}")
     if rows != written.rows:
         raise _failed(plan, f"{rows} rows in the files, {written.rows} wanted of {written.good} good records")
+    if lost := differing(written.values or {}, written.values_held or {}):
+        raise _failed(plan, lost)
 
 
 def branch_rows(plan: Plan, staged: Snapshot | None) -> int:

@@ -92,8 +92,9 @@ def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
 
 def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
     reason = decoder.explain(
-        row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault")
-    )
+        row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault"),
+        dict(row["headers"] or ()),
+    )  # fmt: skip
     return BadRecord(row["partition"], row["offset"], *reason, row)
 
 

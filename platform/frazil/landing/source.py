@@ -48,6 +48,9 @@ _OPTIONS = {
     "kafkaConsumer.pollTimeoutMs": "30000",
 }
 
+TOO_LARGE = "frazil.too-large:"
+"""Begins the text of the error at a record that is too large: its partition, offset and bytes follow."""
+
 _OWN_KEY = token_hex(16)
 
 
@@ -129,9 +132,10 @@ def read_slices(
     """
     client = _client(settings, logs)
     frames = [_read(spark, client, part).coalesce(1) for part in slices]
+    most = settings.spark.max_record_bytes
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
-        "key AS raw_key",
-        "value AS raw_value",
+        f"{_bounded('key', most)} AS raw_key",
+        f"{_bounded('value', most)} AS raw_value",
         "topic",
         "partition",
         "offset",
@@ -139,6 +143,13 @@ def read_slices(
         "timestampType",
         "headers",
     )
+
+
+def _bounded(half: str, most: int) -> str:
+    """One half of a record, as SQL that raises an error where Spark's memory might not hold it."""
+    size = f"octet_length({half})"
+    error = f"raise_error(concat('{TOO_LARGE}', partition, ':', offset, ':', {size}))"
+    return f"CASE WHEN {size} > {most} THEN CAST({error} AS binary) ELSE {half} END"
 
 
 def _client(settings: Settings, logs: Logs) -> dict[str, str]:

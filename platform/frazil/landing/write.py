@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import metadata_columns
 from frazil.formats.logical import List, Map, Struct, Type, alike
+from frazil.formats.matching import refuse_unmatched
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
@@ -51,6 +52,8 @@ class Written:
     mark: int | None = None
     files: StagedFiles | None = None  # where no branch names them
     bad_rows: tuple[Mapping[str, Any], ...] | None = None  # the bad records, where they are at hand
+    values: Mapping[str, int] | None = None  # that the files must hold by what was decoded, by column
+    values_held: Mapping[str, int] | None = None  # by the files' own statistics
 
     @property
     def good(self) -> int:
@@ -143,9 +146,10 @@ def columns_sql(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[s
     known |= {f.name: f"{KEY.data}.{quoted(f.name)}" for f in decoder.columns.key}
     known |= {f.name: f"{VALUE.data}.{quoted(f.name)}" for f in decoder.columns.value}
     known |= decoder.row_key.columns
-    types = {f.name: f.type for f in decoder.columns.fields}
+    types, want = {f.name: f.type for f in decoder.columns.fields}, from_iceberg(table.schema())
+    refuse_unmatched(Struct(decoder.columns.fields), want, ".".join(table.name()), known)
     found = []
-    for own in from_iceberg(table.schema()):
+    for own in want:
         source = known.get(own.name, "NULL")
         column = laid_out(source, types.get(own.name, own.type), own.type)
         found.append(f"{column} AS {quoted(own.name)}")
@@ -202,7 +206,7 @@ def laid_out(source: str, have: Type, want: Type, depth: int = 0) -> str:
     Args:
         source: A SQL expression.
         have: Its type.
-        want: The table's: fields that the source lacks are null, those it lacks itself are left out.
+        want: The table's: fields that the source lacks are null; it has none that the table lacks.
         depth: How many lambdas are around it.
     """
     if alike(have, want, lambda *_: True):

@@ -34,6 +34,12 @@ class SparkSettings(SystemSettings):
         "auto",
         description="auto: Spark's Python workers decode and write where they can; spark: always the JVM.",
     )
+    max_record_bytes: int = Field(
+        32 * 2**20,
+        ge=2**20,
+        description="A landing ends with an error at a key or a value of more bytes. Spark holds several "
+        "copies of each record: give its JVM and its workers memory before you allow more.",
+    )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 
     @field_validator("remote", "upkeep_remote")

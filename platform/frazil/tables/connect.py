@@ -70,7 +70,8 @@ def connect_session(settings: Settings) -> SparkSession:
     # Said where it gives up; the error that follows says it better.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     session = _shared(settings, _Session(settings, str(uuid4())))
-    _Session._set_default_and_active_session(session)
+    # Not by the subclass, where a class method would set it: whoever needs a session asks PySpark's own.
+    RemoteSession._set_default_and_active_session(session)
     # PySpark asks the first session once, when the first column is made: by then its server may be gone,
     # and no other session could make one.
     is_debugging_enabled()

@@ -1,37 +1,126 @@
-"""Arrow values in the types of a table. Imports PyArrow only, for Spark's workers."""
+"""Arrow values in the types of a table. Imports PyArrow only, for Spark's workers.
+
+A field that is not found is an error and never null: files spell names otherwise than tables, `a.b` is
+`a_x2Eb` in them, and a value whose column was looked for by the other name would be lost without a word.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from frazil.exact import value_of
 
+NAME = b"frazil.name"
+"""In the metadata of a file's field: the name that the table has for it."""
 
-def fitted(values: pa.Array, want: pa.DataType) -> pa.Array:
-    """The same values in a type as wide or wider: fields by name at every depth, null where there is none.
+ID = b"PARQUET:field_id"
 
-    Raises ValueError for a null where the type has none.
+
+class UnmatchedError(ValueError):
+    """A field of values has no place in a table, or a required field of the table has no values."""
+
+
+def table_name(own: pa.Field) -> str:
+    """What the table calls a field of its files."""
+    told: bytes = (own.metadata or {}).get(NAME, own.name.encode())
+    return told.decode()
+
+
+def field_id(own: pa.Field) -> str:
+    """The id that a field has in a file; empty where it has none."""
+    told: bytes = (own.metadata or {}).get(ID, b"")
+    return told.decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How fields of values and of a table are told to be the same, at every depth.
+
+    Args:
+        source: What a field of the values is known by.
+        target: What a field of the table's files is known by.
+        leaves_out: Whether values may have fields that the table does not have any more.
     """
-    if values.type == want:
+
+    source: Callable[[pa.Field], str]
+    target: Callable[[pa.Field], str]
+    leaves_out: bool = False
+
+    def places(self, source: Iterable[pa.Field], target: Iterable[pa.Field]) -> list[int]:
+        """For each field of a table the place of its values; -1 where an optional one has none.
+
+        Raises:
+            UnmatchedError: Any other is left over.
+        """
+        known: dict[str, int] = {}
+        for place, own in enumerate(source):
+            if (key := self.source(own)) in known or not key:
+                raise UnmatchedError(f"field {own.name} of the values has no name or id of its own")
+            known[key] = place
+        found = [(own, known.pop(self.target(own), -1)) for own in target]
+        if known and not self.leaves_out:
+            raise UnmatchedError(f"the table has no column for {', '.join(sorted(known))}")
+        for own, place in found:
+            if place < 0 and not own.nullable:
+                raise UnmatchedError(f"there are no values for {table_name(own)}, which is a required column")
+        return [place for _, place in found]
+
+
+DECODED = Matching(lambda own: own.name, table_name)
+"""Values that were decoded: by the table's own names."""
+
+IN_FILES = Matching(field_id, field_id, leaves_out=True)
+"""Values of other files of the table, which may hold columns that were dropped."""
+
+
+def rows_fitted(
+    columns: Mapping[str, pa.Array], schema: pa.Schema, rows: int, how: Matching = DECODED
+) -> pa.RecordBatch:
+    """Rows of a table, of columns by what `how` knows those of the table by.
+
+    Raises:
+        UnmatchedError: A column has no place, or a required one no values.
+        ValueError: A value is null where the type has none.
+    """
+    told = [pa.field(name, array.type) for name, array in columns.items()]
+    arrays = list(columns.values())
+    by_key = Matching(lambda own: own.name, how.target, how.leaves_out)
+    found = [
+        pa.nulls(rows, own.type) if place < 0 else fitted(arrays[place], own.type, how)
+        for own, place in zip(schema, by_key.places(told, schema), strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(found, schema=schema)
+
+
+def fitted(values: pa.Array, want: pa.DataType, how: Matching = DECODED) -> pa.Array:
+    """The same values in a type as wide or wider, field by field at every depth.
+
+    Raises as `rows_fitted` does.
+    """
+    if values.type == want and not pa.types.is_nested(want):
         return values
     if pa.types.is_struct(want):
-        return _struct(values, want)
+        return _struct(values, want, how)
     if pa.types.is_list(want):
         if not pa.types.is_list(values.type):  # its offsets have another width
             values = values.cast(pa.list_(values.type.value_field))
-        item = fitted(values.values, want.value_type)
+        item = fitted(values.values, want.value_type, how)
         return _nested(values, want, item if want.value_field.nullable else _required(item, want.value_field))
     if pa.types.is_map(want):
-        entries = pa.StructArray.from_arrays([values.values.field(i) for i in (0, 1)], names=["key", "value"])
-        return _nested(values, want, fitted(entries, pa.struct([want.key_field, want.item_field])))
+        own = [want.key_field, want.item_field]
+        parts = [fitted(values.values.field(place), field.type, how) for place, field in enumerate(own)]
+        checked = [p if f.nullable else _required(p, f) for p, f in zip(parts, own, strict=True)]
+        return _nested(values, want, pa.StructArray.from_arrays(checked, fields=own))
     return values.cast(want)
 
 
-def _struct(values: pa.StructArray, want: pa.StructType) -> pa.StructArray:
+def _struct(values: pa.StructArray, want: pa.StructType, how: Matching) -> pa.StructArray:
     gone, columns = values.is_null(), []
-    for own in want:
-        place = values.type.get_field_index(own.name)
-        column = pa.nulls(len(values), own.type) if place < 0 else fitted(values.field(place), own.type)
+    for own, place in zip(want, how.places(values.type, want), strict=True):
+        column = pa.nulls(len(values), own.type) if place < 0 else fitted(values.field(place), own.type, how)
         columns.append(column if own.nullable else _required(column, own, gone))
     return pa.StructArray.from_arrays(columns, fields=list(want), mask=gone)
 

@@ -66,7 +66,7 @@ def file_layout(table: Table) -> FileLayout:
     sources = tuple(_path(in_files, f.source_id) for f in spec.fields)
     plain, told = not partitioned and said.get("write.object-storage.enabled") != "true", _options(said)
     return FileLayout(
-        schema=_arrow_schema(in_files),
+        schema=_arrow_schema(in_files, schema),
         location=location,
         options=told,
         paths=tuple(_paths(schema)),
@@ -168,20 +168,24 @@ def _below(field: NestedField, field_id: int) -> tuple[str, ...]:
     return next(((field.name, *found) for f in fields if (found := _below(f, field_id))), ())
 
 
-def _arrow_schema(schema: Schema) -> pa.Schema:
+def _arrow_schema(in_files: Schema, schema: Schema) -> pa.Schema:
+    """The schema of files, of which each field also says what the table calls it."""
     import pyarrow as pa
 
-    return pa.schema([_arrow_field(f) for f in schema.fields])
+    return pa.schema([_arrow_field(f, schema) for f in in_files.fields])
 
 
-def _arrow_field(field: NestedField, name: str = "") -> pa.Field:
+def _arrow_field(field: NestedField, schema: Schema, name: str = "") -> pa.Field:
     import pyarrow as pa
 
-    told = {"PARQUET:field_id": str(field.field_id)}
-    return pa.field(name or field.name, _arrow_type(field.field_type), not field.required, told)
+    from frazil.tables.conversion import ID, NAME
+
+    own = schema.find_field(field.field_id).name
+    told = {ID: str(field.field_id), NAME: own}
+    return pa.field(name or field.name, _arrow_type(field.field_type, schema), not field.required, told)
 
 
-def _arrow_type(kind: IcebergType) -> pa.DataType:
+def _arrow_type(kind: IcebergType, schema: Schema) -> pa.DataType:
     """PyIceberg's own takes texts and lists of more than 2 GB each, which costs a copy of them all."""
     import pyarrow as pa
     from pyiceberg import types as t
@@ -189,11 +193,12 @@ def _arrow_type(kind: IcebergType) -> pa.DataType:
 
     match kind:
         case t.StructType():
-            return pa.struct([_arrow_field(f) for f in kind.fields])
+            return pa.struct([_arrow_field(f, schema) for f in kind.fields])
         case t.ListType():
-            return pa.list_(_arrow_field(kind.element_field, "element"))
+            return pa.list_(_arrow_field(kind.element_field, schema, "element"))
         case t.MapType():
-            return pa.map_(_arrow_field(kind.key_field, "key"), _arrow_field(kind.value_field, "value"))
+            key, value = kind.key_field, kind.value_field
+            return pa.map_(_arrow_field(key, schema, "key"), _arrow_field(value, schema, "value"))
         case t.StringType():
             return pa.string()
         case t.BinaryType():

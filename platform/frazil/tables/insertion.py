@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from frazil.tables.conversion import fitted
+from frazil.tables.conversion import rows_fitted, table_name
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout
 from frazil.tables.task import begin_task, rows_of
 
@@ -39,8 +39,8 @@ class Insertion:
         writer = DataFileWriter(self.layout, f"00000-{uuid.uuid4()}")
         schema = self.layout.schema
         for batch in batches:
-            columns = [fitted(own, field.type) for own, field in zip(batch.columns, schema, strict=True)]
-            writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+            columns = {table_name(own): array for own, array in zip(schema, batch.columns, strict=True)}
+            writer.write(rows_fitted(columns, schema, len(batch)))
         yield rows_of(RETURNED, files=pa.array([[asdict(file) for file in writer.close()]], FILES))
 
 

@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.exact import value_of
+from frazil.tables.conversion import table_name
+from frazil.tables.presence import count_values
 from frazil.tables.task import packed, unpacked
 from frazil.tables.transforms import transformed
 
@@ -142,9 +144,12 @@ class DataFileWriter:
         self._sizes: dict[Key, int] = {}
         self._done: list[WrittenFile] = []
         self._count = 0
+        self.values: dict[str, int] = {}
+        """Of the rows that were taken, by what the table calls their columns."""
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Takes rows, of `layout.schema`."""
+        count_values(self.values, dict(zip(map(table_name, batch.schema), batch.columns, strict=True)))
         split = self._layout.partitions.split if self._layout.partitions else _whole
         for key, rows in split(batch):
             self._held.setdefault(key, []).append(rows)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.exact import values_of
-from frazil.tables.conversion import fitted
+from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
 from frazil.tables.task import begin_task, rows_of
 
@@ -33,7 +33,6 @@ RETURNED = pa.schema([("rows", pa.int64()), ("gone", pa.int64()), ("files", FILE
 LARGEST = 2**62
 """Bytes of a file that is not cut."""
 
-_ID = b"PARQUET:field_id"
 _WHOLE = 16 * 2**20
 """Bytes of a file that is read at once; of a larger one row group by row group."""
 
@@ -107,6 +106,7 @@ class Moved:
     rows: int
     gone: int
     files: list[WrittenFile]
+    values: dict[str, int]  # that these hold, by what the table calls their columns
 
 
 def move_rows(
@@ -126,7 +126,7 @@ def move_rows(
         rows, kept = rows + len(found), kept + len(left)
         _write(writer, left.to_batches())
     _write(writer, added)
-    return Moved(rows, rows - kept, writer.close())
+    return Moved(rows, rows - kept, writer.close(), writer.values)
 
 
 def rows_in(
@@ -146,7 +146,8 @@ def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> I
         _check(list(parquet.schema_arrow), list(layout.schema))
         _check_partition(layout, parquet.schema_arrow)
         for batch in parquet.iter_batches(use_threads=False, columns=columns):
-            yield _of_table(batch, own)
+            found = {field_id(f): batch.column(place) for place, f in enumerate(batch.schema)}
+            yield rows_fitted(found, own, len(batch), IN_FILES)
 
 
 def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
@@ -159,28 +160,15 @@ def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
             raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
 
 
-def _of_table(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    held = set(batch.schema.names)
-    columns = [
-        fitted(batch[own.name], own.type) if own.name in held else pa.nulls(len(batch), own.type)
-        for own in schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
 def _check(found: list[pa.Field], wanted: list[pa.Field]) -> None:
     """Raises ValueError where one name is not one column: here columns are known by their names."""
-    known, ids = {own.name: own for own in found}, {_id(own) for own in found}
+    known, ids = {own.name: own for own in found}, {field_id(own) for own in found}
     for own in wanted:
         was = known.get(own.name)
-        if _id(own) is None or (_id(was) != _id(own) if was else _id(own) in ids):
+        if not field_id(own) or (field_id(own) in ids if was is None else field_id(was) != field_id(own)):
             raise ValueError(f"column {own.name} has another id or another name in a file")
-        if was:
+        if was is not None:
             _check(_within(was.type), _within(own.type))
-
-
-def _id(own: pa.Field | None) -> bytes | None:
-    return (own.metadata or {}).get(_ID) if own else None
 
 
 def _within(kind: pa.DataType) -> list[pa.Field]:

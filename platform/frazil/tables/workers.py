@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from frazil.errors import FrazilError, NotAllowedError
@@ -30,6 +31,12 @@ IN_MEMORY = 256 * 2**20
 
 _SHORTEST = 1800.0
 """Seconds that any such work may take; where orphans go sooner, a branch has to protect its files."""
+
+_TOLD: dict[tuple[str, str], None] = {}
+"""What was said as a warning, and is not said so again: table, and work and reason without numbers."""
+
+_MOST_TOLD = 1000
+_NUMBERS = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
 
 _OF_WORKERS = (FrazilError, NotAllowedError)
 """Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
@@ -59,7 +66,7 @@ def lifetime(orphans_after: timedelta) -> float | None:
     return min(seconds, LONGEST) if seconds >= _SHORTEST else None
 
 
-def give_up(spark: SparkSession, error: FrazilError, work: str, about: Mapping[str, str]) -> None:
+def give_up(spark: SparkSession, error: FrazilError, work: str, table: str) -> None:
     """Says that Spark does it; from now on, where its workers lack what all such work would need.
 
     `work` is what Spark does, such as `decodes and writes`. Raises the error where Spark would fail as well.
@@ -71,4 +78,15 @@ def give_up(spark: SparkSession, error: FrazilError, work: str, about: Mapping[s
     if missing:
         spark.conf.set(_CLOSED, "closed")
     what = "Spark's workers lack what the Arrow lane needs" if missing else "The Arrow lane's tasks failed"
-    _log.warning(f"{what}; the JVM {work}", extra={**about, "why": missing or cause_line(said)})
+    why = missing.strip() or cause_line(said)
+    level = logging.WARNING if _is_news(table, f"{work}: {_NUMBERS.sub('', why)}") else logging.INFO
+    _log.log(level, f"{what} for table {table}: {why}; the JVM {work}", extra={"table": table, "why": why})
+
+
+def _is_news(table: str, said: str) -> bool:
+    """Whether it was not said of the table before, as far as that is remembered."""
+    news = (table, said) not in _TOLD
+    _TOLD[table, said] = None
+    if len(_TOLD) > _MOST_TOLD:
+        del _TOLD[next(iter(_TOLD))]
+    return news

@@ -99,6 +99,7 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     before = frazil("check", name, "--json")
     synced = frazil("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
     checked = frazil("check", "--all", "--deep", "--json")
+    compared = frazil("check", name, "--values", "3", "--json").document[-1]
 
     failed = {c["check"] for c in before.document if not c["passed"]}
     assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
@@ -108,6 +109,7 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     assert (row["glue"]["changed"], row["snowflake"]["rows"]) == (True, 10)
     assert rows_told(dagster_home, snowflake_path(topic.things)) == 10
     assert (checked.code, len(checked.document)) == (0, 7)
+    assert (compared["check"], compared["status"], compared["numbers"]["rows"]) == ("values", "passed", 3)
     for check in checked.document:
         assert {"check", "passed", "severity", "text", "numbers"} <= set(check)
         assert check["passed"], check["text"]

@@ -25,6 +25,8 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 
 from frazil.errors import SchemaRefusedError
+from frazil.exact import rows_of
+from frazil.formats.bare import differences
 from frazil.formats.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.evolution import refused
 from frazil.formats.kinds import SCHEMA_FORMATS
@@ -172,6 +174,9 @@ def _decoded(
         return expected or [value for _, value in records]
     found = columns.decode(pa.array(raw, pa.binary()))
     assert found.ok.to_pylist() == [True] * len(raw)
+    rows = rows_of(pa.Table.from_struct_array(found.data))
+    pairs = [(decoder.values(r) or {}, row) for r, row in zip(raw, rows, strict=True)]
+    assert [told for one, row in pairs for told in differences(schemas.columns, one, row)] == []
     return list(found.data.to_pylist(maps_as_pydicts="strict"))
 
 

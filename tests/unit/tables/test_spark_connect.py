@@ -125,6 +125,22 @@ def test_a_session_is_the_clone_of_one_that_wants_no_workers_of_its_own_and_that
     assert list(sessions.values()) == [{"spark.sql.artifact.isolation.enabled": "false"}]
 
 
+def test_a_session_is_the_default_one_of_pyspark_and_so_of_every_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A class method, called on our own class, set the default there: threads then had no session at all."""
+    monkeypatch.setattr(SparkSession, "_default_session", None)
+    monkeypatch.setattr(SparkSession, "_active_session", threading.local())
+    found: list[object] = []
+    with connect_server(TOKEN) as port:
+        session = connect_session(settings(f"sc://127.0.0.1:{port}"))
+        asking = threading.Thread(target=lambda: found.append(SparkSession.active()))
+        asking.start()
+        asking.join()
+
+    assert found == [session]
+
+
 def test_a_server_that_clones_no_sessions_keeps_workers_of_each() -> None:
     sessions: dict[str, dict[str, str]] = {}
     with connect_server(TOKEN, sessions=sessions, clones=False) as port:

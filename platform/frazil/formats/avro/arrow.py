@@ -26,7 +26,7 @@ from frazil.formats.avro.defaults import default_payload
 from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.projection import Projection
 from frazil.formats.avro.rows import Rows
-from frazil.formats.avro.shapes import UnreadableShapeError, shape_text
+from frazil.formats.avro.shapes import MOST_LEAVES, UnreadableShapeError, shape_text
 from frazil.formats.avro.versions import Pair
 from frazil.formats.logical import Field, Struct, Type
 from frazil.formats.protocol import DecodedBatch
@@ -50,6 +50,11 @@ class AvroRecipe:
     pairs: tuple[tuple[int, str, str], ...]
     columns: Struct
     framed: bool
+
+    @property
+    def places_per_byte(self) -> float:
+        """See `ArrowDecoder.places_per_byte`: an item that is null takes one byte."""
+        return float(MOST_LEAVES)
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""

@@ -21,6 +21,7 @@ from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
 from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
 from frazil.formats.avro.versions import versions
+from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of, spark_type
@@ -157,6 +158,14 @@ class AvroDecoder:
             return "payload", f"the payload is damaged: {e}"
         code, why = self._reasons[schema_id].explain(payload)
         return code, f"{why}, by {self._newest}" if code == "value" else why
+
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        try:
+            schema_id, payload = self._wire.parts(raw)
+        except WireError:
+            return None
+        return self._reasons[schema_id].values(payload) if schema_id in self._reasons else None
 
     def _own(self, half: Half, schema_id: int) -> Column:
         from pyspark.sql import functions as F

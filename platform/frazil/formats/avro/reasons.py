@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from frazil.formats.avro.canonical import BadPayloadError, canonical
+from frazil.formats.avro.independent import columns_of_record
 from frazil.formats.avro.pairs import is_lossy, written
 from frazil.formats.avro.parser import avro_text
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
+from frazil.formats.bare import Bare
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.protocol import Reason
 from frazil.formats.zoned import ZONED, is_moment
@@ -54,6 +56,19 @@ class AvroReasons:
             return "trailing_bytes", f"{rest} bytes follow the payload"
         why = _fault(self._exact, self._reader, self._columns, value)
         return "value", why or _damage(self._writer, payload) or "a value does not fit its column"
+
+    def values(self, payload: bytes) -> Bare | None:
+        """The columns of a payload, without header; None where it is bad."""
+        import fastavro
+
+        stream = io.BytesIO(payload)
+        try:
+            value: Any = fastavro.schemaless_reader(stream, self._parsed, None, return_named_type=True)
+        except Exception:  # noqa: BLE001 - damaged bytes make it raise anything
+            return None
+        reader = exact_pair(self._writer, self._reader)[1]
+        whole = stream.tell() == len(payload)
+        return columns_of_record(self._exact, reader, self._columns, value) if whole else None
 
 
 def _damage(writer: Any, payload: bytes) -> str | None:

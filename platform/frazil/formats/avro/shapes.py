@@ -18,7 +18,7 @@ _PLAIN = {
     "double": "double", "string": "string", "bytes": "string", "enum": "int",
 }  # fmt: skip
 
-_MOST_LEAVES = 64
+MOST_LEAVES = 64
 """Most leaves of a part of an array's items that may be null. Arrow has room for each leaf, even where a
 record has one byte for the null: an array of a million nulls takes 8 MB for each."""
 
@@ -107,7 +107,7 @@ def _takes_bytes(node: Any) -> bool:
 
 
 def _check_nulls(items: Any) -> None:
-    if isinstance(items, list) and _leaves(items) > _MOST_LEAVES:
+    if isinstance(items, list) and _leaves(items) > MOST_LEAVES:
         raise UnreadableShapeError(f"an array of what may be null and has {_leaves(items)} parts")
     for part in children(items):
         _check_nulls(part)

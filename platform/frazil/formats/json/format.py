@@ -12,8 +12,10 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import SchemaRefusedError
+from frazil.errors import MALFORMED, SchemaRefusedError
+from frazil.formats.bare import Bare
 from frazil.formats.json.checks import JsonSql
+from frazil.formats.json.independent import columns_of_text
 from frazil.formats.json.nodes import Members, Node, has_text
 from frazil.formats.json.proofs import Whole, all_strings
 from frazil.formats.json.reasons import JsonReasons, validator_maker
@@ -21,6 +23,7 @@ from frazil.formats.json.references import NAMED
 from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.json.sql import all_of, present
 from frazil.formats.json.texts import rewriter
+from frazil.formats.json.width import LARGE, fault, narrow_sql, widest
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
@@ -90,6 +93,7 @@ class JsonDecoder:
         self._schemas, self._wire = schemas, WireFormat(schemas.framed, writers[-1].schema_id)
         objects = all(isinstance(node, Members) for node in self._nodes.values())
         self._whole = Whole(secrets.token_hex(8), objects)
+        self._widest = max(map(widest, self._nodes.values()), default=0)
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -97,7 +101,8 @@ class JsonDecoder:
 
         own = f"{half.data}_"
         frame = frame.withColumn(f"{own}payload", self._payload(half))
-        frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
+        narrow, text = narrow_sql(self._widest, f"{own}payload"), self._whole.text(f"{own}payload")
+        frame = frame.withColumn(f"{own}text", F.expr(f"CASE WHEN {narrow} THEN {text} END"))
         strict, framed = self._schemas.strict, self._schemas.framed
         flag = _strictly_valid(half.raw, self._texts, framed) if strict else F.lit(True)
         frame = frame.withColumn(f"{own}clean", F.expr(_clean(f"{own}text"))).withColumn(f"{own}strict", flag)
@@ -127,7 +132,20 @@ class JsonDecoder:
             return "unreadable_schema", f"schema id {schema_id} can't be read by the newest version"
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._schemas.subject}"
-        return self._reasons[schema_id].explain(payload)
+        if why := fault(self._widest, payload):
+            return why
+        code, words = self._reasons[schema_id].explain(payload)
+        if code == "value" and len(payload) > LARGE:
+            return "too_large", f"it has {len(payload):,} bytes, which may be more than Spark reads as JSON"
+        return code, words
+
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        try:
+            schema_id, payload = self._wire.parts(raw)
+            return columns_of_text(self._nodes[schema_id], self.columns, payload)
+        except (*MALFORMED, WireError):
+            return None
 
     def _payload(self, half: Half) -> Column:
         """The text to read; what no column holds stands in it as a text of its own."""

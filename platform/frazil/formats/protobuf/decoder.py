@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +13,21 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.generations import reads
 from frazil.formats.protobuf.messages import Messages, UpbMessages, messages_of
 from frazil.formats.protobuf.schema import columns_of, message_to_logical, record_message
-from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protobuf.width import Width
+from frazil.formats.protocol import (
+    ArrowDecoder,
+    DecodedBatch,
+    Half,
+    HalfSchemas,
+    Reason,
+    WriterSchema,
+)
 from frazil.formats.types import arrow_function, arrow_type, spark_type
 from frazil.formats.unmappable import REFUSED, Unmappable
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
@@ -80,6 +89,10 @@ class ProtobufDecoder:
         """See `Decoder.explain`."""
         return batches_of(self._recipe).explain(raw)
 
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        return batches_of(self._recipe).values(raw)
+
 
 def _misfit(
     writer: WriterSchema, subject: str, newest: Descriptor, columns: Struct, unmappable: Unmappable
@@ -114,6 +127,11 @@ class ProtobufRecipe:
         found = batches_of(self).decode(raw)
         return DecodedBatch(*(found.field(name) for name in ("d", "ok", "w")))
 
+    @property
+    def places_per_byte(self) -> float:
+        """See `ArrowDecoder.places_per_byte`."""
+        return batches_of(self).places_per_byte
+
 
 @dataclass(frozen=True, slots=True)
 class Message:
@@ -122,6 +140,17 @@ class Message:
     type: Descriptor
     columns: Struct
     decoder: Messages
+    width: Width
+
+    def decode(self, payloads: pa.Array) -> tuple[pa.StructArray, np.ndarray]:
+        """The rows of payloads, and which of them are good."""
+        good, too_wide = np.ones(len(payloads), bool), list(self.width.too_wide(payloads))
+        if too_wide:
+            good[too_wide] = False
+            payloads = pc.if_else(pa.array(good), payloads, pa.scalar(b"", payloads.type))
+        rows, reasons = self.decoder.decode(payloads)
+        good[list(reasons)] = False
+        return rows, good
 
 
 class ProtobufBatches:
@@ -144,8 +173,23 @@ class ProtobufBatches:
             return parts[0][1]
         return in_place(parts, len(raw), self._none())
 
+    @cached_property
+    def places_per_byte(self) -> float:
+        """Of the message that the table holds, by all schemas; others have the same columns."""
+        found = (file.pool.FindMessageTypeByName(self._recipe.record) for file in self._files.values())
+        return max(Width(message).most for message in found)
+
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` finds a record bad, by google.protobuf alone."""
+        found = self._row(raw)
+        return found if isinstance(found, tuple) else ("value", "a value is outside its type")
+
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        found = self._row(raw)
+        return None if isinstance(found, tuple) else found
+
+    def _row(self, raw: bytes) -> Bare | Reason:
         try:
             header = self._header(raw)
         except WireError as e:
@@ -153,8 +197,8 @@ class ProtobufBatches:
         known = self._messages(header.schema_id, header.indexes)
         if not isinstance(known, Message):
             return known
-        found = UpbMessages(known.type, known.columns).row(raw[header.end :])
-        return found if isinstance(found, tuple) else ("value", "a value is outside its type")
+        payload = raw[header.end :]
+        return known.width.fault(payload) or UpbMessages(known.type, known.columns).row(payload)
 
     def _header(self, raw: bytes) -> Header:
         return header_of(raw) if self._recipe.framed else Header(self._recipe.descriptors[0][0], FIRST, 0)
@@ -168,9 +212,7 @@ class ProtobufBatches:
         known = self._messages(schema_id, indexes)
         if not isinstance(known, Message):
             return self._none(len(payloads))
-        rows, reasons = known.decoder.decode(payloads)
-        good = np.ones(len(payloads), bool)
-        good[list(reasons)] = False
+        rows, good = known.decode(payloads)
         writer = pa.array(np.full(len(payloads), self._places[schema_id], np.int32))
         return pa.StructArray.from_arrays(
             [rows.cast(self._type), pa.array(good), writer], names=["d", "ok", "w"]
@@ -203,7 +245,7 @@ class ProtobufBatches:
         alike = same_type(columns, wanted) and relaxed(wanted, columns) == wanted
         if misfit(columns, wanted) if named else not alike:
             return "message_type", f"{name} is not {self._recipe.record}, which the table holds"
-        return Message(message, columns, messages_of(message, columns))
+        return Message(message, columns, messages_of(message, columns), Width(message))
 
     def _by_the_newest(self, message: Descriptor) -> Message | None:
         """The newest schema's message, where it reads one of an older that can't be a table by itself."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,9 @@ from frazil.exact import value_of, values_of
 from frazil.formats.entries import as_map
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
-from frazil.tables.conversion import fitted
+from frazil.tables.conversion import rows_fitted, table_name
 from frazil.tables.parquet import FileLayout
+from frazil.tables.presence import count_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,6 +56,8 @@ class Counts:
     mark: int = 0
     writers: list[int] = field(default_factory=list)
     bad_at: list[int] = field(default_factory=list)
+    values: dict[str, int] = field(default_factory=dict)  # that were decoded, by column
+    in_rows: dict[str, int] = field(default_factory=dict)  # of these in the table's rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,6 @@ class Task:
 
     records: ArrowRecords
     layout: FileLayout
-    columns: tuple[str, ...]  # of the table, as decoder and metadata name them, in its order
     metadata: Mapping[str, str]  # column names by the word of the metadata column
     topic: str
     epochs: Mapping[int, Sequence[tuple[int, int]]]  # by partition (first offset, leader epoch), ascending
@@ -80,19 +82,24 @@ class Intake:
         self._bad: list[pa.RecordBatch] = []
         self._kept = 0
 
+    def take_all(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+        """Takes records in, some at a time; see `take`."""
+        yield from map(self.take, self._task.records.pieces(batch))
+
     def take(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Takes records in; gives the good ones, and the rows that they are."""
-        headers = as_map(batch["header_keys"], batch["header_values"])
+        names = batch["header_keys"]
+        headers = as_map(names, batch["header_values"])
         batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
-        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"])
+        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names)
         self._count(batch, verdicts)
         if verdicts.bad.any():
             self._set_aside(batch, verdicts)
         good = batch if verdicts.ok.all() else batch.filter(pa.array(verdicts.ok))
         return good, self._rows(good, verdicts)
 
-    def report(self, **more: int) -> pa.Array:
+    def report(self, **more: Any) -> pa.Array:
         """The counts, and what else there is to tell, as one text."""
         self._counts.writers = sorted(self._seen)
         return pa.array([json.dumps(asdict(self._counts) | more)])
@@ -120,16 +127,17 @@ class Intake:
 
     def _rows(self, good: pa.RecordBatch, verdicts: Verdicts) -> pa.RecordBatch:
         """The good records as the table's rows."""
-        known = self._metadata(good) | verdicts.columns()
-        schema = self._task.layout.schema
-        columns = [
-            fitted(known[name], own.type) if name in known else pa.nulls(len(good), own.type)
-            for name, own in zip(self._task.columns, schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        decoded, schema = verdicts.columns(), self._task.layout.schema
+        rows = rows_fitted(self._metadata(good) | decoded, schema, len(good))
+        count_values(self._counts.values, decoded)
+        made = ((table_name(own), column) for own, column in zip(schema, rows.columns, strict=True))
+        count_values(self._counts.in_rows, {name: column for name, column in made if name in decoded})
+        return rows
 
     def _metadata(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """Those that the table has: a spec may ask for more of a table that was made before."""
         task, rows = self._task, len(batch)
+        held = {table_name(own) for own in task.layout.schema}
         found = {
             "topic": lambda: pa.repeat(task.topic, rows),
             "leader-epoch": lambda: batch["leader_epoch"],
@@ -137,7 +145,8 @@ class Intake:
             "raw-key": lambda: batch["raw_key"],
             "raw-value": lambda: batch["raw_value"],
         }
-        return {name: found[w]() if w in found else batch[w] for w, name in task.metadata.items()}
+        asked = {word: name for word, name in task.metadata.items() if name in held}
+        return {name: found[w]() if w in found else batch[w] for w, name in asked.items()}
 
     def _count(self, batch: pa.RecordBatch, verdicts: Verdicts) -> None:
         counts, places = self._counts, _places(batch)

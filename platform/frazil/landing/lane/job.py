@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from io import BytesIO
 from operator import xor
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import FrazilError
 from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
+from frazil.formats.logical import Struct
+from frazil.formats.matching import refuse_unmatched
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
-from frazil.formats.types import arrow_type
+from frazil.formats.types import arrow_type, from_iceberg
 from frazil.kafka.tally import SHIFT
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.joint import Part, RunPart
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from frazil.landing.lane.intake import Task
-    from frazil.tables.parquet import FileLayout
+    from frazil.tables.parquet import FileLayout, WrittenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Lane:
             with spark_job(landing_job(plan, table, landing)):
                 found = run(self._part(reading, spec, table, plan))
         except FrazilError as e:
-            give_up(reading.spark, e, "decodes and writes these records", {"topic": plan.topic})
+            give_up(reading.spark, e, "decodes and writes these records", ".".join(table.name()))
             return None
         counts = [json.loads(report) for report in values_of(found["report"])]
         files = (file for of_task in values_of(found["files"]) for file in of_task)
@@ -77,7 +81,6 @@ class Lane:
         return Task(
             records=self.records,
             layout=self.layout,
-            columns=tuple(f.name for f in table.schema().fields),
             metadata=names_by_word(spec),
             topic=reading.topic,
             epochs=reading.epochs,
@@ -102,7 +105,8 @@ class Lane:
         from frazil.tables.parquet import WrittenFile
 
         places = [place for c in counts for place in c["bad_at"]]
-        described = tuple(data_file(table, WrittenFile(**file)) for file in files)
+        written = [WrittenFile(**file) for file in files]
+        described = tuple(data_file(table, file) for file in written)
         return Written(
             branch=landing,
             **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "bytes")},
@@ -116,8 +120,26 @@ class Lane:
                 described,
                 until=started_at(landing) + self.lives,
             ),
+            values=total_of(c["values"] for c in counts),
+            values_held=self.held(written),
             bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task or ()),
         )
+
+    def held(self, files: Iterable[WrittenFile]) -> dict[str, int]:
+        """How many values each column has in some files, by their own statistics."""
+        import pyarrow.parquet as pq
+
+        from frazil.tables.conversion import table_name
+        from frazil.tables.presence import values_in_files
+
+        called = {own.name: table_name(own) for own in self.layout.schema}
+        found = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)
+        return {called[name]: number for name, number in found.items()}
+
+
+def total_of(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What tasks counted, by column."""
+    return dict(sum(map(Counter, counts), Counter[str]()))
 
 
 def lane_of(
@@ -131,6 +153,8 @@ def lane_of(
     if records is None or shuffled_or_sealed or not takes_files(table) or not are_open(spark):
         return None
     lives = lifetime(spec.upkeep.orphans_after)
+    own, name = names_by_word(spec).values(), ".".join(table.name())
+    refuse_unmatched(Struct(decoder.columns.fields), from_iceberg(table.schema()), name, own)
     layout = _layout(decoder, table) if lives else None
     if lives is None or layout is None:
         return None
@@ -141,14 +165,13 @@ def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
     """How files are written; None where Arrow can't turn what is decoded into the types of the table."""
     import pyarrow as pa
 
-    from frazil.tables.conversion import fitted
+    from frazil.tables.conversion import fitted, table_name
 
     try:
         layout = file_layout(table)
-        held = dict(zip((f.name for f in table.schema().fields), layout.schema.types, strict=True))
+        held = {table_name(own): own.type for own in layout.schema}
         for own in decoder.columns.fields:
-            if own.name in held:
-                fitted(pa.array([], arrow_type(own.type)), held[own.name])
+            fitted(pa.array([], arrow_type(own.type)), held[own.name])
     except (pa.ArrowNotImplementedError, ValueError):  # so are ArrowInvalid, and a property that is no number
         return None
     return layout

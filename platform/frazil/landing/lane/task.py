@@ -72,8 +72,8 @@ class _Slice:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Takes records in."""
-        _, rows = self._intake.take(batch)
-        self._writer.write(rows)
+        for _, rows in self._intake.take_all(batch):
+            self._writer.write(rows)
 
     def close(self, number: int) -> pa.RecordBatch:
         """Finishes the files; the row of `RETURNED` of the landing that has this number."""

@@ -76,7 +76,7 @@ def keep_by_columns(
         with spark_job(landing_job(plan)):
             found = _run(settings, changes, table, bins, new)
     except FrazilError as e:
-        give_up(spark, e, "merges these changes", {"topic": plan.topic})
+        give_up(spark, e, "merges these changes", ".".join(table.name()))
         return None
     return _audited(table, bins, matches, found, plan, begun + lives)
 

@@ -45,7 +45,7 @@ def rewrite_by_columns(
         with spark_job(compaction_job(name)):
             found = _run(connections, table, plan)
     except FrazilError as e:
-        give_up(spark, e, "rewrites these files", {"table": str(name)})
+        give_up(spark, e, "rewrites these files", str(name))
         return None
     staged = StagedFiles(files_written(table, found), until=begun + lives)
     _audit(name, plan, staged, sum(values_of(found["rows"])))

@@ -52,7 +52,6 @@ def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, Tr
     return Task(
         records=ArrowRecords(key.arrow(), value.arrow(), null_value, (OTHERS,)),
         layout=file_layout(table),
-        columns=tuple(f.name for f in table.schema().fields),
         metadata={c.word: c.name(SPEC.metadata_names) for c in metadata_columns(SPEC)},
         topic="t",
         epochs={partition: [(0, 7)] for partition in (0, 1, 3)},

@@ -77,7 +77,7 @@ class Upserted:
         merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
         self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
         reports = [json.loads(text) for text in found["report"].drop_null().to_pylist()]
-        names = {name for m in merges for name in m} - {"removed"}
+        names = {name for m in merges for name in m} - {"removed", "values"}
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
         return sent | {name: sum(m[name] for m in merges) for name in names}
 
@@ -108,7 +108,6 @@ class Upserted:
         task = Task(
             records=ArrowRecords(key, value, (True, False), (), (("key", True),), needs_key=True),
             layout=self.layout,
-            columns=tuple(f.name for f in self.table.schema().fields),
             metadata={c.word: c.name(SPEC.metadata_names) for c in metadata_columns(SPEC)},
             topic="t",
             epochs={0: [(0, 1)]},

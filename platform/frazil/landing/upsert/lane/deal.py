@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from zlib import crc32
 
 import pyarrow as pa
@@ -50,8 +51,7 @@ class Deal:
         """Reads what a Spark task reads; rows of `DEALT`."""
         begin_task(self.version)
         intake, held, sent = Intake(self.task), [], 0
-        for batch in batches:
-            good, rows = intake.take(batch)
+        for good, rows in chain.from_iterable(map(intake.take_all, batches)):
             held.append(pa.Table.from_batches([rows.append_column(DELETED, good["raw_value"].is_null())]))
             if sum(rows.nbytes for rows in held) > HELD:
                 last = self._last(held)

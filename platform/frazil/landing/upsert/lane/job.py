@@ -14,7 +14,7 @@ from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
-from frazil.landing.lane.job import Lane
+from frazil.landing.lane.job import Lane, total_of
 from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading
@@ -28,6 +28,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.presence import differing
 from frazil.tables.spark import in_tasks
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import IN_MEMORY, give_up, may_rewrite
@@ -81,7 +82,7 @@ class UpsertLane:
                 with spark_job(landing_job(plan, table, landing)):
                     found = _run(reading, *self._steps(reading, spec, table, head, plan))
             except FrazilError as e:
-                give_up(reading.spark, e, "decodes and merges these changes", {"topic": plan.topic})
+                give_up(reading.spark, e, "decodes and merges these changes", str(self.name))
                 return None
         return self._told(found, table, head, plan, landing)
 
@@ -158,15 +159,17 @@ class UpsertLane:
 
         files = [file for of in values_of(found["files"]) for file in of or ()]
         told = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
-        names = {name for m in merges for name in m} - {"removed"}
+        names = {name for m in merges for name in m} - {"removed", "values"}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
         before = sum(head.entries[path].data_file.record_count for path in removed)
         sent = sum(r["sent"] for r in reports)
         _compare(told, counted, before, sent, plan)
+        _compare_values(told, reports, plan)
         replaced = counted["gone"] - counted["deleted"]
         return Merged(
-            **{f.name: getattr(told, f.name) for f in fields(Written)},
+            **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
+            values=total_of(m["values"] for m in merges),
             put=before - counted["gone"] + counted["come"],
             inserted=counted["come"] - replaced,
             updated=replaced,
@@ -188,6 +191,13 @@ def _compare(told: Written, counted: Mapping[str, int], before: int, sent: int, 
     if (counted["received"], counted["rows"], counted["left_out"]) != (sent, before, gone):
         raise audit_failed(work, numbers, again)
     audit_rows(staged, before - gone + come, work, numbers, again)
+
+
+def _compare_values(told: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
+    """Of what was decoded each value must be in the changes; `audit` compares these with the new files."""
+    made = total_of(r["in_rows"] for r in reports)
+    if lost := differing(told.values or {}, made, "in the changes"):
+        raise audit_failed(f"A merge of topic {plan.topic}", lost, "Land again.")
 
 
 def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:

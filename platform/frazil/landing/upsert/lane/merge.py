@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from frazil.landing.upsert.lane.newest import Identity, KeyIndex
 from frazil.landing.upsert.packing import pack
 from frazil.tables.parquet import FILES, FileLayout, WrittenFile
 from frazil.tables.task import begin_task, rows_of, unpacked
-from frazil.tables.transfer import LARGEST, OldFile, move_rows, rows_in
+from frazil.tables.transfer import LARGEST, Moved, OldFile, move_rows, rows_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +56,14 @@ class Counts:
     gone: int = 0  # of these, as their keys and places say
     left_out: int = 0  # of these, as they were written anew
     deleted: int = 0  # of these by a delete
+    values: dict[str, int] = field(default_factory=dict)  # that the new files must hold, by column
+
+    def add(self, moved: Moved) -> list[WrittenFile]:
+        """Counts what was written; gives the files."""
+        self.rows, self.left_out = self.rows + moved.rows, self.left_out + moved.gone
+        for name, number in moved.values.items():
+            self.values[name] = self.values.get(name, 0) + number
+        return moved.files
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +154,11 @@ class Merge:
         bins = [*((f,) for f in packed.alone), *([packed.together] if packed.together else [])]
         for bin_ in bins:
             takes = packed.takes and bin_ is packed.together
-            moved = move_rows(layout, next(names), bin_, keys, come.to_batches() if takes else ())
-            counts.rows, counts.left_out = counts.rows + moved.rows, counts.left_out + moved.gone
-            found += moved.files
+            found += counts.add(
+                move_rows(layout, next(names), bin_, keys, come.to_batches() if takes else ())
+            )
         if not packed.takes and len(come):
-            found += move_rows(self.layout, next(names), (), None, come.to_batches()).files
+            found += counts.add(move_rows(self.layout, next(names), (), None, come.to_batches()))
         return found
 
 

@@ -1,0 +1,160 @@
+"""Whether rows hold what their records say: a sample, read from Kafka anew and decoded by another decoder."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.checks.result import Number, Subject, Verdict
+from frazil.exact import rows_of, values_of
+from frazil.formats.bare import Bare, differences
+from frazil.formats.columns import names_by_word
+from frazil.formats.logical import Struct
+from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.formats.types import from_iceberg
+from frazil.kafka.facts import topic_fact
+from frazil.kafka.probe import open_probe
+from frazil.landing.ledger import read_ledger
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table
+from frazil.tables.manifests import HeadReader
+from frazil.tables.rows import batches_in
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from confluent_kafka import Message
+    from pyiceberg.table import Table
+
+    from frazil.kafka.probe import Probe
+
+_MOST_FILES = 8
+"""Data files that a sample is drawn from: they are drawn at random, and read in whole."""
+
+_MOST_TOLD = 5
+"""Differences that are told in words."""
+
+
+@dataclass
+class _Compared:
+    """What became of the rows of a sample."""
+
+    rows: int = 0
+    gone: int = 0  # whose records Kafka does not hold any more
+    untold: int = 0  # whose records the independent decoder does not read
+    different: list[str] = field(default_factory=list)
+
+
+def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
+    """Compares up to `count` random rows of each partition with their records, all decoded values.
+
+    Rows of a table with `mode: upsert` are compared with the record that they are of, which compaction may
+    have taken; those of `mode: cdc` are parts of an envelope, which the independent decoders do not open.
+    """
+    spec, connections = subject.spec, subject.connections
+    if spec.mode == "cdc":
+        return Verdict.skip("the other decoder does not open the envelopes that rows of mode: cdc are within")
+    table = load_table(connections.catalog, subject.things.table)
+    decoder, ledger = decoder_for(spec, connections.registry), read_ledger(table.metadata)
+    if ledger is None:
+        return Verdict.skip("nothing was landed yet")
+    sample = _sample(table, spec, count)
+    if sample is None:
+        return Verdict.skip("delete files take rows away; `frazil compact` applies them")
+    first = topic_fact(connections.admin, spec.topic).first
+    compared, names = _Compared(), names_by_word(spec)
+    with open_probe(connections.settings, spec.topic) as probe:
+        for rows in _rounds(sample):
+            _compare(rows, decoder, table, _records(probe, rows, first, names), names, compared)
+    return _verdict(compared, len(sample), mended=spec.on_bad_record == "dead_letter")
+
+
+def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] | None:
+    """Random rows by partition of the topic; None where delete files would have to be applied."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    head = HeadReader().read(table)
+    if head is None or head.deleting:
+        return {} if head is None else None
+    files = [entry.data_file for entry in head.entries.values()]
+    drawn = random.sample(files, min(len(files), _MOST_FILES))
+    name, kept = names_by_word(spec)["partition"], dict[int, pa.Table]()
+    for batch in batches_in(table, table.schema(), drawn):
+        rows = pa.Table.from_batches([batch])
+        for partition in values_of(pc.unique(rows[name])):
+            own = rows.filter(pc.equal(rows[name], partition))
+            every = pa.concat_tables([kept[partition], own]) if partition in kept else own
+            kept[partition] = _drawn(every, count)
+    return {partition: rows_of(rows) for partition, rows in kept.items()}
+
+
+def _drawn(rows: pa.Table, count: int) -> pa.Table:
+    return rows.take(random.sample(range(len(rows)), min(len(rows), count)))
+
+
+def _rounds(sample: Mapping[int, Sequence[Bare]]) -> Iterable[dict[int, Bare]]:
+    """One row of each partition, as long as there are some."""
+    found: defaultdict[int, dict[int, Bare]] = defaultdict(dict)
+    for partition, rows in sample.items():
+        for number, row in enumerate(rows):
+            found[number][partition] = row
+    return found.values()
+
+
+def _records(
+    probe: Probe, rows: Mapping[int, Bare], first: Mapping[int, int], names: Mapping[str, str]
+) -> dict[int, Message]:
+    """The records of some rows, one of each partition; left out where Kafka has it no more.
+
+    A record of another time at the same offset is of another log of the topic.
+    """
+    held = {p: row for p, row in rows.items() if p in first and row[names["offset"]] >= first[p]}
+    found = probe.look({p: row[names["offset"]] for p, row in held.items()}) if held else {}
+    return {
+        p: message
+        for p, message in found.items()
+        if message.offset() == held[p][names["offset"]]
+        and message.timestamp()[1] * 1000 == held[p][names["timestamp"]]
+    }
+
+
+def _compare(
+    rows: Mapping[int, Bare], decoder: RecordDecoder, table: Table, records: Mapping[int, Message],
+    names: Mapping[str, str], compared: _Compared,
+) -> None:  # fmt: skip
+    known = {f.name for f in decoder.columns.fields}
+    kind = Struct(tuple(f for f in from_iceberg(table.schema()) if f.name in known))
+    for partition, row in rows.items():
+        message, place = records.get(partition), f"partition {partition}, offset {row[names['offset']]}"
+        if message is None:
+            compared.gone += 1
+            continue
+        wanted = decoder.values(message.key(), message.value())
+        if wanted is None:
+            compared.untold += 1
+            continue
+        compared.rows += 1
+        if found := list(differences(kind, wanted, row)):
+            compared.different.append(f"{place}, {found[0]}")
+
+
+def _verdict(compared: _Compared, partitions: int, mended: bool) -> Verdict:
+    """`mended`: rows may come of records that a redrive mended."""
+    others = f"{compared.gone} whose records are gone"
+    if compared.untold:
+        others += f", {compared.untold} whose records the other decoder finds bad"
+    told = "".join(f" {each}." for each in compared.different[:_MOST_TOLD])
+    text = (
+        f"{compared.rows} rows of {partitions} partitions compared with their records, all values; not "
+        f"compared: {others}. {len(compared.different)} differ.{told}"
+    )
+    numbers: dict[str, Number] = {
+        "rows": compared.rows,
+        "gone": compared.gone,
+        "untold": compared.untold,
+        "different": len(compared.different),
+    }
+    return Verdict(not compared.different and (mended or not compared.untold), text, numbers)

@@ -1,0 +1,74 @@
+"""How many values columns hold, counted in Arrow and told by files: of both nothing may be lost in between.
+
+A value is a leaf that is not null, at whatever depth. Files are asked by the names of their top-level columns
+only, and their numbers come from Parquet's own statistics: nothing here matches fields within columns, so a
+field that was lost where they were matched is seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+def values_in(column: pa.Array | pa.ChunkedArray) -> int:
+    """The values of a column."""
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        return sum(map(values_in, column.chunks))
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return sum(map(values_in, column.flatten()))
+    if pa.types.is_map(kind):
+        entries, buffers = column.values, column.buffers()[:2]
+        return values_in(
+            pa.Array.from_buffers(
+                pa.list_(entries.type), len(column), buffers, offset=column.offset, children=[entries]
+            )
+        )
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return values_in(column.flatten())
+    return len(column) - int(column.null_count)
+
+
+def count_values(counted: dict[str, int], columns: Mapping[str, pa.Array]) -> None:
+    """Adds the values of some columns to what was counted of them before."""
+    for name, column in columns.items():
+        counted[name] = counted.get(name, 0) + values_in(column)
+
+
+def values_in_files(footers: Iterable[pq.FileMetaData]) -> dict[str, int]:
+    """The values of each top-level column of some files, without those of which any file does not tell it."""
+    found, silent = Counter[str](), set[str]()
+    for footer in footers:
+        groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        for place in range(footer.num_columns):
+            name = footer.schema.column(place).path.partition(".")[0]  # no name in files has a dot
+            for group in groups:
+                chunk = group.column(place)
+                told = chunk.statistics if chunk.is_stats_set else None
+                if told is None or not told.has_null_count:
+                    silent.add(name)
+                else:
+                    found[name] += chunk.num_values - told.null_count
+    return {name: number for name, number in found.items() if name not in silent}
+
+
+_MOST = 5
+"""Columns that an error names."""
+
+
+def differing(seen: Mapping[str, int], held: Mapping[str, int], where: str = "in the files") -> str:
+    """Which columns hold other numbers of values than were seen, for people; empty where none does."""
+    found = [
+        f"column {name} has {held[name]} values {where}, and {number} were decoded"
+        for name, number in seen.items()
+        if held.get(name, number) != number
+    ]
+    return "; ".join(found[:_MOST])

@@ -1,0 +1,73 @@
+"""`frazil check T --values N`: rows against their records, by a decoder that lands nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from frazil.checks.run import run_values
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.spec.derived import DerivedSpec
+from frazil.tables.spark import spark_name
+from kit.topics import MakeTopic, Topic, topic_maker
+from kit.upserts import upserts
+
+
+@pytest.fixture
+def make_topic(lake: Connections, fresh_name: str) -> MakeTopic:
+    return topic_maker(lake, fresh_name, "landing_tests")
+
+
+@pytest.fixture
+def landed(make_topic: MakeTopic) -> Topic:
+    topic = make_topic(partitions=2)
+    topic.trades(10)
+    topic.trades(5, partition=1)
+    land(topic.spec, topic.connections)
+    return topic
+
+
+def test_rows_that_are_their_records_pass_and_no_more_are_compared_than_asked_for(landed: Topic) -> None:
+    every = run_values(landed.spec, landed.connections, 100)
+    few = run_values(landed.spec, landed.connections, 3)
+
+    assert (every.status, every.numbers["rows"]) == ("passed", 15), every.text
+    assert (few.status, few.numbers["rows"]) == ("passed", 6)
+
+
+def test_a_value_that_another_engine_changed_is_named_with_its_place(landed: Topic) -> None:
+    name = spark_name(landed.things.table)
+    landed.connections.spark.sql(
+        f"UPDATE {name} SET symbol = 'WRONG' WHERE `$$partition` = 0 AND `$$offset` = 7"
+    ).collect()
+
+    found = run_values(landed.spec, landed.connections, 100)
+
+    assert (found.status, found.numbers["different"]) == ("failed", 1)
+    assert "partition 0, offset 7, symbol: the record has 'ZTEST', the row 'WRONG'" in found.text
+
+
+def test_records_that_are_gone_are_counted_and_not_compared(landed: Topic) -> None:
+    landed.delete_records_before(4)
+
+    found = run_values(landed.spec, landed.connections, 100)
+
+    assert (found.status, found.numbers["rows"], found.numbers["gone"]) == ("passed", 11, 4)
+
+
+def test_a_row_of_an_upsert_is_compared_with_the_record_that_it_is_of(make_topic: MakeTopic) -> None:
+    made = upserts(make_topic)
+    made.send([("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None)])
+    land(made.topic.spec, made.topic.connections)
+
+    found = run_values(made.topic.spec, made.topic.connections, 100)
+
+    assert (found.status, found.numbers["rows"]) == ("passed", 2), found.text
+
+
+def test_what_has_no_record_of_its_own_is_skipped_and_says_why(landed: Topic) -> None:
+    unlanded = landed.spec.model_copy(update={"mode": "cdc"})
+    derived = DerivedSpec.model_validate({"table": "d", "namespace": "n", "sql": "d.sql"})
+
+    assert run_values(unlanded, landed.connections, 1).text.startswith("Skipped, because the other decoder")
+    assert run_values(derived, landed.connections, 1).text.startswith("Skipped, because the table is made of")

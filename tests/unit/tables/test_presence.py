@@ -1,0 +1,70 @@
+"""How many values columns hold: Arrow's own buffers and Parquet's statistics come to the same numbers."""
+
+from __future__ import annotations
+
+import random
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from frazil.tables.presence import differing, values_in, values_in_files
+
+KIND = pa.struct(
+    [
+        ("n", pa.int64()),
+        ("list", pa.list_(pa.struct([("x", pa.string()), ("y", pa.int32())]))),
+        ("map", pa.map_(pa.string(), pa.list_(pa.int64()))),
+    ]
+)
+
+
+def value(chance: random.Random) -> dict[str, Any] | None:
+    if chance.random() < 0.2:
+        return None
+    return {
+        "n": chance.choice([None, 1]),
+        "list": chance.choice([None, [], [None, {"x": None, "y": 1}, {"x": "q", "y": 2}]]),
+        "map": chance.choice([None, [], [("k", None), ("z", [1, None])]]),
+    }
+
+
+def by_hand(found: Any) -> int:
+    """The values of a row, as Python has it."""
+    match found:
+        case None:
+            return 0
+        case dict():
+            return sum(map(by_hand, found.values()))
+        case list() | tuple():
+            return sum(map(by_hand, found))
+    return 1
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_arrow_and_parquet_count_the_same_values(seed: int) -> None:
+    chance = random.Random(seed)
+    whole = pa.array([value(chance) for _ in range(20)], KIND)
+    for column in (whole, whole.slice(chance.randrange(5), chance.randrange(1, 14))):
+        file = BytesIO()
+        pq.write_table(pa.table({"column": column}), file)
+        wanted = by_hand(column.to_pylist())
+
+        assert values_in(column) == wanted
+        assert values_in(pa.chunked_array([column, column])) == 2 * wanted
+        assert values_in_files([pq.read_metadata(file)] * 2) == {"column": 2 * wanted}
+
+
+def test_a_column_that_a_file_does_not_tell_of_is_not_compared() -> None:
+    files = []
+    for told in (True, False):
+        files.append(BytesIO())
+        pq.write_table(pa.table({"a": [1, None]}), files[-1], write_statistics=told)
+
+    assert values_in_files(map(pq.read_metadata, files)) == {}
+    assert differing({"a": 2}, {}) == ""
+    assert differing({"a": 2, "b": 1}, {"a": 0, "b": 1}) == (
+        "column a has 0 values in the files, and 2 were decoded"
+    )
