@@ -14,6 +14,9 @@ from frazil.formats.protocol import MOST_PLACES, Reason
 _LEAST = 3
 """Bytes of an object within an array: its braces, and a comma."""
 
+_MOST = 16 * MOST_PLACES
+"""Objects are all counted as if they were the widest ones, so there is more room."""
+
 LARGE = 16 * 2**20
 """Bytes of a text whose size is worth a word where nothing else is wrong with it."""
 
@@ -27,7 +30,7 @@ def narrow_sql(nodes_widest: int, payload: str) -> str:
     """Whether a text takes few enough places, as SQL over its bytes; most need no count."""
     if nodes_widest <= _LEAST:
         return "true"
-    size, places = f"octet_length({payload})", f"{MOST_PLACES}L"
+    size, places = f"octet_length({payload})", f"{_MOST}L"
     text = f"CAST({payload} AS string)"
     braces = f"(length({text}) - length(replace({text}, '{{', '')))"
     few = f"{size} * {nodes_widest}L <= {_LEAST}L * {places}"
@@ -37,11 +40,11 @@ def narrow_sql(nodes_widest: int, payload: str) -> str:
 def fault(nodes_widest: int, payload: bytes) -> Reason | None:
     """Why a text is bad that takes too many places; None where it does not."""
     places = payload.count(b"{") * nodes_widest
-    if nodes_widest <= _LEAST or places <= MOST_PLACES + len(payload):
+    if nodes_widest <= _LEAST or places <= _MOST + len(payload):
         return None
     return "too_wide", (
         f"its {len(payload):,} bytes would take {places:,} values in memory; "
-        f"{MOST_PLACES:,} more than bytes are allowed"
+        f"{_MOST:,} more than bytes are allowed"
     )
 
 

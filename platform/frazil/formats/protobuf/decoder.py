@@ -175,9 +175,9 @@ class ProtobufBatches:
 
     @cached_property
     def places_per_byte(self) -> float:
-        """Of the message that the table holds, by all schemas; others have the same columns."""
-        found = (file.pool.FindMessageTypeByName(self._recipe.record) for file in self._files.values())
-        return max(Width(message).most for message in found)
+        """Of the message that the table holds, by the newest schema."""
+        newest = next(iter(self._files.values()))
+        return Width(newest.pool.FindMessageTypeByName(self._recipe.record)).most
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` finds a record bad, by google.protobuf alone."""
@@ -253,7 +253,7 @@ class ProtobufBatches:
         if not reads(newest, message):
             return None
         columns = message_to_logical(newest, newest.full_name, self._recipe.unmappable)
-        return Message(newest, columns, messages_of(newest, columns))
+        return Message(newest, columns, messages_of(newest, columns), Width(newest))
 
     def _message(self, file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:
         if self._recipe.framed:
