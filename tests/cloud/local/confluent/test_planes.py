@@ -275,7 +275,8 @@ def test_an_integration_never_changes_and_stays_while_it_is_used(lab: Lab) -> No
     assert lab.cloud.ask("DELETE", path, **query).status_code == 400
     topic = "/tableflow/v1/tableflow-topics/stock_trades"
     where = {**query, "spec.kafka_cluster": lab.cluster}
-    assert lab.cloud.ask("PATCH", topic, {"spec": {"suspended": True}}, **key).status_code == 400
+    place = {"environment": {"id": lab.environment}, "kafka_cluster": {"id": lab.cluster}}
+    assert lab.cloud.ask("PATCH", topic, {"spec": {"suspended": True, **place}}, **key).status_code == 400
     assert lab.cloud.ask("DELETE", topic, **key, **where).status_code == 204
     assert lab.cloud.ask("DELETE", path, **query).status_code == 204
 

@@ -129,7 +129,8 @@ class TableflowTopics(_OfTableflow):
 
     def sought(self, call: Call) -> str:
         """See `key`."""
-        cluster = call.query.get("spec.kafka_cluster") or call.said["spec"]["kafka_cluster"]["id"]
+        said = call.said.get("spec", {}).get("kafka_cluster", {}).get("id", "")
+        cluster = call.query.get("spec.kafka_cluster", said)
         return f"{cluster}/{call.params['id']}"
 
     def complete(self, organization: Organization, body: Json, owner: str) -> None:
