@@ -41,6 +41,7 @@ class Evolution:
     verdicts: tuple[Verdict, ...]  # one per change; changes that need nothing done are among them
     schema: Schema  # the columns that the table has then; as they are where anything is refused
     staged: Transaction | None  # what makes it so; None where nothing is to be done
+    renames_key: bool = False  # whether a column that tells rows apart has a new name
 
 
 def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, columns: RecordColumns) -> Table:
@@ -58,6 +59,10 @@ def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, col
         planned = plan_evolution(spec, found, columns)
         if stopping := refused(planned.verdicts):
             raise _refusal(spec, stopping)
+        if planned.staged and planned.renames_key:
+            # Spark reads a snapshot by the names of then, and a merge looks for keys in the head.
+            with planned.staged.update_snapshot().fast_append():
+                pass
         return planned.staged
 
     if stage(table) is None:
@@ -88,11 +93,11 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
         found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
     if refused(found):
         return Evolution(every, table.schema(), None)
-    _rename_key(tx, table, approved)
+    renames_key = _rename_key(tx, table, approved)
     apply_changes(tx, [v for v in found if v.wanted], metadata)
     if gone := _marks(table):
         tx.remove_properties(*gone)
-    return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None)
+    return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None, renames_key)
 
 
 def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
@@ -106,17 +111,14 @@ def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
     return [Verdict(where, "rename", True, f"{rule}: {name}") for where, name in found]
 
 
-def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> None:
-    """What tells rows apart has the new name in the same commit, and so has the head.
-
-    Spark reads a snapshot by the names that the table had then, and a merge looks for keys in the head.
-    """
+def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> bool:
+    """Stages that what tells rows apart has the new name, too; whether it has one."""
     names = {v.where.dotted: v.wanted.name for v in approved if v.change == "rename" and v.wanted}
     key = key_columns(table)
-    if names.keys() & {*key}:
-        tx.set_properties({KEY_COLUMNS: json.dumps([names.get(column, column) for column in key])})
-        with tx.update_snapshot().fast_append():
-            pass
+    if not names.keys() & {*key}:
+        return False
+    tx.set_properties({KEY_COLUMNS: json.dumps([names.get(column, column) for column in key])})
+    return True
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:

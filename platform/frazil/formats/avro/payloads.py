@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from frazil.exact import values_of
 from frazil.formats.avro.canonical import BadPayloadError
 from frazil.formats.avro.texts import has_text, rewritten
 from frazil.formats.wire import HEADER
@@ -22,7 +23,7 @@ class Texts:
 
     def written(self, raw: pa.BinaryArray) -> pa.BinaryArray:
         """The records; null where there is none, or it is damaged."""
-        return pa.array(map(self._record, raw.to_pylist()), pa.binary())
+        return pa.array(map(self._record, values_of(raw)), pa.binary())
 
     def payload(self, schema_id: int, payload: bytes) -> bytes:
         """One payload, without header; raises BadPayloadError where it is damaged."""

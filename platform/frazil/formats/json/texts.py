@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from frazil.exact import values_of
 from frazil.formats.json.nodes import Entries, Items, Members, Node, Pairs, Scalar, has_text
 from frazil.formats.unmappable import Written, json_text
 from frazil.formats.wire import HEADER
@@ -31,7 +32,7 @@ def rewriter(nodes: Mapping[int, Node], framed: bool) -> Callable[[Any], Any]:
     def each(raws: Any) -> Any:
         import pyarrow as pa
 
-        return pa.array([_rewritten(known, first, framed, raw) for raw in raws.to_pylist()], pa.binary())
+        return pa.array([_rewritten(known, first, framed, raw) for raw in values_of(raws)], pa.binary())
 
     return each
 
