@@ -33,6 +33,28 @@ OWN_CODE = {"py-io-impl": "frazil.tables.file_io.LateFileIO", "s3.retry-strategy
 other classes, but whoever may alter a table must not run code in this process."""
 
 
+def take_far_moments() -> None:
+    """Lets PyIceberg work out partitions of far moments as `tables.transforms` does.
+
+    Filters are projected by its functions of time, which fail beyond the year 9999: they are replaced.
+    """
+    from pyiceberg.utils import datetime as theirs
+
+    from frazil.tables.transforms import hours_of, months_of
+
+    day = 86_400 * 10**6
+    ours: dict[str, Callable[[int], int]] = {
+        "days_to_months": months_of,
+        "days_to_years": lambda days: months_of(days) // 12,
+        "micros_to_months": lambda micros: months_of(micros // day),
+        "micros_to_years": lambda micros: months_of(micros // day) // 12,
+        "micros_to_hours": hours_of,
+    }
+    for name, function in ours.items():
+        assert hasattr(theirs, name), name
+        setattr(theirs, name, function)
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Tells by partitions and statistics whether a row can match; for one partition spec."""
@@ -51,6 +73,7 @@ def may_match(table: Table, spec_id: int, where: BooleanExpression) -> Judge:
     )
     from pyiceberg.schema import Schema
 
+    take_far_moments()
     schema, spec = table.schema(), table.specs()[spec_id]
     projected = inclusive_projection(schema, spec)(where)
     fields = Schema(*spec.partition_type(schema).fields)
@@ -75,6 +98,7 @@ def all_match(table: Table, where: BooleanExpression) -> Callable[[DataFile], bo
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.expressions.visitors import _StrictMetricsEvaluator, residual_evaluator_of
 
+    take_far_moments()
     schema = table.schema()
     by_statistics = _StrictMetricsEvaluator(schema, where).eval
     residuals = {i: residual_evaluator_of(spec, where, True, schema) for i, spec in table.specs().items()}
@@ -191,6 +215,7 @@ def open_rest(
             own = {} if rest.vended_credentials else {n: v for n, v in told.items() if n.startswith("s3.")}
             return super()._load_file_io({**properties, **own, **OWN_CODE}, location)
 
+    take_far_moments()
     rest.check_files("REST")
     by_certificate = _by_certificate(rest)
     own_ca = {"ssl": {"cabundle": str(rest.ca)}} if rest.ca else {}
@@ -209,6 +234,7 @@ def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: 
         ) -> FileIO:
             return super()._load_file_io({**properties, **OWN_CODE}, location)
 
+    take_far_moments()
     return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)
 
 

@@ -32,6 +32,16 @@ def transformed(column: pa.Array, transform: Transform[object, object], source: 
     return made.storage if isinstance(made, pa.ExtensionArray) else made
 
 
+def hours_of(micros: int) -> int:
+    """The partition `hour` of a moment."""
+    return max(int(_INT.min), min(int(_INT.max), micros // _HOUR))
+
+
+def months_of(days: int) -> int:
+    """The partition `month` of a day."""
+    return int(_months(np.array([days], np.int64), True)[0])
+
+
 def _of_time(column: pa.Array, make: Callable[[Numbers, bool], Numbers]) -> pa.Array:
     is_date = pa.types.is_date32(column.type)
     numbers = column.view(pa.int32() if is_date else pa.int64())

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.conversions import from_bytes
+from pyiceberg.expressions import And, EqualTo
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
@@ -23,6 +24,7 @@ from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.tables.conversion import fitted
 from frazil.tables.data_files import file_layout, takes_files
 from frazil.tables.layout import create_table
+from frazil.tables.manifests import files_matching
 from frazil.tables.pyiceberg import transaction
 from kit.partition_values import partition_value
 from kit.written_files import NAME, kind, written
@@ -172,6 +174,10 @@ def test_so_do_rows_of_moments_that_python_can_not_hold(catalog: InMemoryCatalog
             append.append_data_file(file)
     found = rows_of(table.refresh().scan().to_arrow())
     assert sorted((row["day"], row["at"]) for row in found) == sorted((r["day"], r["at"]) for r in FAR)
+    for far in FAR:
+        held = files_matching(table, And(EqualTo("at", far["at"]), EqualTo("day", far["day"]))).entries
+        places = {tuple(e.data_file.partition[n] for n in range(len(transforms))) for e in held}
+        assert places == {place_of({**ROWS[0], **far}, transforms)}
     ids = {field.name: field.field_id for field in table.schema().fields}
     low = min(int.from_bytes(f.lower_bounds[ids["at"]], "little", signed=True) for f in files)
     high = max(int.from_bytes(f.upper_bounds[ids["day"]], "little", signed=True) for f in files)
