@@ -19,7 +19,8 @@ from assets.doctor import access_checks
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
-from frazil.garbage import look_rarely
+from frazil.descriptors import raise_soft_limit
+from frazil.garbage import look_as_python_does, look_rarely
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.pipelines.folder import Pipelines, pipeline_folders
@@ -47,6 +48,14 @@ def defs() -> dg.Definitions:
     asset that stands for the pipeline.
     """
     look_rarely()  # Dagster starts a process for each run, and all of them load the definitions
+    raise_soft_limit()
+    try:
+        return _definitions()
+    finally:
+        look_as_python_does()  # the one that serves the code goes on for ever
+
+
+def _definitions() -> dg.Definitions:
     settings = Settings.load()
     tables = load_tables(settings)
     KNOWN.set(tables.columns)

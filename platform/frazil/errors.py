@@ -5,6 +5,8 @@ The command line turns `exit_code` into the process's exit code and prints the m
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -63,6 +65,12 @@ class UnreadableTimesError(RetryError):
 
 class PartDownError(RetryError):
     """A server that the work needs does not answer."""
+
+    exit_code = 5
+
+
+class OutOfFilesError(RetryError):
+    """The process may open no further file and no further connection."""
 
     exit_code = 5
 
@@ -243,8 +251,17 @@ def interruptible() -> Iterator[None]:
         raise
 
 
+_OUT_OF_FILES = os.strerror(errno.EMFILE)
+"""How libraries in C say so, in words of their own around it."""
+
+
 def explain(error: Exception) -> FrazilError:
-    """The error itself if Frazil raised it on purpose; any other one as a fault, which names its class."""
+    """The error itself if Frazil raised it on purpose; any other one as a fault, which names its class.
+
+    Where a process may open no further file, clients say that their servers do not answer: it is named.
+    """
+    if is_out_of_files(error):
+        return _out_of_files(error)
     if isinstance(error, FrazilError):
         return error
     fault = FaultError(
@@ -253,3 +270,35 @@ def explain(error: Exception) -> FrazilError:
     )
     fault.__cause__ = error
     return fault
+
+
+def is_out_of_files(error: BaseException) -> bool:
+    """Whether what was met, or what that was made of, is that no further file may be opened."""
+    if isinstance(error, OutOfFilesError):
+        return False
+    met: BaseException | None = error
+    while met is not None:
+        if getattr(met, "errno", None) == errno.EMFILE or _OUT_OF_FILES in str(met):
+            return True
+        met = met.__cause__ or met.__context__
+    return isinstance(error, PartDownError | FaultError) and not _may_open()
+
+
+def _may_open() -> bool:
+    """Kafka's client says no word of it."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as e:
+        return e.errno != errno.EMFILE
+    return True
+
+
+def _out_of_files(error: Exception) -> OutOfFilesError:
+    found = OutOfFilesError(
+        f"{_OUT_OF_FILES}: this process may open no further file and no further connection.",
+        where=f"{type(error).__name__}: {error.what if isinstance(error, FrazilError) else error}"[:300],
+        meaning=STAYS,
+        todo="Let it open more, and start it again: `ulimit -n 65536`, or LimitNOFILE=65536 for systemd.",
+    )
+    found.__cause__ = error
+    return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import gc
 
-_OBJECTS = 400_000  # that come before garbage is looked for; a short command makes 250,000. Python's own: 700
+_OBJECTS = 400_000  # that come before garbage is looked for; a short command makes 250,000
+_PYTHONS = gc.get_threshold()
 
 
 def look_rarely() -> None:
@@ -16,3 +17,12 @@ def look_rarely() -> None:
     """
     gc.set_threshold(_OBJECTS)
     atexit.register(gc.freeze)
+
+
+def look_as_python_does() -> None:
+    """From now on garbage is looked for as often as Python does; what is there by now is taken to stay.
+
+    For what goes on for long: clients that nobody holds any more keep memory and descriptors until then.
+    """
+    gc.freeze()
+    gc.set_threshold(*_PYTHONS)

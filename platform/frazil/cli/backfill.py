@@ -17,7 +17,9 @@ from frazil.cli.run import JsonLines, stopped_by_signals
 from frazil.cli.selection import Name, Selection, select_topics
 from frazil.continuous.backfill import Filled, backfill
 from frazil.continuous.bulletin import HELD_FOR
+from frazil.descriptors import raise_soft_limit
 from frazil.errors import InterruptedWorkError
+from frazil.garbage import look_as_python_does
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import size_text
 
@@ -35,6 +37,8 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
     SIGTERM or Ctrl-C lets the landing in hand end; the same command goes on. Dagster's arrivals sensor leaves
     the table alone meanwhile.
     """
+    raise_soft_limit()
+    look_as_python_does()
     selection = select_topics([table], every=False)
     (spec,) = selection.specs
     connections = selection.connections.of(spec)

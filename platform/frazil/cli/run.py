@@ -19,7 +19,9 @@ from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say
 from frazil.continuous.runner import Runner
 from frazil.continuous.work import WarmWork
+from frazil.descriptors import raise_soft_limit
 from frazil.errors import InterruptedWorkError, UsageError
+from frazil.garbage import look_as_python_does
 from frazil.logs import is_json
 from frazil.spec.table import AnyTable
 
@@ -44,6 +46,8 @@ def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
     topics = selection.topics.specs
     if not topics:
         raise UsageError("There is no table to be landed.", todo="`frazil tables` lists all of them.")
+    raise_soft_limit()
+    look_as_python_does()
     say = _speaker(as_json=as_json)
     runner = _runner(selection, say)
     say(Progress("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))

@@ -5,7 +5,9 @@ PyArrow, with the NumPy that it takes, is a second of CPU: a third of `frazil ta
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from pyiceberg.catalog import BOTOCORE_SESSION
@@ -25,6 +27,48 @@ if TYPE_CHECKING:
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
 
+_OF_FILES = ("s3.", "client.", "adls.", "gcs.", "hdfs.", "buffer-size", "DEFAULT_SCHEME", "DEFAULT_NETLOC")
+"""How the properties begin that PyArrow's file systems go by; the others change with each commit."""
+
+_KEPT = 16
+"""Ways to reach files that stay open, such as storage of one's own, and keys that a catalog hands out."""
+
+
+class _OpenFiles:
+    """Files that are opened alike are opened once, for all tables.
+
+    Each of PyIceberg's own has up to 25 connections, which go when Python next looks for garbage: it refers
+    to itself. Opened for each table that is loaded, they were 2,000 open descriptors within a minute.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open: OrderedDict[frozenset[tuple[str, Any]], PyArrowFileIO] = OrderedDict()
+
+    def by(self, properties: Mapping[str, Any]) -> PyArrowFileIO:
+        """PyIceberg's own, that these properties open."""
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+
+        told = {name: value for name, value in properties.items() if name.startswith(_OF_FILES)}
+        key = frozenset(told.items())
+        with self._lock:
+            found = self._open.get(key)
+            if found is None:
+                found = self._open[key] = PyArrowFileIO(told)
+            self._open.move_to_end(key)
+            if len(self._open) > _KEPT:
+                self._close(self._open.popitem(last=False)[1])
+        return found
+
+    @staticmethod
+    def _close(files: PyArrowFileIO) -> None:
+        """Its connections go with the last file that is read by them; whoever still has it opens others."""
+        files.fs_by_scheme.cache_clear()  # type: ignore[attr-defined]
+
+
+_open_files = _OpenFiles()
+
+
 class LateFileIO(FileIO):
     """PyIceberg's own FileIO, made when a file is first asked for.
 
@@ -32,25 +76,11 @@ class LateFileIO(FileIO):
     out with a table come before them.
     """
 
-    def __init__(self, properties: dict[str, Any]) -> None:
-        super().__init__(properties)
-        self._opened_by = lru_cache(maxsize=2)(self._opened)
-
     def files(self, location: str) -> PyArrowFileIO:
         """PyIceberg's own, for a file or folder."""
         session = self.properties.get(BOTOCORE_SESSION)
         by_session = session and location.startswith("s3") and S3_ACCESS_KEY_ID not in self.properties
-        return self._opened_by(keys_of_now(session) if by_session else None)
-
-    def _opened(self, keys: ReadOnlyCredentials | None) -> PyArrowFileIO:
-        from pyiceberg.io.pyarrow import PyArrowFileIO
-
-        if keys is None:
-            return PyArrowFileIO(self.properties)
-        told = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
-        if keys.token:
-            told[S3_SESSION_TOKEN] = keys.token
-        return PyArrowFileIO({**self.properties, **told})
+        return _open_files.by(self.properties | (_by_keys(keys_of_now(session)) if by_session else {}))
 
     def new_input(self, location: str) -> InputFile:
         """See `FileIO.new_input`."""
@@ -67,6 +97,9 @@ class LateFileIO(FileIO):
 
 def opened_files(io: FileIO, location: str) -> PyArrowFileIO:
     """A table's files as PyArrow's file systems, which list folders, too."""
-    from pyiceberg.io.pyarrow import PyArrowFileIO
+    return io.files(location) if isinstance(io, LateFileIO) else _open_files.by(io.properties)
 
-    return io.files(location) if isinstance(io, LateFileIO) else PyArrowFileIO(io.properties)
+
+def _by_keys(keys: ReadOnlyCredentials) -> dict[str, str]:
+    told = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
+    return told | ({S3_SESSION_TOKEN: keys.token} if keys.token else {})
