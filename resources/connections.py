@@ -11,7 +11,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
-from frazil.tables.spark import configure_session, is_connect, spark_errors
+from frazil.tables.spark import configure_session, is_connect, is_spent, spark_errors
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
@@ -55,6 +55,8 @@ class OwnSparkSession(LazyPySparkResource):
         from frazil.tables.connect import connect_session
 
         remote: str | None = self.spark_config.get("spark.remote")
+        if self._own is not None and is_spent(self._own):
+            self._own = None  # its server was started again
         if self._own is None and remote:
             # The token is no part of the resource's configuration, which Dagster shows.
             self._own = connect_session(Settings.load().with_changes(spark={"remote": remote}))

@@ -79,8 +79,12 @@ class Clients:
 
     @property
     def spark(self) -> SparkSession:
-        """The Spark session; opened once, though several landings may ask at the same time."""
+        """The Spark session; opened once, though several landings may ask at the same time.
+
+        Once it is spent, as all are of a server that is started again, another one is opened.
+        """
         with self._opening:
+            self._drop_spent("_session")
             return self._session
 
     @cached_property
@@ -94,7 +98,15 @@ class Clients:
     def background_spark(self) -> SparkSession:
         """For upkeep: on a Spark of its own, or on the pool of landings' that gets what they leave over."""
         with self._opening:
+            self._drop_spent("_background_session")
             return self._background_session
+
+    def _drop_spent(self, name: str) -> None:
+        from frazil.tables.spark import is_spent
+
+        session = self.__dict__.get(name)
+        if session is not None and is_spent(session):
+            del self.__dict__[name]
 
     def snowflake(self) -> AbstractContextManager[Any]:
         """A connection to Snowflake that closes with the context."""

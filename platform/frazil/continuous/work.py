@@ -12,7 +12,7 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
-from frazil.errors import DifferentError, FaultError, NotAllowedError, PartDownError
+from frazil.errors import CommitConflictError, DifferentError, MissingError, RepairError, SpecError, StopError
 from frazil.kafka.provisioning import ensure_subjects
 from frazil.landing.arrivals import Arrivals, Memory, look_at_each
 from frazil.landing.land import land
@@ -29,6 +29,10 @@ from frazil.tables.catalog import catalog_errors
 
 _LOOKS_A_TURN = 10  # each tenth look asks for some of the tables that are not due, as the sensor's do
 _KEEPS = 120.0  # seconds for which new clients are kept, whatever fails with them
+
+_SOUND = (RepairError, StopError, CommitConflictError, MissingError, SpecError)
+"""What clients are sound with. Any other error may be a client's that is spent: a token that ended, one of
+Kafka's that gave itself up, a session that was forgotten. Not all say so in words that are known here."""
 
 
 class Work(Protocol):
@@ -79,8 +83,9 @@ class WarmWork:
         try:
             seen, silent = look_at_each(specs, used, self._memory, in_turn=self._looks % _LOOKS_A_TURN == 0)
         except Exception as e:  # noqa: BLE001 - the next look may do better
+            self._renew(used)
             return [], [e]
-        if silent and not seen:
+        if silent:
             self._renew(used)
         return seen, [*silent]
 
@@ -120,7 +125,9 @@ class WarmWork:
         used = self._clients
         try:
             yield used.of(spec)
-        except (PartDownError, FaultError, NotAllowedError):
+        except _SOUND:
+            raise
+        except Exception:
             self._renew(used)
             raise
 

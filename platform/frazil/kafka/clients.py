@@ -192,6 +192,13 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
             meaning=STAYS,
             todo="Start the brokers that are down, or wait until a leader is elected; then try again.",
         )
+    if error.fatal() or code == KafkaError._FATAL:
+        return PartDownError(
+            "Kafka's client has given itself up.",
+            where=f"{where}: {text}",
+            meaning=STAYS,
+            todo="Try again: another one is opened.",
+        )
     if code in _DOWN or error.retriable():
         return PartDownError(
             "Kafka does not answer.",

@@ -6,7 +6,7 @@ import atexit
 import os
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 from uuid import uuid4
 
 import grpc
@@ -23,6 +23,9 @@ from frazil.tables.spark import ISOLATED
 
 _PATIENCE: dict[str, Any] = {"max_retries": 5, "initial_backoff": 100, "backoff_multiplier": 2.0}
 """Three seconds. Spark's own ten minutes bring back no server whose sessions are gone with it."""
+
+_SPENT = tuple(f"INVALID_HANDLE.SESSION_{what}" for what in ("CHANGED", "CLOSED", "NOT_FOUND"))
+"""What a server says that was started again, or has forgotten a session, which nobody used for an hour."""
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -49,11 +52,22 @@ class _Channel(DefaultChannelBuilder):
         return self._secure_channel(self.endpoint, channel)
 
 
+class _Client(SparkConnectClient):
+    """PySpark's own, which takes note of the first of these three errors only, and then calls nobody."""
+
+    def _handle_rpc_error(self, rpc_error: grpc.RpcError) -> NoReturn:
+        """See `SparkConnectClient._handle_rpc_error`."""
+        if any(sign in str(rpc_error) for sign in _SPENT):
+            self._closed = True
+        super()._handle_rpc_error(rpc_error)
+
+
 class _Session(RemoteSession):
     """PySpark's own, but the garbage collector ends it without a word to the threads of all sessions."""
 
     def __init__(self, settings: Settings, session_id: str) -> None:
         super().__init__(connection=_Channel(settings, session_id))
+        self.client.__class__ = _Client  # a session makes its client by itself
         _make_patient(self.client)
 
     def __del__(self) -> None:
@@ -70,12 +84,19 @@ def connect_session(settings: Settings) -> SparkSession:
     # Said where it gives up; the error that follows says it better.
     warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
     session = _shared(settings, _Session(settings, str(uuid4())))
-    # Not by the subclass, where a class method would set it: whoever needs a session asks PySpark's own.
-    RemoteSession._set_default_and_active_session(session)
+    _make_default(session)
     # PySpark asks the first session once, when the first column is made: by then its server may be gone,
     # and no other session could make one.
     is_debugging_enabled()
     return cast("SparkSession", session)
+
+
+def _make_default(session: _Session) -> None:
+    """PySpark asks its own class for the session of a function; one that is spent would stay there."""
+    default = RemoteSession._default_session
+    if default is not None and default.is_stopped:
+        RemoteSession._default_session = None
+    RemoteSession._set_default_and_active_session(session)
 
 
 def set_at_once(session: SparkSession, unset: Iterable[str], settings: Mapping[str, str]) -> None:

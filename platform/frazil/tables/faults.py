@@ -50,10 +50,10 @@ _SILENT = {
         "RESTException", "GlueException", "S3Exception", "SdkClientException",
         "ConnectionClosedException",  # in the middle of a file
     ),
-    # INVALID_HANDLE: it came up again, and knows nothing of the job.
+    # INVALID_HANDLE: it came up again, and knows nothing of the job. NO_ACTIVE_SESSION: that was known.
     "Spark": (
         "StatusCode.UNAVAILABLE", "Connection refused", "Socket closed", "RetriesExceeded",
-        "RETRIES_EXCEEDED", "INVALID_HANDLE",
+        "RETRIES_EXCEEDED", "INVALID_HANDLE", "NO_ACTIVE_SESSION",
     ),
 }  # fmt: skip
 """What a failed job says where a part did not answer."""

@@ -101,6 +101,11 @@ def is_connect(remote: str) -> bool:
     return remote.startswith("sc://")
 
 
+def is_spent(session: SparkSession) -> bool:
+    """Whether its server has said that it knows the session no more; one within this process never is."""
+    return bool(getattr(session, "is_stopped", False))
+
+
 def shares_workers(session: SparkSession) -> bool:
     """Whether Python workers serve other sessions, too; else Spark keeps some of each session for ever.
 

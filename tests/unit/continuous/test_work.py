@@ -10,7 +10,15 @@ import pytest
 from frazil.clients import Clients
 from frazil.continuous import work
 from frazil.continuous.work import WarmWork
-from frazil.errors import CommitConflictError, FaultError, NotAllowedError, PartDownError, SuspendedError
+from frazil.errors import (
+    CommitConflictError,
+    ConfigureError,
+    FaultError,
+    FrazilError,
+    NotAllowedError,
+    PartDownError,
+    SuspendedError,
+)
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.continuous import Clock
@@ -52,7 +60,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Opened:
     return Opened(monkeypatch)
 
 
-@pytest.mark.parametrize("kind", [PartDownError, FaultError, NotAllowedError])
+@pytest.mark.parametrize(
+    "kind", [PartDownError, FaultError, NotAllowedError, ConfigureError, FrazilError, RuntimeError]
+)
 def test_a_session_that_spark_forgot_is_made_anew_for_the_next_landing(
     opened: Opened, kind: Callable[[str], Exception]
 ) -> None:
@@ -70,6 +80,17 @@ def test_what_no_new_client_mends_keeps_them(opened: Opened, kind: Callable[[str
         opened.land(3600, kind("No."))
 
     assert len(opened.clients) == 1
+
+
+def test_a_look_that_fails_opens_new_clients_for_the_next_one(opened: Opened) -> None:
+    opened.clients[0].__dict__["admin"] = None
+    opened.clock.now += 3600
+
+    opened.work.look([SPEC])
+    _, silent = opened.work.look([SPEC])
+
+    assert len(opened.clients) == 2
+    assert "AttributeError" not in [type(error).__name__ for error in silent]
 
 
 def test_a_look_that_fails_as_nobody_foresaw_is_told_and_ends_nothing(opened: Opened) -> None:
