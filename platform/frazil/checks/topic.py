@@ -121,12 +121,22 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
         numbers: dict[str, Number] = {"lag": state.lag, "seconds": -1.0}
         return Verdict(False, stopped, numbers, severity="WARN" if intended else "ERROR")
     limit = spec.freshness
-    late = "never landed" if state.freshness is None else f"last landing {state.freshness:.0f} s ago"
+    late = (
+        "never landed"
+        if state.freshness is None
+        else f"late by {state.freshness:.0f} s"
+        if state.held
+        else f"last landing {state.freshness:.0f} s ago"
+    )
     age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
     passed = limit is None or age <= limit.total_seconds()
     allowed = "no limit set" if limit is None else f"{limit.total_seconds():.0f} s allowed"
-    text = f"Records waiting: {state.lag}, {late if state.lag else 'so the table is current'}; {allowed}."
+    late = late if state.lag else "so the table is current"
+    late += f"; {state.held_text}" if state.held else ""
+    text = f"Records waiting: {state.lag}, {late}; {allowed}."
     numbers = {"lag": state.lag, "seconds": -1.0 if age == float("inf") else age}
+    if state.held:
+        numbers["behind_transaction"] = state.held
     return Verdict(passed, text, numbers, severity="WARN")
 
 

@@ -81,7 +81,7 @@ def _text(name: str, value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name in ("landed_at", "derived_at", "waits_since"):
+    if name in ("landed_at", "derived_at", "waits_since", "open_since"):
         return _moment(value)
     if name == "watermark":
         return f"{said(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"

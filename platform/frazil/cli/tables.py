@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from rich.table import Table
 
-from frazil.cli.console import print_json, print_table
+from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select, select_topics
 from frazil.derive.state import DerivedState, derived_states
@@ -64,6 +64,9 @@ def lag_command(tables: Tables = None, as_json: Json = False) -> None:
         print_json([*rows, *results.errors])
     else:
         _show_lags(rows)
+        for state in results.reports:
+            if isinstance(state, TableState) and state.held:
+                console.print(f"{state.identifier}: {state.held_text}.", style="yellow")
     results.exit()
 
 
@@ -77,7 +80,7 @@ def _topics(selection: Selection[TableSpec]) -> dict[AssetPath, TopicFacts]:
 
 
 def _show_lags(rows: Iterable[dict[str, Any]]) -> None:
-    table = Table("table", "topic", "partition", "end", "position", "lag", "lost", "state")
+    table = Table("table", "topic", "partition", "end", "position", "lag", "held", "lost", "state")
     for row in rows:
         table.add_row(*("?" if v is None else f"{v:,}" if isinstance(v, int) else v for v in row.values()))
     print_table(table)
@@ -90,22 +93,23 @@ def _lags(state: State | None, facts: TopicFacts | None) -> Iterator[dict[str, A
     """
     known = state if isinstance(state, TableState) else None
     if known and known.state == "topic missing":
-        yield {**dict.fromkeys(("partition", "end", "position", "lag", "lost")), "state": known.state}
+        yield {**dict.fromkeys(("partition", "end", "position", "lag", "held", "lost")), "state": known.state}
         return
     if facts is None or known is None:
         ends, at = facts.end if facts else {}, known.position if known and known.state == "unknown" else {}
-        unknown = {"lag": None, "lost": None, "state": "unknown"}
+        unknown = {"lag": None, "held": None, "lost": None, "state": "unknown"}
         for p in sorted({*ends, *at}):
             yield {"partition": p, "end": ends.get(p), "position": at.get(p), **unknown}
         return
-    lost = lost_offsets(facts, known.position)
+    lost, held = lost_offsets(facts, known.position), facts.held(known.position)
     for partition, begin in starts(facts, known.position).items():
         position, _ = lost.get(partition, (begin, begin))
         yield {
             "partition": partition,
             "end": facts.end[partition],
             "position": position,
-            "lag": max(0, facts.end[partition] - begin),
+            "lag": max(0, facts.end[partition] - begin) + held.get(partition, 0),
+            "held": held.get(partition, 0),
             "lost": begin - position,
             "state": known.state,
         }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -37,10 +37,16 @@ class TopicFacts:
     first: dict[int, int]  # the log start offset of each partition
     end: dict[int, int]  # the last stable offset of each partition: what read_committed may see, exclusive
     leader_epochs: dict[int, int]  # the current leader epoch of each partition, -1 where Kafka does not tell
+    high: dict[int, int] = field(default_factory=dict)  # the high watermarks, as far as known
+
+    def held(self, position: Mapping[int, int]) -> dict[int, int]:
+        """By partition how many offsets behind a position wait for an open transaction, where any do."""
+        waits = {p: self.high.get(p, end) - max(end, position.get(p, 0)) for p, end in self.end.items()}
+        return {p: n for p, n in waits.items() if n > 0}
 
 
 def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10.0) -> dict[str, TopicFacts]:
-    """The facts of many topics in three requests; topics that do not exist are left out.
+    """The facts of many topics in four requests; topics that do not exist are left out.
 
     Raises:
         PartDownError: Kafka does not answer, or has no leader for a partition.
@@ -143,8 +149,10 @@ def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[s
     found, unknown = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
     places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
     first, without_first = _offsets(admin, places, _FIRST, timeout)
+    # Before the last stable offsets: records that come in between would seem to wait for a transaction.
+    high, without_high = _offsets(admin, places, _LAST, timeout, IsolationLevel.READ_UNCOMMITTED)
     end, without_end = _offsets(admin, places, _LAST, timeout)
-    refused = unknown | without_first | without_end
+    refused = unknown | without_first | without_high | without_end
     facts = {
         topic: TopicFacts(
             topic=topic,
@@ -152,6 +160,7 @@ def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[s
             first={p: at for p, (at, _) in first[topic].items()},
             end={p: at for p, (at, _) in end[topic].items()},
             leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
+            high={p: at for p, (at, _) in high[topic].items()},
         )
         for topic, about in found.items()
         if topic not in refused
@@ -177,13 +186,17 @@ def _describe(
 
 
 def _offsets(
-    admin: AdminClient, places: list[TopicPartition], spec: OffsetSpec, timeout: float
+    admin: AdminClient,
+    places: list[TopicPartition],
+    spec: OffsetSpec,
+    timeout: float,
+    isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
 ) -> tuple[dict[str, dict[int, tuple[int, int]]], Refused]:
     """Offset and leader epoch by topic and partition."""
     if not places:
         return {}, {}
     futures = admin.list_offsets(
-        dict.fromkeys(places, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=timeout
+        dict.fromkeys(places, spec), isolation_level=isolation, request_timeout=timeout
     )
     found: dict[str, dict[int, tuple[int, int]]] = {}
     refused: Refused = {}

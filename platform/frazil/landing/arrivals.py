@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from frazil.connections import Connections, apart
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, PartDownError
 from frazil.kafka.facts import known_facts
+from frazil.landing.evolve import fits_again
 from frazil.landing.ledger import GUESS
 from frazil.landing.standing import Standings, ask_tables
 from frazil.landing.state import BLOCKED, TableState, raise_first, state_of
@@ -23,6 +24,9 @@ from frazil.spec.topic import TableSpec
 
 MOST_ASKED = 200
 """Tables that one look asks: 2 ms of CPU each here, and up to 50 ms at a server that reads all metadata."""
+
+_COMPARES_EVERY, _MOST_COMPARED = 30.0, 10
+"""Seconds between two questions to the registry about one suspended table, and most of them in one look."""
 
 _LOOKS = 30
 """Looks within which every table is asked: five minutes of the sensor's."""
@@ -89,9 +93,10 @@ def look_for_arrivals(
 ) -> Arrivals:
     """Compares every topic with its table's position and the spec's thresholds.
 
-    A blocked table is never due: landing it again would fail in the same way. With a memory that is kept
-    between looks at most `most` tables are asked for; without one, all are. Who looks very often asks for
-    the tables that are not due `in_turn` with some of the looks only.
+    A blocked table is not due: landing it again would fail in the same way. What blocks it is looked at each
+    time: its position and its topic, and whether a schema that was refused fits by now. With a memory that is
+    kept between looks at most `most` tables are asked for; without one, all are. Who looks very often asks
+    for the tables that are not due `in_turn` with some of the looks only.
 
     Raises:
         PartDownError: Kafka does not answer, or the catalog tells of no table.
@@ -109,7 +114,9 @@ def look_for_arrivals(
         for name in of:
             if table := standings.get(name):
                 try:
-                    found[name] = state_of(names[name], name, table, topics, settings, now, forks=forks)
+                    found[name] = state_of(
+                        names[name], name, table, topics, settings, now, forks=forks, again=memory is not None
+                    )
                 except FrazilError as e:
                     failed[name] = e
         return found
@@ -124,6 +131,8 @@ def look_for_arrivals(
         asked = states(wanted, forks=True)
     if len(failed) == len(wanted):
         raise_first(failed.values())
+    mended = _mended({name: names[name] for name in asked}, asked, connections, standings, now)
+    asked |= {name: replace(asked[name], state="behind", reason="") for name in mended}
     seen = {name: state for name, state in (seen | asked).items() if name not in failed}
     untold = {name: refused[spec.topic] for name, spec in every.items() if name not in names}
     return Arrivals(
@@ -165,15 +174,42 @@ def _wanted(
     return list(dict.fromkeys((*new, *turn, *due)))
 
 
+def _mended(
+    specs: Mapping[TableName, TableSpec],
+    states: Mapping[TableName, TableState],
+    connections: Connections,
+    standings: Standings,
+    now: float,
+) -> list[TableName]:
+    """Tables that a refused schema suspends, for which records wait, and whose newest schema fits again."""
+    waiting = [
+        name
+        for name, state in states.items()
+        if state.state == "suspended" and standings[name].refused_schema and state.readable
+    ]
+    due = [name for name in waiting if now - standings[name].compared_at >= _COMPARES_EVERY]
+    found = []
+    for name in due[:_MOST_COMPARED]:
+        standings[name] = replace(standings[name], compared_at=now)
+        try:
+            if fits_again(specs[name], name, connections):
+                found.append(name)
+        except PartDownError:
+            break  # a look has to end in time
+        except FrazilError:
+            continue
+    return found
+
+
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
-    if not state.lag or state.state in BLOCKED:
+    if not state.readable or state.state in BLOCKED:
         return None
-    size = int(state.lag * (state.bytes_per_record or GUESS))
+    size = int(state.readable * (state.bytes_per_record or GUESS))
     age = now - state.landed_at if state.landed_at else float("inf")
-    reason = _reason(spec, state.lag, size, age)
+    reason = _reason(spec, state.readable, size, age)
     if not reason:
         return None
-    return Due(spec, state.identifier, state.lag, size, age, reason, state.position)
+    return Due(spec, state.identifier, state.readable, size, age, reason, state.position)
 
 
 def _reason(spec: TableSpec, records: int, size: int, age: float) -> str:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
+from frazil.connections import Connections
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import Verdict, branch_renames, refused, verdicts
 from frazil.formats.logical import Struct
+from frazil.formats.record import decoder_for
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.landing.rowless import add_metadata, make_anew, without_rows
 from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
@@ -119,6 +121,17 @@ def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> b
         return False
     tx.set_properties({KEY_COLUMNS: json.dumps([names.get(column, column) for column in key])})
     return True
+
+
+def fits_again(spec: TableSpec, name: TableName, connections: Connections) -> bool:
+    """Whether a table that a schema suspends holds what the schemas ask for by now, or may.
+
+    Raises:
+        FrazilError: The registry or the catalog does not tell.
+    """
+    decoder = decoder_for(spec, connections.registry)
+    table = load_table_or_none(connections.catalog, name)
+    return table is None or not refused(plan_evolution(spec, table, decoder.columns).verdicts)
 
 
 def _refusal(spec: TableSpec, stopping: Sequence[Verdict]) -> SchemaRefusedError:

@@ -106,4 +106,8 @@ def quiet_tables(
         names = {str(things(spec, clients.settings).table): spec for spec in own}
         with suppress(FrazilError):
             states, _ = known_states(own, clients)
-            yield from ((names[s.identifier], s) for s in states if s.state == "current")
+            yield from (
+                (names[s.identifier], s)
+                for s in states
+                if s.state in ("current", "behind") and not s.readable
+            )

@@ -16,7 +16,7 @@ from frazil.tables.branches import started_at
 from frazil.tables.catalog import catalog_errors, load_table_or_none
 from frazil.tables.pointers import Pointer, load_pointers
 from frazil.tables.snapshots import number, summary_of
-from frazil.tables.suspension import PAUSE, SUSPENDED, SUSPENDED_BY
+from frazil.tables.suspension import PAUSE, SCHEMA, SUSPENDED, SUSPENDED_BY
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -36,6 +36,8 @@ class Standing:
     ledger: Ledger | None = None
     stopped: str = ""  # why it is suspended or paused, or why its position can't be told
     paused: bool = False
+    refused_schema: bool = False  # why it is suspended
+    compared_at: float = 0.0  # when the registry was last asked whether that is so still
     landed_at: float | None = None
     bytes_per_record: float | None = None
 
@@ -126,6 +128,7 @@ def _standing(pointer: Pointer) -> Standing:
         ledger=ledger,
         stopped=unknown or metadata.properties.get(SUSPENDED, ""),
         paused=not unknown and metadata.properties.get(SUSPENDED_BY) == PAUSE,
+        refused_schema=not unknown and metadata.properties.get(SUSPENDED_BY) == SCHEMA,
         landed_at=_landed_at(metadata, ledger) if ledger else None,
         bytes_per_record=None if unknown else bytes_per_record(metadata),
     )

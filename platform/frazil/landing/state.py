@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
@@ -22,6 +23,7 @@ from frazil.errors import (
 )
 from frazil.formats.registry import WITHOUT_SCHEMA, subject_versions
 from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
+from frazil.kafka.open_transactions import open_since
 from frazil.landing.history import Accepted, look, starts
 from frazil.landing.standing import Standing, Standings, ask_tables
 from frazil.landing.tableflow import WHAT_TO_DO, beside_topic
@@ -48,9 +50,10 @@ BLOCKED: frozenset[State] = frozenset({"suspended", "paused", "topic changed", "
 class TableState:
     """One table and its topic, side by side.
 
-    `lag` counts offsets that wait, and that the topic still holds. `freshness` is 0 where none waits, else
-    the seconds since the last landing; None before the first one. `dead_letters`: those that were not
-    redriven. `landed`: records of all landings.
+    `lag` counts offsets that wait, and that the topic still holds; `held`: those of them that nobody can read
+    before a transaction ends, which is open since `open_since`, where that is known. `freshness` is 0 where
+    none waits, else the seconds since the last landing, or since the transaction began if that is more; None
+    before the first landing. `dead_letters`: those that were not redriven. `landed`: records of all landings.
     """
 
     identifier: str
@@ -70,6 +73,22 @@ class TableState:
     dead_letters: int = 0
     delete_files: int = 0
     landed: int = 0
+    held: int = 0
+    open_since: float | None = None
+
+    @property
+    def readable(self) -> int:
+        """Offsets that wait and can be landed."""
+        return self.lag - self.held
+
+    @property
+    def held_text(self) -> str:
+        """What waits for a transaction, in words; empty where nothing does."""
+        if not self.held:
+            return ""
+        began = self.open_since and datetime.fromtimestamp(self.open_since, UTC)
+        since = f" open since {began:%Y-%m-%d %H:%M:%S} UTC" if began else ""
+        return f"{self.held:,} records wait behind a transaction{since}"
 
 
 def table_states(
@@ -185,15 +204,22 @@ def state_of(
     now: float,
     *,
     forks: bool = True,
+    again: bool = False,
 ) -> TableState:
     """A table beside its topic; `topics` is None where Kafka does not tell of it.
 
-    `forks`: whether a broker is asked, where that may be, if the log is another one by now.
+    Args:
+        forks: Whether a broker is asked, where that may be, if the log is another one by now, and since when
+            a transaction is open.
+        again: Whether whoever asks looks again soon.
     """
     facts = topics.get(spec.topic) if topics is not None else None
     if spec.is_read_only and facts:
         table = replace(table, ledger=beside_topic(table.ledger, facts))
-    lag = waiting(facts, table.position) if facts else 0
+    readable = waiting(facts, table.position) if facts else 0
+    held = facts.held(table.position) if facts else {}
+    lag = readable + sum(held.values())
+    since = open_since(settings, facts, held, at_first_sight=not again) if facts and held and forks else None
     accepted = Accepted.by(spec)
     refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
     todo = WHAT_TO_DO if spec.is_read_only else refused.todo if refused else ""
@@ -207,7 +233,7 @@ def state_of(
         bytes=table.bytes,
         position=table.position,
         lag=lag,
-        freshness=None if table.landed_at is None else round(now - table.landed_at, 3) if lag else 0.0,
+        freshness=_freshness(table.landed_at, readable, sum(held.values()), since, now),
         state="unknown" if topics is None else _word(facts, table, lag, refused),
         reason=table.stopped or (f"{refused.what} {refused.where}: {todo}" if refused else ""),
         bytes_per_record=table.bytes_per_record,
@@ -215,7 +241,21 @@ def state_of(
         dead_letters=table.ledger.total_dead_letters if table.ledger else 0,
         delete_files=table.delete_files,
         landed=table.ledger.total_records if table.ledger else 0,
+        held=sum(held.values()),
+        open_since=since,
     )
+
+
+def _freshness(
+    landed_at: float | None, readable: int, held: int, since: float | None, now: float
+) -> float | None:
+    """Seconds for which what waits is late; see `TableState`."""
+    if landed_at is None:
+        return None
+    ages = [now - landed_at] if readable else []
+    if held:  # a transaction that nobody knows the age of has not lasted for two looks
+        ages.append(now - since if since else 0.0)
+    return max(0.0, round(max(ages, default=0.0), 3))
 
 
 def _word(facts: TopicFacts | None, table: Standing, lag: int, refused: FrazilError | None) -> State:

@@ -18,7 +18,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
 from kit.shell import FRAZIL, NAMESPACE, Shell
-from kit.topics import Topic, create_topic
+from kit.topics import TRADE, Topic, create_topic
 from kit.waiting import PATIENCE, wait_for
 from sensors.runs import tables_held
 
@@ -93,6 +93,29 @@ def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once
     assert run_check("glue_pointer", topic.spec, topic.connections).passed
     assert (held, instance_holds(dagster_home, topic)) == (True, False)
     assert rows_told(dagster_home, topic) == written
+
+
+def test_a_table_that_a_schema_suspended_goes_on_by_itself_after_the_registry_was_mended(
+    topic: Topic, tmp_path: Path, dagster_home: Path
+) -> None:
+    said = tmp_path / "said"
+    registry = topic.connections.registry
+    registry.set_compatibility(f"{topic.name}-value", level="NONE")
+    fields = [{**f, "type": "string"} if f["name"] == "quantity" else f for f in TRADE["fields"]]  # type: ignore[attr-defined]
+
+    with runner(said, dagster_home):
+        wait_for(lambda: landed(said) == EACH)
+        topic.register({**TRADE, "fields": fields})
+        topic.send([topic.encode({"side": "BUY", "quantity": "1", "symbol": "Z"})])
+        wait_for(lambda: events(said, "failed"))
+        registry.delete_version(f"{topic.name}-value", 2)
+        topic.schema = TRADE
+        topic.send([topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})])
+        wait_for(lambda: events(said, "landed")[1:] or events(said, "failed")[1:])
+
+    told = events(said, "failed")
+    assert "can't become string" in told[0]["text"]
+    assert all("can't become string" not in line["text"] for line in told[1:])
 
 
 def rows_of(topic: Topic) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -13,8 +14,10 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.errors import CommitConflictError, SchemaRefusedError
 from frazil.formats.record import topic_columns
+from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.evolve import evolve
 from frazil.landing.land import land
+from frazil.landing.standing import Standings
 from frazil.landing.state import table_states
 from frazil.landing.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
@@ -175,6 +178,32 @@ def test_a_refused_schema_suspends_the_table_until_a_fitting_one_is_the_newest(t
     assert (suspended.state, suspended.rows) == ("suspended", 2)
     assert suspended.reason.startswith("field quantity: int can't become string")
     assert (going_on.state, going_on.rows, going_on.reason) == ("current", 3, "")
+
+
+def test_a_table_that_a_schema_suspends_is_due_as_soon_as_a_fitting_one_is_the_newest(topic: Topic) -> None:
+    any_version(topic)
+    topic.trades(2)
+    land(topic.spec, topic.connections)
+    topic.register(trade(quantity="string"))
+    with pytest.raises(SchemaRefusedError):
+        land(topic.spec, topic.connections)
+    memory: Standings = {}
+
+    def due(after: float) -> list[str]:
+        now = time.time() + 3600 + after
+        return [
+            d.spec.topic for d in look_for_arrivals([topic.spec], topic.connections, lambda: now, memory).due
+        ]
+
+    topic.send([topic.encode({"side": "BUY", "quantity": "9", "symbol": "Z"})])
+    while_refused = [due(0), due(60)]
+    topic.register(trade(optional("note", "string")))
+    within_seconds, later = due(70), due(120)
+    with_no_memory = look_for_arrivals([topic.spec], topic.connections, lambda: time.time() + 3600)
+
+    assert while_refused == [[], []]
+    assert (within_seconds, later) == ([], [topic.name])
+    assert [d.spec.topic for d in with_no_memory.due] == [topic.name]
 
 
 def test_a_suspended_table_goes_on_though_no_record_waits(topic: Topic) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from datetime import timedelta
+
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewPartitions
@@ -156,6 +159,36 @@ def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
     report = land(topic.spec, topic.connections)
 
     assert (report.records, report.gaps) == (2, 101)
+
+
+def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(topic: Topic) -> None:
+    """Nothing else told of them: lag 0, state current, freshness passed, for as long as it hangs."""
+    producer, value = transactional(topic), topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
+    spec = topic.spec.model_copy(update={"freshness": timedelta(seconds=1)})
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    began = time.time()
+    producer.begin_transaction()
+    producer.produce(topic.name, value, partition=0)
+    producer.flush(PATIENCE)
+    topic.trades(98)
+
+    wait_for(lambda: time.time() > began + 2)
+    (state,) = table_states([spec], topic.connections)
+    verdict = run_check("freshness", spec, topic.connections)
+    (again,) = look_for_arrivals([spec], topic.connections).states
+    due = look_for_arrivals([spec], topic.connections).due
+    producer.abort_transaction(30)
+    wait_for(lambda: not table_states([spec], topic.connections)[0].held)
+    (ended,) = table_states([spec], topic.connections)
+
+    assert (state.lag, state.held, state.readable, state.state) == (99, 99, 0, "behind")
+    assert state.open_since == again.open_since
+    assert began - 5 < (state.open_since or 0) < began + 5
+    assert "99 records wait behind a transaction open since 20" in verdict.text
+    assert not verdict.passed
+    assert due == ()
+    assert (ended.lag, ended.held) == (100, 0)  # the marker of its end is an offset
 
 
 def test_aborted_records_and_markers_are_known_gaps_and_open_transactions_wait(topic: Topic) -> None:

@@ -127,7 +127,7 @@ def test_a_first_look_at_many_tables_asks_for_a_part_of_them_and_says_how_many_a
 
     assert (len(requests), seen.unknown, len(seen.states)) == (MOST_ASKED, MANY - MOST_ASKED, MOST_ASKED)
     assert {snapshots for _, snapshots in requests} == {"refs"}, "no history is asked for"
-    assert topics.asked == {"describe_topics": 1, "list_offsets": 2}, "for all topics at once"
+    assert topics.asked == {"describe_topics": 1, "list_offsets": 3}, "for all topics at once"
 
 
 def test_later_looks_ask_for_the_tables_whose_topic_moved_and_for_a_few_of_the_others(
