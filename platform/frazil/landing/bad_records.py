@@ -48,11 +48,13 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
         AuditFailedError: They are not as many as expected.
     """
     if written.bad > MOST:
+        sample = [_explained(decoder, row) for row in (written.bad_rows or ())[:_MANY]]
+        setting = setting_for(sample, len(sample), 0)
         raise RepairError(
             f"{written.bad} of {plan.offsets} records of topic {plan.topic} can't be decoded.",
-            where=f"within {dict(plan.busy)}",
+            where="; ".join([f"within {dict(plan.busy)}", *(r.reason for r in sample[:1])]),
             meaning="Nothing of this landing is visible.",
-            todo="Look at what the producers write; so many are no accident.",
+            todo=f"{setting or 'Look at what the producers write'}; so many are no accident.",
         )
     rows = _read_again(records, decoder, written, plan) if written.bad_rows is None else written.bad_rows
     if len(rows) != written.bad:
@@ -103,9 +105,60 @@ def first_bad(records: Sequence[BadRecord]) -> dict[int, BadRecord]:
     return {r.partition: r for r in reversed(records)}
 
 
-def suspended(name: TableName, topic: str, first: Mapping[int, BadRecord]) -> SuspendedError:
-    """The error that stops the table before its first bad records."""
+_FRAMING = (
+    "Their {half}s do not begin with the zero byte and the schema id that Confluent's serializers write. Set "
+    "framing: none if they are Avro, JSON or Protobuf without these five bytes, or {half}_format: string or "
+    "bytes if they are none of these"
+)
+_SETTING = {
+    **dict.fromkeys(("magic_byte", "too_short", "message_indexes"), _FRAMING),
+    "schema_id": "Their schemas stand under another subject, or in another registry: see subject_names and "
+    "record_type, or FRAZIL_REGISTRY__URL",
+    "null_value": "Say what a record without a value is: on_null_value: skip, keep or delete",
+}
+"""What to set where all records are bad for one reason, by its code."""
+
+_OTHERWISE = "Register the schema that their {half}s were written with, or set {half}_format"
+
+_FEW, _MANY = 2, 100
+"""Records that show the cause to be none of theirs: where none was landed before, and where some were."""
+
+
+def setting_for(bad: Sequence[BadRecord], read: int, landed: int) -> str:
+    """What to set where the records that were read are all bad, and all alike; nothing where some are good.
+
+    To leave records out then would cost all of them, one by one.
+
+    Args:
+        read: How many records were read.
+        landed: How many records the table holds of earlier landings.
+    """
+    codes = {r.reason_code for r in bad}
+    if len(bad) < read or read < (_MANY if landed else _FEW) or len(codes) != 1:
+        return ""
+    (code,) = codes
+    half = "key" if code.startswith("key_") else "value"
+    return _SETTING.get(code.removeprefix("key_"), _OTHERWISE).format(half=half)
+
+
+def suspended(
+    name: TableName, topic: str, first: Mapping[int, BadRecord], setting: str = "", read: int = 0
+) -> SuspendedError:
+    """The error that stops the table before its first bad records.
+
+    Args:
+        setting: What `setting_for` says where no record is to blame, but what is set for all of them.
+        read: How many records were read.
+    """
     where = "; ".join(f"partition {p}, offset {r.offset}: {r.reason}" for p, r in sorted(first.items()))
+    if setting:
+        return SuspendedError(
+            f"Table {name} is suspended: none of {read:,} records can be decoded, all for the same reason.",
+            where=f"topic {topic}, {where}",
+            meaning="Nothing was landed of them; the topic keeps them.",
+            todo=f"{setting} (docs/formats.md), in the table's entry in defs.yaml. Then "
+            f"`frazil resume {name}` lands all of them.",
+        )
     return SuspendedError(
         f"Table {name} is suspended: a record can't be decoded.",
         where=f"topic {topic}, {where}",

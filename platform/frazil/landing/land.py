@@ -15,7 +15,7 @@ from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.kafka.tally import Tally
 from frazil.landing.audit import audit, branch_rows, gaps_of, readable
-from frazil.landing.bad_records import BadRecord, find_bad, first_bad, suspended
+from frazil.landing.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.cut.note import limited
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
@@ -203,7 +203,7 @@ class _Landing:
             self._leave(branches)
             raise
         self._leave(branches)
-        raise self._suspend(bad, plan, decoder)
+        raise self._suspend(bad, plan, decoder, written)
 
     def _leave(self, branches: Iterable[str]) -> None:
         for branch in branches:
@@ -245,7 +245,9 @@ class _Landing:
         found = find_bad(reading.frame, decoder, plan, written)
         return [b for b in found if b.key not in self._past]
 
-    def _suspend(self, bad: Sequence[BadRecord], plan: Plan, decoder: RecordDecoder) -> FrazilError:
+    def _suspend(
+        self, bad: Sequence[BadRecord], plan: Plan, decoder: RecordDecoder, written: Written
+    ) -> FrazilError:
         """Lands what lies before the first bad record of each partition, then stops the table."""
         first = first_bad(bad)
         shorter = plan.until({p: r.offset for p, r in first.items()})
@@ -254,7 +256,9 @@ class _Landing:
             self._land(shorter, decoder, load_table(catalog, self._name))
         elif plan.lost or plan.before is None or plan.adopts:
             self._note(shorter)  # else nobody would miss what retention takes next
-        error = suspended(self._name, plan.topic, first)
+        landed = plan.before.total_records if plan.before else 0
+        setting = setting_for(bad, written.read - written.skipped, landed)
+        error = suspended(self._name, plan.topic, first, setting, written.read)
 
         def still(table: Table) -> bool:
             """Whether nobody has landed, or left out, one of them meanwhile, or paused the table."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import RepairError
-from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, suspended
+from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.plan import Plan
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
@@ -37,3 +37,47 @@ def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out(
     )
     assert "`frazil resume lake.trades --past 0:3 --past 2:1`" in error.todo
     assert error.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("magic_byte", "Set framing: none if they are Avro, JSON or Protobuf without these five bytes"),
+        ("key_too_short", "or key_format: string or bytes"),
+        ("schema_id", "FRAZIL_REGISTRY__URL"),
+        ("null_value", "on_null_value: skip, keep or delete"),
+        ("truncated", "Register the schema that their values were written with, or set value_format"),
+    ],
+)
+def test_where_all_records_fail_alike_it_says_what_to_set_and_offers_to_skip_none(
+    code: str, said: str
+) -> None:
+    alike = [BadRecord(0, n, code, "it is bad", {}) for n in range(3)]
+
+    setting = setting_for(alike, read=3, landed=0)
+    error = suspended(TableName("lake", "trades"), "trades", first_bad(alike), setting, 3)
+
+    assert said in error.todo
+    assert "--past" not in error.todo
+    assert "none of 3 records can be decoded, all for the same reason" in error.what
+
+
+@pytest.mark.parametrize(
+    ("codes", "read", "landed"),
+    [
+        (["magic_byte"], 1, 0),  # nobody knows what others are like
+        (["magic_byte"] * 3, 4, 0),
+        (["magic_byte", "truncated"], 2, 0),
+        (["magic_byte"] * 3, 3, 10),  # records like these were landed: a producer may have slipped
+    ],
+)
+def test_where_a_record_is_good_a_bad_one_may_be_left_out(codes: list[str], read: int, landed: int) -> None:
+    some = [BadRecord(0, n, code, "it is bad", {}) for n, code in enumerate(codes)]
+
+    assert setting_for(some, read, landed) == ""
+
+
+def test_many_that_fail_alike_behind_good_ones_are_no_accident() -> None:
+    many = [BadRecord(0, n, "magic_byte", "it is bad", {}) for n in range(100)]
+
+    assert "framing: none" in setting_for(many, read=100, landed=10)
