@@ -106,9 +106,10 @@ def down(
     if wipe:
         stack.wipe()
     if as_json:
-        print_json({"home": str(stack.home.root), "wiped": wipe})
+        print_json({"home": str(stack.home.root), "wiped": wipe, "parts": only or []})
         return
-    console.print("The stack is down." + (" Its data is gone." if wipe else ""))
+    what = f"Down: {', '.join(only)}. The other parts are as they were." if only else "The stack is down."
+    console.print(what + (" Its data is gone." if wipe else ""))
 
 
 @app.command(rich_help_panel=_PANEL)

@@ -139,8 +139,14 @@ def _among(metadata: TableMetadata, sources: Iterable[int], column: str) -> bool
 def _not_partitioned_by(metadata: TableMetadata, migration: Migration) -> None:
     column = migration.column
     if _partitioned_by(metadata, column):
+        today = _among(metadata, [f.source_id for f in metadata.spec().fields], column)
+        said = (
+            f"the table is partitioned by {column}"
+            if today
+            else f"the table was partitioned by {column} before, and its metadata keeps that"
+        )
         raise ConfigureError(
-            f"Migration {migration.id} does not fit: the table is partitioned by {column}.",
+            f"Migration {migration.id} does not fit: {said}.",
             where=f"migrations: {migration}",
             meaning="Nothing was landed; the table and its position are as they were.",
             todo="Take it out of defs.yaml, and land into a new table with other partitions.",

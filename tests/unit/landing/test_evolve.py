@@ -184,6 +184,16 @@ def test_a_partition_column_is_neither_dropped_nor_retyped(migration: Migration)
         planned(have, *wanted, migrations=(migration,))
 
 
+def test_a_column_that_left_the_partitions_is_told_so() -> None:
+    have = table(Field("a", INT), Field("b", INT), by="a")
+    specs = [*have.metadata.partition_specs, PartitionSpec(spec_id=1)]
+    have.metadata = have.metadata.model_copy(update={"partition_specs": specs, "default_spec_id": 1})
+    drop = Migration(id="x", drop=Drop(column="a"))
+
+    with pytest.raises(ConfigureError, match="the table was partitioned by a before, and its metadata"):
+        planned(have, Field("b", INT), migrations=(drop,))
+
+
 def test_a_migration_that_the_table_remembers_is_not_applied_again() -> None:
     done = {MIGRATIONS: '{"x": {"did": "drop a", "field_id": 7, "kept": false}}'}
     drop = Migration(id="x", drop=Drop(column="a"))

@@ -148,6 +148,9 @@ def _parsed(text: str, where: str) -> exp.Query:
         first = e.errors[0]
         place = f"{where}:{first['line']}:{first['col']}"
         raise SpecError(f"{place}: {_spoken(first['description'])}: {first['highlight']!r}") from None
+    except RecursionError:
+        deep = "it is nested too deeply to be read; move inner parts into a WITH, or into another table"
+        raise SpecError(f"{where}:1: {deep}") from None
     except (TokenError, *MALFORMED) as e:
         # TokenError alone is meant: the others are sqlglot 30's own slips over odd arguments, as of map(a).
         raise SpecError(f"{where}:1: this is no SQL: {e}") from None

@@ -186,13 +186,18 @@ class _RowExpiry:
         return WorkReport(str(self._name), "row_expiry", bool(past), text, numbers=numbers, dry_run=dry_run)
 
 
+def _size(freed: int, bytes_are: str) -> str:
+    """A few rows that are left in a file of their own may be larger than with those that went."""
+    return f"{freed} bytes {bytes_are}" if freed >= 0 else f"{-freed} bytes more than before"
+
+
 def _text(cutoff: Cutoff, past: PastRows, n: dict[str, int], verb: str, bytes_are: str) -> str:
     before = datetime.fromtimestamp(cutoff.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
     told = f"No file holds enough rows older than {before}"
     if past:
         told = (
             f"{verb} {n['rows']} rows older than {before}: {n['files']} files by metadata alone, "
-            f"{n['files_rewritten']} rewritten; {n['bytes_freed']} bytes {bytes_are}"
+            f"{n['files_rewritten']} rewritten; {_size(n['bytes_freed'], bytes_are)}"
         )
     waiting = f"; {n['files_waiting']} files that hold younger rows, too, wait" if n["files_waiting"] else ""
     blind = f"; {n['files_unjudged']} have no statistics of {cutoff.column}" if n["files_unjudged"] else ""

@@ -105,7 +105,8 @@ def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
         ("SELECT a FROM t, LATERAL read_kafka('b') u", "q.sql:1:26: read_kafka: its rows come from no input"),
         ("SELECT a + " * 300 + "1 AS a FROM t", "q.sql:1:"),
         ("SELECT " + "a + " * 300 + "a AS a FROM t", "q.sql:1: it is nested more than 200 levels deep"),
-        ("SELECT " + "(" * 5000, "q.sql:1: this is no SQL"),
+        ("SELECT " + "(" * 5000, "q.sql:1: it is nested too deeply to be read"),
+        ("SELECT " + "(" * 150 + "a" + ")" * 150 + " AS a FROM t", "q.sql:1: it is nested too deeply to be"),
         ("SELECT a\ud800 FROM t x JOIN IDENTIFIER('b')", "q.sql:1:"),
     ],
 )
