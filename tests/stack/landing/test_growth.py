@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import gc
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-import psutil
 
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.continuous.work import WarmWork
+from kit.growth import held
 from kit.topics import topic_maker
 
 TABLES = 3
@@ -28,17 +25,6 @@ DESCRIPTORS, THREADS = 40, 12
 """So many more may be open at the end, however many rounds: pools fill up. A leak was 21 for each landing."""
 
 MEMORY = 150 * 2**20
-
-
-def held() -> dict[str, int]:
-    """What this process holds of what may run out."""
-    process = psutil.Process()
-    return {
-        "descriptors": process.num_fds(),
-        "threads": process.num_threads(),
-        "memory": process.memory_info().rss,
-        "temporary": len(list(Path(tempfile.gettempdir()).iterdir())),
-    }
 
 
 @contextmanager

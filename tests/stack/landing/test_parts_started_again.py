@@ -27,6 +27,9 @@ from kit.topics import Topic, create_topic
 from kit.waiting import wait_for
 from resources.connections import spark_resource
 
+# Spark's client says so where it gives up; pytest would make an error of it.
+pytestmark = pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
+
 PARTS = ("storage", "aws", "kafka", "registry", "spark")
 
 Lander = Callable[[TableSpec], object]
