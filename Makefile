@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts cdc derivations growth fuzz lint docs reference bench peers pictures week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ faults: $(READY) ## Play 10,000 interleavings in memory, FRAZIL_TEST_MODEL, and 
 
 upserts: $(READY) ## Compare an upsert table with a dictionary after a million random changes, or FRAZIL_TEST_UPSERTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_UPSERTS=$${FRAZIL_TEST_UPSERTS:-1000000} pytest tests/stack/landing/test_upsert_oracle.py -s --timeout 0
+
+keys: $(READY) ## Take tables of each type of keys in each mode, their layouts and names drawn, through three landings: 60 of them, or FRAZIL_TEST_KEYS; FRAZIL_TEST_SEED says which.
+	FRAZIL_TEST_KEYS=$${FRAZIL_TEST_KEYS:-60} pytest tests/stack/landing/test_keys_drawn.py -s --timeout 0
 
 cdc: $(READY) ## Compare a cdc table with PostgreSQL itself after random changes, by 20 seeds, or FRAZIL_TEST_CDC; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_CDC=$${FRAZIL_TEST_CDC:-20} pytest tests/stack/test_northwind.py -s --timeout 0

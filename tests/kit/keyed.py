@@ -18,13 +18,14 @@ from functools import cached_property
 from typing import Any
 
 import fastavro
-from confluent_kafka import Producer
+from confluent_kafka import IsolationLevel, Producer, TopicPartition
+from confluent_kafka.admin import OffsetSpec
 from confluent_kafka.schema_registry import Schema
 
 from frazil.kafka.clients import client_config
 from kit.envelopes import ORIGIN, avro_envelope, record
 from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_for
 
 Key = tuple[Any, ...]
 Row = dict[str, Any]
@@ -141,7 +142,7 @@ KINDS: Mapping[str, Kind] = {
 
 PLAIN = ("id", "select", "order", "offset", "timestamp", "topic", "key", "value", "partition", "headers",
          "Id", "raw_value", "_ok", "table")  # fmt: skip
-ODD = ("a.b", "order-id", "two words", "\U0001f511", "`tick`", "Ünï", 'quo"te', "it's", "1st", "עברית",
+ODD = ("a.b", "order-id", "☃", "Ünï", 'quo"te', "it's", "1st", "עברית",
        "a.b.c", "$x", "x,y", "(z)", "p=q", "a/b", "100%", "back\\slash")  # fmt: skip
 WORDS = ("k", "l", "n", "part", "at", "note")
 
@@ -220,7 +221,10 @@ def drawn(chance: random.Random, mode: str, kind: str) -> Case:
     sort_by = chance.choice([(), (), ("k",), ("part", "k")])
     if kinds[0] in ("bytes", "fixed", "boolean"):
         sort_by = ()
-    return Case(mode, written, kinds, taken, chance.choice(choices), sort_by, chance.random() < 0.5)
+    layout = chance.choice(choices)
+    if not all(taken[word].isidentifier() for word in ("k", "part")):  # those have to be quoted in a spec
+        layout, sort_by = layout and None, ()
+    return Case(mode, written, kinds, taken, layout, sort_by, chance.random() < 0.5)
 
 
 @dataclass
@@ -242,7 +246,7 @@ class Keyed:
         first = [(value,) for value in kinds[0].values]
         return first if len(kinds) == 1 else [(*one, two) for one in first for two in kinds[1].values[:3]]
 
-    def land_more(self, count: int = 8) -> None:
+    def send_more(self, count: int = 8) -> None:
         """Produces changes in one transaction that is committed, behind one that is aborted."""
         told = {**client_config(self.topic.connections.settings), "transactional.id": f"{self.topic.name}-tx"}
         producer = Producer(told)
@@ -252,14 +256,23 @@ class Keyed:
             self.rows, self.gone, self.versions = dict(kept[0]), dict(kept[1]), kept[2]
             producer.begin_transaction()
             for _ in range(count):
-                for key, value in self._change():
-                    partition = sum(key) % 2
+                for key, value, partition in self._change():
                     headers = HEADERS[: self.chance.randrange(1, 4)]
                     producer.produce(self.topic.name, value, key, partition, headers=headers)
             producer.flush(PATIENCE)
             ends(PATIENCE)
+        wait_for(self._all_is_stable)
 
-    def _change(self) -> Iterator[tuple[bytes, bytes | None]]:
+    def _all_is_stable(self) -> bool:
+        """Whether no transaction is open any more: the broker writes the end of one a bit later."""
+        asked = {TopicPartition(self.topic.name, p): OffsetSpec.latest() for p in range(2)}
+        ends = []
+        for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
+            answers = self.topic.connections.admin.list_offsets(asked, isolation_level=level)
+            ends.append([answers[place].result(PATIENCE).offset for place in asked])
+        return ends[0] == ends[1]
+
+    def _change(self) -> Iterator[tuple[bytes, bytes | None, int]]:
         key = self.chance.choice(self.keys)
         if key in self.rows and self.chance.random() < 0.4:
             yield from self._deleted(key)
@@ -270,7 +283,7 @@ class Keyed:
         else:
             yield from self._put(key)
 
-    def _put(self, key: Key) -> Iterator[tuple[bytes, bytes | None]]:
+    def _put(self, key: Key) -> Iterator[tuple[bytes, bytes | None, int]]:
         self.number += 1
         names, at = self.case.names, datetime(2026, 3, 5, 12, self.number % 60, tzinfo=UTC)
         part = self.chance.choice([None, "a", "b"])
@@ -281,14 +294,18 @@ class Keyed:
         self.rows[key] = row
         self.gone.pop(key, None)
         self.versions += 1
-        yield self._key(key), self._value(op, row)
+        yield self._key(key), self._value(op, row), self._partition(key)
 
-    def _deleted(self, key: Key) -> Iterator[tuple[bytes, bytes | None]]:
+    def _deleted(self, key: Key) -> Iterator[tuple[bytes, bytes | None, int]]:
         self.gone[key] = self.rows.pop(key)
         self.versions += 1
         if self.case.mode != "upsert":
-            yield self._key(key), self._value("d", self.gone[key])
-        yield self._key(key), None
+            yield self._key(key), self._value("d", self.gone[key]), self._partition(key)
+        yield self._key(key), None, self._partition(key)
+
+    def _partition(self, key: Key) -> int:
+        """Not by its bytes: JSON may write one key in two ways."""
+        return self.keys.index(key) % 2
 
     def _key(self, key: Key) -> bytes:
         return self._written("key", dict(zip(self.case.key, key, strict=True)))

@@ -236,7 +236,7 @@ def _times(ledger: Ledger) -> str:
         return "1"
     spans = [each for _, log in ledger.logs for each in log.items()]
     held = [f"int(p = {p} AND o BETWEEN {start} AND {to - 1})" for p, (start, to) in spans]
-    return f"greatest(1, {' + '.join(held)})"
+    return f"greatest(1, {' + '.join(held) or 1})"
 
 
 def _in_range(ledger: Ledger, partition: int, counts: dict[str, Any]) -> bool:

@@ -19,6 +19,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import BUCKETED, Matches
 from frazil.landing.upsert.packing import pack
+from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
@@ -147,7 +148,7 @@ def _ended(changes: Changes, table: Table) -> pa.Table:
     own = [held[name] for name in changes.key]
     if not changes.ends:
         return pa.table({f.name: pa.array([], f.type) for f in own})
-    ended = changes.bare.select(*(f"`{name}`" for name in changes.key)).toArrow().combine_chunks()
+    ended = changes.bare.select(*map(quoted, changes.key)).toArrow().combine_chunks()
     columns = (ended.column(n).combine_chunks() for n in range(len(own)))
     return pa.table({f.name: fitted(c, f.type) for f, c in zip(own, columns, strict=True)})
 
