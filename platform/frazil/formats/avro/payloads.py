@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from frazil.exact import values_of
 from frazil.formats.avro.canonical import BadPayloadError
 from frazil.formats.avro.texts import has_text, rewritten
 from frazil.formats.wire import HEADER
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Texts:
 
     def written(self, raw: pa.BinaryArray) -> pa.BinaryArray:
         """The records; null where there is none, or it is damaged."""
+        import pyarrow as pa
+
         return pa.array(map(self._record, values_of(raw)), pa.binary())
 
     def payload(self, schema_id: int, payload: bytes) -> bytes:

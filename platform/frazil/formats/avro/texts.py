@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Context, Decimal
 from typing import Any
 
-import numpy as np
-
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.canonical import BadPayloadError, PayloadWalk, varint
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
@@ -200,7 +198,7 @@ class _Rewriting(PayloadWalk):
             case "string":
                 return self._read_text()
             case "float":
-                return _float(float(str(np.frombuffer(self._take(4), "<f4")[0])))
+                return _float(_shortest(self._take(4)))
             case "double":
                 return _float(struct.unpack("<d", self._take(8))[0])
             case "bytes":
@@ -232,6 +230,13 @@ def _float(number: float) -> float | str:
     if number != number:
         return "NaN"
     return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(number, number)
+
+
+def _shortest(held: bytes) -> float:
+    """A float of four bytes by the fewest digits that mean it."""
+    import numpy as np  # only workers read records
+
+    return float(str(np.frombuffer(held, "<f4")[0]))
 
 
 def _binary(node: dict[str, Any], held: bytes) -> str:
