@@ -9,13 +9,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
-from kit.waiting import PATIENCE
+from kit.producing import Sent, send_in_transactions
 
 __all__ = ["AVRO"]
 
@@ -289,11 +288,11 @@ def _produce(connections: Connections, topic: str) -> None:
     text = json.dumps({"type": "record", "name": "Wide", "namespace": "kit", "fields": list(_fields())})
     encode = AvroSerializer(connections.registry, text)
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
+    sent: list[Sent] = []
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in AVRO.cases}
-        producer.produce(topic, encode(values, context), partition=0)
-    assert producer.flush(PATIENCE) == 0
+        sent.append((None, encode(values, context), 0))
+    send_in_transactions(connections.settings, topic, sent)
 
 
 def _fields() -> Iterator[dict[str, Any]]:

@@ -11,13 +11,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import fastavro
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
-from frazil.kafka.clients import client_config
+from kit.producing import Sent, send
 from kit.topics import MakeTopic
 from kit.upserts import Change, Upserts
-from kit.waiting import PATIENCE
 
 Written = Literal["avro", "json", "embedded"]
 """How keys and values are written; `embedded` is `{schema, payload}` without a header."""
@@ -134,15 +132,13 @@ class Captured(Upserts):
 
     def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
-        told, producer = [], Producer({**client_config(self.topic.connections.settings), "linger.ms": 5})
-        count = len(producer.list_topics(self.topic.name).topics[self.topic.name].partitions)
+        told, records, count = list[Change](), list[Sent](), self.topic.partitions
         for change in changes:
             place = sum(change[0].encode()) % count if partition is None else partition
             for key, value in self.records(*change):
-                producer.produce(self.topic.name, value, key, place, **more)
-                producer.poll(0)
+                records.append((key, value, place))
                 told.append(change)
-        assert producer.flush(PATIENCE) == 0
+        send(self.topic.connections.settings, self.topic.name, records, **more)
         self.sent += len(told)
         return told
 

@@ -12,7 +12,6 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
@@ -24,9 +23,9 @@ from kit.avro_cases import AVRO
 from kit.conformance import Format
 from kit.duck import duckdb_on
 from kit.json_cases import JSON
+from kit.producing import send
 from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
-from kit.waiting import PATIENCE
 
 __all__ = [
     "FORMATS",
@@ -140,16 +139,7 @@ MakeSource = Callable[..., Source]
 
 def produce(connections: Connections, topic: str, records: Iterable[Record], **more: Any) -> None:
     """Produces bytes as they are."""
-    producer = Producer(
-        {
-            "bootstrap.servers": connections.settings.kafka.bootstrap_servers,
-            "linger.ms": 5,
-            "enable.idempotence": True,
-        }
-    )
-    for key, value in records:
-        producer.produce(topic, value, key, 0, **more)
-    assert producer.flush(PATIENCE) == 0
+    send(connections.settings, topic, ((key, value, 0) for key, value in records), **more)
 
 
 def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes:

@@ -8,14 +8,13 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema, SchemaReference
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
-from kit.waiting import PATIENCE
+from kit.producing import Sent, send_in_transactions
 
 __all__ = ["JSON"]
 
@@ -294,11 +293,11 @@ def _produce(connections: Connections, topic: str) -> None:
     schema = Schema(json.dumps(_wide()), "JSON", [SchemaReference("money.json", f"{topic}-money", 1)])
     encode = JSONSerializer(schema, registry)
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
+    sent: list[Sent] = []
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in JSON.cases if c.written[n] is not LEFT_OUT}
-        producer.produce(topic, encode(values, context), partition=0)
-    assert producer.flush(PATIENCE) == 0
+        sent.append((None, encode(values, context), 0))
+    send_in_transactions(connections.settings, topic, sent)
 
 
 def _wide() -> dict[str, Any]:

@@ -7,14 +7,13 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from confluent_kafka import Producer
 from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
+from kit.producing import Sent, send_in_transactions
 from kit.protobuf import message_class
-from kit.waiting import PATIENCE
 
 __all__ = ["PROTOBUF"]
 
@@ -237,7 +236,7 @@ def produce(connections: Connections, topic: str) -> None:
     wide = message_class(schema(), "conformance.Wide")
     serializer = ProtobufSerializer(wide, connections.registry, {"use.deprecated.format": False})
     context = SerializationContext(topic, MessageField.VALUE)
-    producer = Producer({"bootstrap.servers": connections.settings.kafka.bootstrap_servers})
+    sent: list[Sent] = []
     for n in range(RECORDS):
         message = wide()
         for found in CASES:
@@ -245,8 +244,8 @@ def produce(connections: Connections, topic: str) -> None:
             several = found.schema.startswith("oneof")
             for name, value in (written if several else {found.name: written}).items():
                 _set(message, name, value)
-        producer.produce(topic, serializer(message, context), partition=0)
-    assert producer.flush(PATIENCE) == 0
+        sent.append((None, serializer(message, context), 0))
+    send_in_transactions(connections.settings, topic, sent)
 
 
 def _set(message: Any, name: str, value: Any) -> None:

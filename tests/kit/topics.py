@@ -10,15 +10,15 @@ from itertools import count
 from typing import Any
 
 import fastavro
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
-from frazil.kafka.clients import client_config
 from frazil.kafka.facts import topic_facts
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.producing import send
 from kit.waiting import PATIENCE, wait_for
 
 TRADE = {
@@ -46,6 +46,13 @@ class Topic:
     @property
     def things(self) -> Things:
         return things(self.spec, self.connections.settings)
+
+    @property
+    def partitions(self) -> int:
+        """How many the topic has."""
+        return len(
+            self.connections.admin.list_topics(self.name, timeout=PATIENCE).topics[self.name].partitions
+        )
 
     def register(self, schema: dict[str, Any]) -> int:
         """Registers a version under the topic's value subject; returns the schema id."""
@@ -76,19 +83,15 @@ class Topic:
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:
         """Produces bytes as they are."""
-        producer = Producer({**client_config(self.connections.settings), "linger.ms": 5})
-        for value in values:
-            producer.produce(self.name, value, b"ZTEST", partition, **more)
-        assert producer.flush(PATIENCE) == 0
+        self.send_keyed([(b"ZTEST", value) for value in values], partition, **more)
 
     def send_keyed(
         self, records: Sequence[tuple[bytes | None, bytes | None]], partition: int = 0, **more: Any
     ) -> None:
         """Produces keys and values as they are."""
-        producer = Producer(client_config(self.connections.settings))
-        for key, value in records:
-            producer.produce(self.name, value, key, partition, **more)
-        assert producer.flush(PATIENCE) == 0
+        send(
+            self.connections.settings, self.name, ((key, value, partition) for key, value in records), **more
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """The table's rows as PyIceberg reads them, by partition and offset."""

@@ -6,11 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from confluent_kafka import Producer
-
-from frazil.kafka.clients import client_config
+from kit.producing import Sent, send
 from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
 
 K, V = TypeVar("K"), TypeVar("V")
 
@@ -32,19 +29,17 @@ class Upserts:
         Returns the change that each record says, in order.
         """
         topic, schema_id = self.topic, self.topic.register(self.topic.schema)
-        producer = Producer({**client_config(topic.connections.settings), "linger.ms": 5})
-        partitions = len(producer.list_topics(topic.name).topics[topic.name].partitions)
-        told = list(changes)
+        partitions = topic.partitions
+        told, records = list(changes), list[Sent]()
         for key, quantity in told:
             value = None if quantity is None else self.value(quantity, schema_id)
             place = sum(key.encode()) % partitions if partition is None else partition
-            producer.produce(topic.name, value, key.encode(), place, **more)
-            producer.poll(0)
+            records.append((key.encode(), value, place))
             self.sent += 1
             self.rows |= {} if quantity is None else {key: quantity}
             if quantity is None:
                 self.rows.pop(key, None)
-        assert producer.flush(PATIENCE) == 0
+        send(topic.connections.settings, topic.name, records, **more)
         return told
 
     def value(self, quantity: int, schema_id: int) -> bytes:

@@ -132,7 +132,7 @@ def test_independent_readers_see_the_same_rows_as_spark(topic: Topic) -> None:
 def test_headers_are_as_they_were_sent_and_of_a_repeated_one_the_last_value_counts(topic: Topic) -> None:
     value = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
     topic.send([value], headers=[("h", b"1"), ("h", b"2"), ("empty", None)])
-    topic.send([value])
+    topic.send([value], headers=None)
     strange: dict[str, bytes | None] = {"": b"", "größe:1,2": b"\0\xff,:-", "-": b"-"}
     topic.send([value], headers=list(strange.items()))
     land(topic.spec, topic.connections)
