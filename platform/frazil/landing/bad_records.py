@@ -133,12 +133,17 @@ def setting_for(bad: Sequence[BadRecord], read: int, landed: int) -> str:
         read: How many records were read.
         landed: How many records the table holds of earlier landings.
     """
-    codes = {r.reason_code for r in bad}
-    if len(bad) < read or read < (_MANY if landed else _FEW) or len(codes) != 1:
+    if len(bad) < read or read < (_MANY if landed else _FEW):
         return ""
-    (code,) = codes
+    # Of unframed texts some are too short, and others begin with another byte: one setting mends both.
+    settings = {_setting_of(code) for code in {r.reason_code for r in bad}}
+    return settings.pop() if len(settings) == 1 else ""
+
+
+def _setting_of(code: str) -> str:
+    known = _SETTING.get(code.removeprefix("key_"))
     half = "key" if code.startswith("key_") else "value"
-    return _SETTING.get(code.removeprefix("key_"), _OTHERWISE).format(half=half)
+    return (known or _OTHERWISE).format(half=half)
 
 
 def suspended(
