@@ -210,7 +210,7 @@ def test_a_table_of_such_moments_lives_on(
     )
     assert numbers(latest.table, "id", "day") == [(10 + n, day) for n, (day, _) in enumerate(FAR)]
     assert numbers(totals.table, "at", "n") == sorted((at, 2) for _, at in FAR)
-    shown = read_by_duckdb(topic, "SELECT DISTINCT day::varchar, at FROM t ORDER BY at")
+    shown = read_by_duckdb(topic, 'SELECT DISTINCT day::varchar, "at" FROM t ORDER BY "at"')
     assert [at for _, at in shown] == [
         "-290308-12-21T19:59:27.600000+00:00", "0000-12-31T23:59:59.999999+00:00",
         "+294247-01-10T04:00:25.200000+00:00",
