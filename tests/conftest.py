@@ -17,6 +17,7 @@ from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
+from frazil.tables import workers
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -132,6 +133,7 @@ def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
 @pytest.fixture(autouse=True)
 def given_up() -> Iterator[list[logging.LogRecord]]:
     """What the Arrow lane gave up to Spark, which nobody would see: to be cleared where it is meant."""
+    workers._TOLD.clear()  # what a test before this one was told is news again
     told: list[logging.LogRecord] = []
     handler, log = logging.Handler(logging.WARNING), logging.getLogger("frazil.tables.workers")
     handler.emit = told.append  # type: ignore[method-assign]

@@ -177,7 +177,7 @@ class Registry(MockSchemaRegistryClient):
         self.remembered: dict[str, Any] = {}
         self.register_schema(f"{topic}-value", Registered(schema, "AVRO"))
 
-    def get_version(self, subject_name: str, version: int | str) -> Any:
+    def get_version(self, subject_name: str, version: int | str, deleted: bool = False) -> Any:
         """With the code by which a real one says that there is no such subject."""
         if subject_name not in self.get_subjects():
             raise SchemaRegistryError(404, 40401, f"Subject '{subject_name}' not found.")

@@ -19,6 +19,7 @@ DEPLOY, UNDEPLOY = (FOLDER / "workflows" / f"{name}.yml" for name in ("deploy", 
 
 OF_PEOPLE = {
     "--profile", "--plan", "--yes", "--debug", "--json", "--out", "--patience", "--remove-data", "--only",
+    "--adopt",
 }  # fmt: skip
 """Options that workflows leave alone: OIDC replaces a profile of AWS, and the rest has defaults."""
 

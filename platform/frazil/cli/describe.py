@@ -81,8 +81,10 @@ def _text(name: str, value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if name in ("landed_at", "derived_at", "waits_since", "open_since"):
+    if name in ("landed_at", "derived_at", "waits_since"):
         return _moment(value)
+    if name == "open_since":
+        return f"{said(int(value) * 1_000_000, zoned=False)}Z"
     if name == "watermark":
         return f"{said(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"
     if isinstance(value, dict):

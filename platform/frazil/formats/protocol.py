@@ -202,7 +202,7 @@ class Mapping:
         self._texts: dict[str, str] = {}  # why a field is text, by its path
         self._whole_at = ""  # the path of one that can't be text in parts
 
-    def or_text(self, path: str, make: Callable[[], T], text: T) -> T:
+    def or_text(self, path: str, make: Callable[[], T], text: Callable[[], T]) -> T:
         """What `make` finds at a path, or the text in its place where it refuses and the spec allows text."""
         try:
             return make()
@@ -212,7 +212,7 @@ class Mapping:
             if not self._unmappable.takes(path):
                 raise
             self._texts[plain(path)] = e.what.partition(": ")[2].rstrip(".")
-            return text
+            return text()
 
     def commented(self, path: str, doc: str) -> str:
         """A field's doc; it says so where the field holds text."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
@@ -84,10 +83,13 @@ class TableState:
     @property
     def held_text(self) -> str:
         """What waits for a transaction, in words; empty where nothing does."""
+        from frazil.exact import said
+
         if not self.held:
             return ""
-        began = self.open_since and datetime.fromtimestamp(self.open_since, UTC)
-        since = f" open since {began:%Y-%m-%d %H:%M:%S} UTC" if began else ""
+        # The time of a producer's record: no moment of Python's holds any.
+        began = self.open_since and said(int(self.open_since) * 1_000_000, zoned=False).replace("T", " ")
+        since = f" open since {began} UTC" if began else ""
         return f"{self.held:,} records wait behind a transaction{since}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -97,24 +98,34 @@ class _Nodes(Mapping):
         """A schema's node, and whether null may stand there."""
         if self._unions:
             return self._node(schema, path, within, depth)
-        text: tuple[Node, bool] = (TEXT, self._may_be_null(schema))
-        return self.or_text(path, lambda: self._node(schema, path, within, depth), text)
+        return self.or_text(
+            path,
+            lambda: self._node(schema, path, within, depth),
+            lambda: (TEXT, self._may_be_null(schema, {})),
+        )
 
-    def _may_be_null(self, schema: Any, depth: int = 0) -> bool:
-        """Whether null may stand where a schema becomes text; where that is hard to tell it may."""
-        if not isinstance(schema, dict) or depth > MAX_DEPTH:
+    def _may_be_null(self, schema: Any, seen: dict[int, bool]) -> bool:
+        """Whether null may stand where a schema becomes text; where that is hard to tell it may.
+
+        `seen` has what was told of a part already: parts that name each other twice are looked at once.
+        """
+        if not isinstance(schema, dict):
             return True
+        if id(schema) not in seen:
+            seen[id(schema)] = True  # for a part within itself
+            with suppress(LookupError, ValueError, TypeError, RecursionError):  # else null may stand there
+                seen[id(schema)] = self._takes_null(schema, seen)
+        return seen[id(schema)]
+
+    def _takes_null(self, schema: dict[str, Any], seen: dict[int, bool]) -> bool:
         if reference := schema.get("$ref"):
-            try:
-                return self._may_be_null(self._references.find(reference), depth + 1)
-            except (LookupError, ValueError, TypeError):
-                return True
+            return self._may_be_null(self._references.find(reference), seen)
         if isinstance(kind := schema.get("type") or _implied(schema), str | list):
             return "null" in ([kind] if isinstance(kind, str) else kind)
         if "enum" in schema:
             return None in schema["enum"]
         branches = schema.get("oneOf") or schema.get("anyOf") or [{}]
-        return any(self._may_be_null(branch, depth + 1) for branch in branches)
+        return any(self._may_be_null(branch, seen) for branch in branches)
 
     def _node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         if depth > MAX_DEPTH:

@@ -148,7 +148,7 @@ class _Columns(Mapping):
         if field.message_type is None:
             return scalar_type(field)
         text: Type = JSON_TEXT
-        return self.or_text(path, lambda: self._of_message(field, path, outer), text)
+        return self.or_text(path, lambda: self._of_message(field, path, outer), lambda: text)
 
     def _of_message(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Type:
         name = field.message_type.full_name
