@@ -172,9 +172,9 @@ class Rewrites(StandIns):
         deleted = sum(change.value is None for _, _, change in gone)
         counts = {
             "received": len(last), "come": len(come), "rows": len(before), "gone": len(gone),
-            "left_out": len(gone), "deleted": deleted, "removed": removed,
+            "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {},
         }  # fmt: skip
-        report = {"sent": len(sent), "read": [[*record.at] for record in read]}
+        report = {"sent": len(sent), "read": [[*record.at] for record in read], "in_rows": {}}
         return pa.table({
             "report": [json.dumps(report), None], "bad": pa.nulls(2), "merge": [None, json.dumps(counts)],
             "files": [None, [file.file_path for file in files]],
