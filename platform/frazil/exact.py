@@ -58,13 +58,13 @@ def utc(micros: int | None) -> datetime | None:
         return None
 
 
-def said(micros: int, *, zoned: bool = True) -> str:
+def iso_moment(micros: int, *, zoned: bool = True) -> str:
     """Any moment by ISO 8601; years of more than four digits, and those before the year 0, have a sign."""
     days, rest = divmod(micros, _DAY)
-    return f"{day_said(days)}T{_clock(rest).isoformat()}{'+00:00' if zoned else ''}"
+    return f"{iso_day(days)}T{_clock(rest).isoformat()}{'+00:00' if zoned else ''}"
 
 
-def day_said(days: int) -> str:
+def iso_day(days: int) -> str:
     """Any day by ISO 8601, by the days since 1970-01-01."""
     # The year of the 400 that Python's calendar begins with that has the same days.
     eras, of_era = divmod(days + (date(1970, 1, 1) - date(1, 1, 1)).days, _ERA_DAYS)
@@ -190,7 +190,7 @@ def _clock(micros: int) -> time:
 def _moment(micros: int, *, zoned: bool) -> datetime | str:
     found = utc(micros)
     if found is None:
-        return said(micros, zoned=zoned)
+        return iso_moment(micros, zoned=zoned)
     return found if zoned else found.replace(tzinfo=None)
 
 
@@ -198,4 +198,4 @@ def _day(days: int) -> date | str:
     try:
         return date(1970, 1, 1) + timedelta(days)
     except OverflowError:
-        return day_said(days)
+        return iso_day(days)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import frazil
-from frazil.exact import day_said, rows_of, said, shown, utc, value_of, values_of
+from frazil.exact import iso_day, iso_moment, rows_of, shown, utc, value_of, values_of
 from kit.partition_values import month_of
 
 ENGINE = Path(frazil.__file__).parent
@@ -112,7 +112,7 @@ def test_values_are_exact_and_people_see_what_can_be_shown(
 )
 def test_any_day_is_said_as_the_calendar_has_it(days: int) -> None:
     year, month = month_of(days)
-    told = day_said(days)
+    told = iso_day(days)
 
     assert told[:-3] == (f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}") + f"-{month:02}"
     if -719_162 <= days <= 2_932_896:
@@ -122,7 +122,10 @@ def test_any_day_is_said_as_the_calendar_has_it(days: int) -> None:
 def test_a_moment_is_pythons_own_where_there_is_one() -> None:
     assert utc(1_000_001) == datetime(1970, 1, 1, 0, 0, 1, 1, UTC)
     assert (utc(INFINITY), utc(-(2**63)), utc(None)) == (None, None, None)
-    assert (said(-1), said(0, zoned=False)) == ("1969-12-31T23:59:59.999999+00:00", "1970-01-01T00:00:00")
+    assert (iso_moment(-1), iso_moment(0, zoned=False)) == (
+        "1969-12-31T23:59:59.999999+00:00",
+        "1970-01-01T00:00:00",
+    )
 
 
 OF_CLOCKS = {

@@ -15,7 +15,7 @@ from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.ledger import DerivedLedger
 from frazil.errors import DifferentError, FrazilError
-from frazil.exact import said
+from frazil.exact import iso_moment
 from frazil.formats.evolution import Verdict
 from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
@@ -84,9 +84,9 @@ def _text(name: str, value: Any) -> str:
     if name in ("landed_at", "derived_at", "waits_since"):
         return _moment(value)
     if name == "open_since":
-        return f"{said(int(value) * 1_000_000, zoned=False)}Z"
+        return f"{iso_moment(int(value) * 1_000_000, zoned=False)}Z"
     if name == "watermark":
-        return f"{said(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"
+        return f"{iso_moment(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(name, each)}" for key, each in value.items()) or "-"
     if isinstance(value, list):

@@ -16,7 +16,7 @@ from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
 from frazil.errors import DifferentError, PartDownError
-from frazil.exact import said
+from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.lane.joint import RunPart, alone
@@ -262,7 +262,7 @@ def derive_command(
 
 
 def _in_seconds(micros: int) -> str:
-    return said(micros - micros % 1_000_000, zoned=False).replace("T", " ")
+    return iso_moment(micros - micros % 1_000_000, zoned=False).replace("T", " ")
 
 
 def _show_derivations(reports: Sequence[DeriveReport]) -> None:

@@ -83,12 +83,14 @@ class TableState:
     @property
     def held_text(self) -> str:
         """What waits for a transaction, in words; empty where nothing does."""
-        from frazil.exact import said
+        from frazil.exact import iso_moment
 
         if not self.held:
             return ""
         # The time of a producer's record: no moment of Python's holds any.
-        began = self.open_since and said(int(self.open_since) * 1_000_000, zoned=False).replace("T", " ")
+        began = self.open_since and iso_moment(int(self.open_since) * 1_000_000, zoned=False).replace(
+            "T", " "
+        )
         since = f" open since {began} UTC" if began else ""
         return f"{self.held:,} records wait behind a transaction{since}"
 

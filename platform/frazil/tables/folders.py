@@ -12,7 +12,7 @@ from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_plus
 
-from frazil.exact import day_said, said
+from frazil.exact import iso_day, iso_moment
 
 if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
@@ -76,9 +76,9 @@ def _text(transform: Transform[Any, Any], kind: IcebergType, value: Any) -> str:
         case "month":
             return f"{_year(value // 12)}-{value % 12 + 1:02}"
         case "day":
-            return day_said(value)
+            return iso_day(value)
         case "hour":
-            return f"{day_said(value // 24)}-{value % 24:02}"
+            return f"{iso_day(value // 24)}-{value % 24:02}"
         case "identity" if str(kind) in ("date", "timestamp", "timestamptz"):
             return _moment(str(kind), value)
     # SeaweedFS denies a folder whose name ends with the sign of equality.
@@ -91,4 +91,4 @@ def _year(years: int) -> str:
 
 
 def _moment(kind: str, value: int) -> str:
-    return day_said(value) if kind == "date" else said(value, zoned=kind == "timestamptz")
+    return iso_day(value) if kind == "date" else iso_moment(value, zoned=kind == "timestamptz")

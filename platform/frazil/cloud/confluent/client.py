@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
+from frazil.cloud.confluent.refusals import seconds_after, text_of, unknown_key, wrong_key
 from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, NeedMissingError, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
@@ -148,12 +149,12 @@ class Plane:
         return once() if method == "POST" else insisting(once)
 
     def _refusal(self, answer: requests.Response, where: str, right: str, soon: Soon) -> Exception:
-        status, said = answer.status_code, _said(answer)
+        status, said = answer.status_code, text_of(answer)
         text = f"{self.name} answered {status} to {where}: {said}"
         if soon(status, said) or self.soon(status, said):
             return RefusedYet(text)
         if status == 429:
-            return Throttled(text, _after(answer))
+            return Throttled(text, seconds_after(answer))
         if status >= 500:
             return AnswerLost(text)
         if status == 401:
@@ -175,9 +176,9 @@ class Plane:
 
     def _stranger(self, text: str, where: str) -> Exception:
         if self.is_ours:
-            return _unknown(where)
+            return unknown_key(where)
         return (
-            _wrong(self.settled, text)
+            wrong_key(self.settled, text)
             if self.settled
             else RefusedYet(f"{text}; a new key works after a while")
         )
@@ -293,41 +294,3 @@ def _document(answer: requests.Response, where: str) -> Json:
         return told if isinstance(told, dict) else {"data": told}
     except MALFORMED:
         raise AnswerLost(f"the answer to {where} is no JSON") from None
-
-
-def _said(answer: requests.Response) -> str:
-    """What a refusal says, in any of Confluent's three shapes."""
-    try:
-        told = answer.json()
-        if errors := told.get("errors"):
-            return "; ".join(str(each.get("detail") or each.get("title") or each) for each in errors)
-        inner = told.get("error")
-        return str(inner["message"] if isinstance(inner, dict) else told["message"])
-    except MALFORMED:
-        return f"{answer.text:.200}"
-
-
-def _after(answer: requests.Response) -> float:
-    said = answer.headers.get("Retry-After") or answer.headers.get("X-RateLimit-Reset") or "1"
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        return 1.0
-
-
-def _wrong(secret: str, text: str) -> ConfigureError:
-    return ConfigureError(
-        f"The key in the secret {secret} is refused, though it is not new.",
-        where=text,
-        meaning="Whoever reads the secret is refused, too. Nothing was done.",
-        todo="Somebody changed the secret, or the key: `frazil rotate --what ... --now` makes a new one.",
-    )
-
-
-def _unknown(where: str) -> ConfigureError:
-    return ConfigureError(
-        "Confluent Cloud does not know who asks.",
-        where=where,
-        meaning="Nothing was done.",
-        todo="Mend FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: it must be a Cloud API key.",
-    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
-from frazil.exact import said
+from frazil.exact import iso_moment
 from frazil.landing.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
@@ -65,7 +65,7 @@ class RowExpiry(Kind):
         age, most = now - found.told, kept.most.total_seconds()
         if age < most:
             return None
-        oldest = said(int(found.told) * 1_000_000)
+        oldest = iso_moment(int(found.told) * 1_000_000)
         text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {most:.0f} s."
         return Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": most})
 

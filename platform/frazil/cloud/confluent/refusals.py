@@ -1,0 +1,48 @@
+"""What Confluent Cloud's refusals say, in words that people can act on."""
+
+from __future__ import annotations
+
+import requests
+
+from frazil.errors import MALFORMED, ConfigureError
+
+
+def text_of(answer: requests.Response) -> str:
+    """What a refusal says, in any of Confluent's three shapes."""
+    try:
+        told = answer.json()
+        if errors := told.get("errors"):
+            return "; ".join(str(each.get("detail") or each.get("title") or each) for each in errors)
+        inner = told.get("error")
+        return str(inner["message"] if isinstance(inner, dict) else told["message"])
+    except MALFORMED:
+        return f"{answer.text:.200}"
+
+
+def seconds_after(answer: requests.Response) -> float:
+    """Seconds until Confluent wants to be asked again; one where it does not say."""
+    said = answer.headers.get("Retry-After") or answer.headers.get("X-RateLimit-Reset") or "1"
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        return 1.0
+
+
+def wrong_key(secret: str, text: str) -> ConfigureError:
+    """A key that was made long ago is refused: its secret was changed."""
+    return ConfigureError(
+        f"The key in the secret {secret} is refused, though it is not new.",
+        where=text,
+        meaning="Whoever reads the secret is refused, too. Nothing was done.",
+        todo="Somebody changed the secret, or the key: `frazil rotate --what ... --now` makes a new one.",
+    )
+
+
+def unknown_key(where: str) -> ConfigureError:
+    """The settings' own key is refused."""
+    return ConfigureError(
+        "Confluent Cloud does not know who asks.",
+        where=where,
+        meaning="Nothing was done.",
+        todo="Mend FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: it must be a Cloud API key.",
+    )
