@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import requests
 from confluent_kafka import Consumer, KafkaError, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.keys import KeyDuty
@@ -137,13 +137,17 @@ def test_no_record_is_refused_while_api_keys_turn(made: Made) -> None:
 
 
 def test_a_role_that_is_taken_away_is_taken_away_in_kafka(made: Made) -> None:
-    """The same topic is listed before, and not after; afterwards the next creation gives the role back."""
-    listed = _topics_of(made.settings("app_manager"))
-    assert TOPIC in listed()
+    """A topic without the deployment's mark is listed before, and not after, until the role is back."""
+    settings, other = made.settings("app_manager"), "elsewhere"
+    manager = AdminClient({**client_config(settings), "log_level": "0"})
+    manager.create_topics([NewTopic(other, 1)])[other].result(30)
+    listed = _topics_of(settings)
+    wait_for(lambda: other in listed())
     known = made.deployed.reconciler().facts()
     role = known["confluent/binding/app_manager-CloudClusterAdmin"]["id"]
     made.deployed.confluent.cloud.delete(f"/iam/v2/role-bindings/{role}")  # type: ignore[union-attr]
-    wait_for(lambda: TOPIC not in listed())
+    wait_for(lambda: other not in listed())
+    assert TOPIC in listed()
     made.deployed.confluent.cloud.post(  # type: ignore[union-attr]
         "/iam/v2/role-bindings", _binding_of(known["confluent/binding/app_manager-CloudClusterAdmin"])
     )
