@@ -113,19 +113,6 @@ def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
     assert (len(topic.rows()), file_count(connections.catalog, topic.things.table)) == (2, 1)
 
 
-def test_a_table_that_is_not_there_yet_is_told_behind_the_others(
-    frazil: Command, shell: Shell, names: Things, fresh_name: str
-) -> None:
-    shell.write({"topic": f"{fresh_name}_none", "publish": []}, name="two")
-
-    said = frazil("compact", "--all", "--json")
-
-    assert said.code == 1
-    assert [report["table"] for report in said.document if "error" not in report] == [str(names.table)]
-    assert f"There is no table {NAMESPACE}.{fresh_name}_none" in said.err
-    assert "Traceback" not in said.err
-
-
 def test_a_catalog_that_is_down_is_exit_code_5(frazil: Command, names: Things) -> None:
     said = frazil("compact", str(names.table), "--json", FRAZIL_REST__URI="http://127.0.0.1:1")
 
