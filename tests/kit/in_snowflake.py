@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import stamina
 from pyiceberg.catalog import Catalog, load_catalog
 
 from frazil.cloud.aws.client import Aws
@@ -21,7 +22,7 @@ from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.client import Login, Snowflake
 from frazil.cloud.snowflake.objects import objects as in_snowflake
 from frazil.cloud.snowflake.removal import former
-from frazil.errors import FrazilError
+from frazil.errors import FrazilError, PlanStaleError
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 from kit.cloud_aws import CloudAws
@@ -70,9 +71,12 @@ class InSnowflake:
         return Reconciler(self.resources.values(), former=had, patience=PATIENCE, margin=2.0)
 
     def create(self) -> Known:
-        """Makes what is missing, changes what differs."""
-        reconciler = self.reconciler
-        return reconciler.apply(reconciler.plan())
+        """Makes what is missing, changes what differs, as --yes does: tables refresh while one looks."""
+        for attempt in stamina.retry_context(on=PlanStaleError, attempts=5, wait_initial=0.5):
+            with attempt:
+                reconciler = self.reconciler
+                return reconciler.apply(reconciler.plan())
+        raise AssertionError("stamina ends by a result or by raising")
 
     def changes(self) -> dict[str, str]:
         """What a plan would do, by address."""

@@ -110,7 +110,7 @@ class Plane:
             body = self.ask("GET", path, query=query, gone=(403, 404))
         except Missing:
             return False
-        return bool(body.get("data", True)) and not body.get("metadata", {}).get("deleted_at")
+        return bool(body.get("data", True)) and stays(body)
 
     def ask(
         self,
@@ -276,6 +276,11 @@ def pair_of(held: Mapping[str, str]) -> tuple[str, str]:
     if "sasl.username" in held:
         return held["sasl.username"], held["sasl.password"]
     return held["api.key"], held["api.key.secret"]
+
+
+def stays(body: Json) -> bool:
+    """Whether an object that is seen is not on its way out."""
+    return not body.get("metadata", {}).get("deleted_at")
 
 
 def awaited(body: Json, *phases: str) -> str:

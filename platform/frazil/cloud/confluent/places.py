@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from frazil.cloud.confluent.client import Json, awaited
-from frazil.cloud.confluent.resource import Listed, stays
+from frazil.cloud.confluent.client import Json, awaited, stays
+from frazil.cloud.confluent.resource import Listed
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NotYet
 from frazil.errors import DifferentError
 

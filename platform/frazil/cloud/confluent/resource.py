@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from frazil.cloud.confluent.client import Confluent, Json, Plane
+from frazil.cloud.confluent.client import Confluent, Json, Plane, stays
 from frazil.cloud.resource import Facts, Known, RefusedYet
 
 
@@ -23,11 +23,6 @@ class Thing:
 
     def verify(self, there: Facts, known: Known) -> None:
         """Checks nothing: the objects that need this one prove it."""
-
-
-def stays(body: Json) -> bool:
-    """Whether an object that is listed is not on its way out."""
-    return not body.get("metadata", {}).get("deleted_at")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,7 +167,8 @@ class View(Owned):
 
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        return {**super().wanted(known), "columns": self._shown(), "query": self._query}
+        columns = self._shown()
+        return {**super().wanted(known), "columns": columns, "query": self._query(columns)}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`: what reads a table that is gone has no columns that anybody can tell."""
@@ -176,7 +177,8 @@ class View(Owned):
             columns = self.columns("VIEW")
         except (MissingError, RepairError):
             return {"columns": None, "query": made}
-        return {"columns": columns, "query": self._query if made.endswith(self._query) else made}
+        query = self._query(columns)
+        return {"columns": columns, "query": query if made.endswith(query) else made}
 
     def create(self, known: Known) -> None:
         """See `Resource`."""
@@ -187,11 +189,11 @@ class View(Owned):
         self._make("CREATE OR REPLACE VIEW", "COPY GRANTS ")
 
     def _make(self, verb: str, copying: str) -> None:
-        self.say(f"{verb} {double_quoted(*self.name)} {copying}{self.comment} AS {self._query}")
+        query = self._query(self._shown())
+        self.say(f"{verb} {double_quoted(*self.name)} {copying}{self.comment} AS {query}")
 
-    @property
-    def _query(self) -> str:
-        listed = ", ".join(double_quoted(column) for column in self._shown())
+    def _query(self, columns: list[str]) -> str:
+        listed = ", ".join(double_quoted(column) for column in columns)
         return f"SELECT {listed} FROM {double_quoted(*self.of.name)}"
 
     def _shown(self) -> list[str]:
