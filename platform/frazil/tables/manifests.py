@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Entries = tuple["ManifestEntry", ...]
 
+_GONE = ("RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
+
 _T = TypeVar("_T")
 _V = TypeVar("_V")
 
@@ -296,5 +298,9 @@ def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]
 
 
 def is_gone(error: OSError) -> bool:
-    """PyArrow has another error where a file vanishes between being opened and being read."""
-    return isinstance(error, FileNotFoundError) or "RESOURCE_NOT_FOUND" in str(error)
+    """Whether a file is not there.
+
+    PyArrow has other errors where it vanishes between being opened and being read: S3's answer to a HEAD is
+    RESOURCE_NOT_FOUND, since such an answer has no body, and to a GET NO_SUCH_KEY.
+    """
+    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in _GONE)

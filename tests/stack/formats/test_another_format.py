@@ -27,7 +27,9 @@ def test_records_of_a_new_format_become_rows_or_are_bad(
             TableSpec(topic="parcels"), registry_client(Settings.load(registry={"url": address}))
         )
 
-    rows = decoder.decode(records).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()
+    rows = (
+        decoder.decode(records, headers=False).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()
+    )
 
     assert [tuple(row)[:2] for row in rows] == [(True, False), (False, True), (False, True)]
     assert (rows[0].key, rows[0].name, rows[0].weight) == (bytearray(b"k"), "box", "3")
