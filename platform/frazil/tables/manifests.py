@@ -300,7 +300,7 @@ def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]
 def is_gone(error: OSError) -> bool:
     """Whether a file is not there.
 
-    PyArrow has other errors where it vanishes between being opened and being read: S3's answer to a HEAD is
-    RESOURCE_NOT_FOUND, since such an answer has no body, and to a GET NO_SUCH_KEY.
+    PyArrow has other errors where it vanishes between being opened and being read: NO_SUCH_KEY by the
+    answer's body, RESOURCE_NOT_FOUND where that has none.
     """
     return isinstance(error, FileNotFoundError) or any(word in str(error) for word in _GONE)

@@ -24,7 +24,7 @@ def test_a_file_that_goes_between_being_opened_and_being_read_is_gone(topic: Top
 
     with table.io.new_input(path).open(seekable=seekable) as stream:
         table.io.delete(path)
-        with pytest.raises(OSError, match="NO_SUCH_KEY") as refused:
+        with pytest.raises(OSError, match=r"NO_SUCH_KEY|RESOURCE_NOT_FOUND") as refused:
             stream.read()
 
     assert is_gone(refused.value)
