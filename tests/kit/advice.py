@@ -6,24 +6,37 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("advice.tsv")
 FOLDERS = ("platform/frazil", "assets", "resources", "sensors")
+
 NONE = "-"
 """Stands for a test that nobody has written yet."""
+PLAIN = "plain"
+"""Stands for a test where nothing is named that could be followed wrongly."""
+
+_TODO = "todo"
 
 
-def advice() -> set[tuple[str, str]]:
-    """Each `todo` of the code, by its file; what is filled in is `{}`."""
-    return {
-        (str(file.relative_to(ROOT)), text)
+@cache
+def advice() -> frozenset[tuple[str, str]]:
+    """Each `todo` of the code, by its file; what is filled in is `{}`.
+
+    What an error passes on of another one, or of its caller, is listed where it is written.
+    """
+    trees = {
+        str(file.relative_to(ROOT)): ast.parse(file.read_text())
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*.py"))
-        for text in _todos(ast.parse(file.read_text()))
     }
+    takers = _takers(trees.values())
+    known = {file: _Module.of(file, tree, trees, takers) for file, tree in trees.items()}
+    return frozenset((file, text) for file, module in known.items() for text in module.todos())
 
 
 def listed() -> dict[tuple[str, str], str]:
@@ -32,26 +45,111 @@ def listed() -> dict[tuple[str, str], str]:
     return {(file, text): test for test, file, text in rows}
 
 
-def _todos(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "todo" and (text := _text(node.value).strip()):
-            yield text
+def _takers(trees: Iterable[ast.Module]) -> dict[str, int]:
+    """The functions that are told what to do, by position: the place of `todo` among their parameters."""
+    functions = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    named = {f.name: [a.arg for a in f.args.args if a.arg not in ("self", "cls")] for f in functions}
+    return {name: parameters.index(_TODO) for name, parameters in named.items() if _TODO in parameters}
 
 
-def _text(node: ast.expr) -> str:
+@dataclass(frozen=True)
+class _Module:
+    """One file: its constants and its functions of one sentence, with those that it imports."""
+
+    tree: ast.Module
+    texts: Mapping[str, ast.expr]
+    takers: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls, file: str, tree: ast.Module, trees: Mapping[str, ast.Module], takers: Mapping[str, int]
+    ) -> _Module:
+        texts: dict[str, ast.expr] = {}
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom):
+                source = f"platform/{(node.module or '').replace('.', '/')}.py"
+                there = dict(_texts(trees[source])) if source in trees else {}
+                texts |= {name.name: there[name.name] for name in node.names if name.name in there}
+        return cls(tree, texts | dict(_texts(tree)), takers)
+
+    def todos(self) -> Iterator[str]:
+        """What is told to be done in it."""
+        for node in ast.walk(self.tree):
+            for value in self._values(node):
+                if text := self._text(value).strip(" |"):
+                    yield text
+
+    def _values(self, node: ast.AST) -> Iterator[ast.expr]:
+        match node:
+            case ast.keyword(arg=arg, value=value) if arg == _TODO:
+                yield value
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == _TODO and self._says(value):
+                yield value
+            case ast.FunctionDef(args=args):
+                told = zip(args.args[::-1], args.defaults[::-1], strict=False)
+                named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+                yield from (value for arg, value in [*told, *named] if arg.arg == _TODO and value)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+                taken = args[self.takers[name] :][:1] if name in self.takers else []
+                yield from filter(self._says, taken)
+
+    def _says(self, node: ast.expr) -> bool:
+        """Whether a value is a text: others have parameters and variables of that name."""
+        return not self._text(node).startswith("<")
+
+    def _text(self, node: ast.expr) -> str:
+        match node:
+            case ast.Constant(value=str(text)):
+                return " ".join(text.split())
+            case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name in self.texts:
+                return self._text(self.texts[name])
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name == _TODO:
+                return ""
+            case ast.JoinedStr(values=values):
+                return "".join(map(self._part, values))
+            case ast.BinOp(left=left, right=right):
+                return f"{self._text(left)} {self._text(right)}"
+            case ast.IfExp(body=body, orelse=other):
+                return " | ".join(filter(None, map(self._text, (body, other))))
+            case ast.BoolOp(values=parts):
+                return " | ".join(filter(None, map(self._text, parts)))
+            case _:
+                return f"<{ast.unparse(node)}>"
+
+    def _part(self, node: ast.expr) -> str:
+        match node:
+            case ast.Constant(value=text):
+                return str(text)
+            case ast.FormattedValue(value=ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) as value) if (
+                name in self.texts
+            ):
+                return self._text(value)
+            case _:
+                return "{}"
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The texts of a module that have names: constants, and what functions of one statement return."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if _is_text(value):
+                yield name, value
+            case ast.FunctionDef(name=name, body=[*_, ast.Return(value=ast.expr() as value)]) if _is_text(
+                value
+            ):
+                yield name, value
+
+
+def _is_text(node: ast.expr) -> bool:
     match node:
-        case ast.Constant(value=str(text)):
-            return " ".join(text.split())
-        case ast.JoinedStr(values=values):
-            return "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in values)
-        case ast.BinOp(left=left, right=right):
-            return f"{_text(left)} {_text(right)}"
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _is_text(left) or _is_text(right)
         case ast.IfExp(body=body, orelse=other):
-            return f"{_text(body)} | {_text(other)}"
-        case ast.BoolOp(values=parts):
-            return " | ".join(map(_text, parts))
+            return _is_text(body) and _is_text(other)
         case _:
-            return f"<{ast.unparse(node)}>"
+            return False
 
 
 def _write() -> None:

@@ -12,7 +12,7 @@ from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
-from frazil.landing.acceptance import foreign_commits, told
+from frazil.landing.acceptance import foreign_commits, told, ways_on
 from frazil.landing.evolve import plan_evolution
 from frazil.landing.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.state import BLOCKED, TableState, table_states
@@ -188,9 +188,7 @@ def _others(name: TableName, table: Table) -> str:
     if newest is None:
         return ""
     return (
-        f" Another engine changed rows in snapshot {told(newest)}: "
-        f"`frazil accept {name} --snapshot {newest.snapshot_id} --because TEXT` counts them in, "
-        f"`frazil rollback {name}` takes them back."
+        f" Another engine changed rows in snapshot {told(newest)}: {ways_on(name, table.metadata, newest)}."
     )
 
 

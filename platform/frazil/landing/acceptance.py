@@ -63,6 +63,18 @@ def told(snapshot: Snapshot) -> str:
     return f"{snapshot.snapshot_id} of {at:%F %T} UTC ({operation} by {engine}; {rows})"
 
 
+def ways_on(name: TableName, metadata: TableMetadata, foreign: Snapshot) -> str:
+    """What may be done about a foreign commit; a rollback, where the snapshot before it is kept."""
+    counted = f"`frazil accept {name} --snapshot {foreign.snapshot_id} --because TEXT` counts the loss in"
+    return "; ".join([counted, *_turned_back(name, metadata, foreign)])
+
+
+def _turned_back(name: TableName, metadata: TableMetadata, foreign: Snapshot) -> list[str]:
+    before = metadata.snapshot_by_id(foreign.parent_snapshot_id or 0)
+    way = f"`frazil rollback {name} --to {foreign.parent_snapshot_id}` takes the table back to before it"
+    return [f"{way}, unless the topic has lost what was landed since"] if before else []
+
+
 def accept(
     spec: TableSpec,
     connections: Connections,
@@ -153,15 +165,16 @@ def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Conne
     elif "total-records" in said and not number(said, "total-delete-files"):
         taken = number(said, "deleted-records") - number(said, "added-records")
     else:
-        raise _unknown(name, snapshot, "the snapshot before it has expired")
+        raise _unknown(name, table, snapshot, "the snapshot before it has expired")
     if taken <= 0:
-        raise _unknown(name, snapshot, f"it brought {-taken} rows, or changed some")
+        raise _unknown(name, table, snapshot, f"it brought {-taken} rows, or changed some")
     return taken
 
 
-def _unknown(name: TableName, snapshot: Snapshot, why: str) -> ConfigureError:
+def _unknown(name: TableName, table: Table, snapshot: Snapshot, why: str) -> ConfigureError:
+    anew = ["Land the topic into a table of another name"]
     return ConfigureError(
         f"Snapshot {snapshot.snapshot_id} of {name} can't be accepted: {why}.",
         meaning="Only rows that are gone can be counted in. Nothing was changed.",
-        todo=f"`frazil rollback {name}` takes the table back; what was landed since is landed again.",
+        todo=f"{(_turned_back(name, table.metadata, snapshot) or anew)[0]}.",
     )

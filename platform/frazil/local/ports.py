@@ -101,8 +101,8 @@ def taken(part: str, name: str, port: int) -> ConfigureError:
         f"Port {port} is taken{_holder(port)}; {part} needs it.",
         where=f"{LOOPBACK}:{port} ({name})",
         meaning="Nothing was changed.",
-        todo=f"Stop what holds it, or choose another: frazil up --port {name}=NUMBER, "
-        "or --port-offset N for all.",
+        todo=f"Stop what holds it, or choose another: `frazil up --port {name}=NUMBER`, "
+        "or `frazil up --port-offset NUMBER` for all.",
     )
 
 

@@ -15,7 +15,7 @@ from frazil.errors import (
     UsageError,
 )
 from frazil.kafka.facts import TopicFacts, topic_fact
-from frazil.landing.acceptance import foreign_commits
+from frazil.landing.acceptance import foreign_commits, ways_on
 from frazil.landing.history import look
 from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
@@ -101,8 +101,7 @@ def _refuse_foreign(name: TableName, table: Table) -> None:
             f"Another engine changed rows of {name}, and nobody has accepted that.",
             where=f"snapshot {foreign[0].snapshot_id}",
             meaning=f"A replay could not tell which rows it brings back. {_NOTHING}",
-            todo=f"`frazil accept {name} --snapshot {foreign[0].snapshot_id} --because TEXT`, or "
-            f"`frazil rollback {name}`; then replay.",
+            todo=f"{ways_on(name, table.metadata, foreign[0])}. Then replay.",
         )
 
 

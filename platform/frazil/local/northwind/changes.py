@@ -57,7 +57,9 @@ def change_rows(
 
     if not has_northwind(home):
         raise PartDownError(
-            "This stack has no database.", where=str(home.root), todo="frazil up --with northwind"
+            "This stack has no database.",
+            where=str(home.root),
+            todo="`frazil up --with northwind` starts one.",
         )
     stop, begun, rows, done = stop or threading.Event(), time.monotonic(), 0, 0
     try:

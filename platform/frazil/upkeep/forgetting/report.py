@@ -72,13 +72,13 @@ def read_report(file: Path) -> dict[str, Any]:
         raise UsageError(
             f"{file} is no report of a forgetting.",
             where=f"{type(e).__name__}: {e}"[:200],
-            todo="Name the file that `frazil forget --report` wrote.",
+            todo="Name the file that `frazil forget TABLE --report FILE` wrote.",
         ) from None
     if said != _checksum(told):
         raise UsageError(
             f"{file} was changed: its checksum is not that of its content.",
             meaning="It proves nothing.",
-            todo="Take the file as `frazil forget --report` wrote it.",
+            todo="Take the file as `frazil forget TABLE --report FILE` wrote it.",
         )
     return told
 
