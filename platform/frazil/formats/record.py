@@ -15,6 +15,7 @@ from frazil.formats.debezium import with_types
 from frazil.formats.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Struct
+from frazil.formats.oversize import TOO_LARGE
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry import owners, read_schema, subject_versions
@@ -77,16 +78,17 @@ class RecordDecoder:
         """The halves that are written with a schema, which a header may name."""
         return tuple(half for half, by in ((KEY, self.key), (VALUE, self.value)) if by.writers)
 
-    def decode(self, frame: DataFrame, *, headers: bool = True) -> DataFrame:
+    def decode(self, frame: DataFrame, *, as_read: bool = True) -> DataFrame:
         """Adds what both halves' decoders add, and `OK` and `BAD`; an envelope is unwrapped.
 
         A half whose schema a header names is bad: by the prefix, which it lacks, it could be taken for
-        another version's. `headers` says whether the frame has them.
+        another version's. `as_read` says whether the frame has what is read beside both: headers, and
+        `TOO_LARGE`, by which a record is bad whatever is decoded.
         """
         from pyspark.sql import functions as F
 
         decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
-        for half in self.with_schemas if headers else ():
+        for half in self.with_schemas if as_read else ():
             decoded = decoded.withColumn(half.ok, F.expr(f"{half.ok} AND NOT {_is_named(half)}"))
         decoded = self.envelope.unwrap(decoded) if self.envelope else decoded
         row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
@@ -94,9 +96,10 @@ class RecordDecoder:
         key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND ({needed} OR {self.truncates})"
         holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
         fails = f"NOT ({key_holds}) OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
-        mine = self._mine(_is_named(VALUE) if headers else "false")
-        return decoded.withColumn(OK, F.expr(f"{mine} AND {holds}")).withColumn(
-            BAD, F.expr(f"{mine} AND ({fails})")
+        mine = self._mine(_is_named(VALUE) if as_read else "false")
+        large = f"{TOO_LARGE} IS NOT NULL" if as_read else "false"
+        return decoded.withColumn(OK, F.expr(f"NOT {large} AND {mine} AND {holds}")).withColumn(
+            BAD, F.expr(f"{large} OR ({mine} AND ({fails}))")
         )
 
     def arrow(self) -> ArrowRecords | None:

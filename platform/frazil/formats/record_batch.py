@@ -30,6 +30,13 @@ class Verdicts:
     value: DecodedBatch
     by_key: frozenset[str] = frozenset()  # columns that the key fills, whatever the value has
 
+    def without(self, unread: pa.BooleanArray) -> Verdicts:
+        """The same, but that some records are bad whatever was decoded: a part of them was left out."""
+        left_out = _flags(unread)
+        if not left_out.any():
+            return self
+        return replace(self, ok=self.ok & ~left_out, bad=self.bad | left_out)
+
     def columns(self) -> dict[str, pa.Array]:
         """The good records' columns by name; another field that key and value share is the value's."""
         key, value = _columns(self.key, self.ok), _columns(self.value, self.ok)

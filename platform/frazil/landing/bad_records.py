@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.errors import AuditFailedError, RepairError, SuspendedError
 from frazil.exact import rows_of
+from frazil.formats.oversize import TOO_LARGE, is_too_large, why_too_large
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, RecordDecoder
 from frazil.landing.faults import landing_job
@@ -75,7 +76,7 @@ def _read_again(
         # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
         found = decoder.decode(_at(records, written.bad_at)).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
-            "map_from_entries(headers) AS headers", "raw_key", "raw_value",
+            "map_from_entries(headers) AS headers", "raw_key", "raw_value", TOO_LARGE,
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad", f"{decoder.fault} AS fault",
         ).toArrow()  # fmt: skip
     return [{n: v for n, v in row.items() if n != "bad"} for row in rows_of(found) if row["bad"]]
@@ -93,6 +94,8 @@ def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
 
 
 def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
+    if told := row.get(TOO_LARGE):
+        return BadRecord(row["partition"], row["offset"], *why_too_large(told), row)
     reason = decoder.explain(
         row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault"),
         dict(row["headers"] or ()),
@@ -141,6 +144,8 @@ def setting_for(bad: Sequence[BadRecord], read: int, landed: int) -> str:
 
 
 def _setting_of(code: str) -> str:
+    if is_too_large(code):
+        return ""  # the record is to blame, and all others like it
     known = _SETTING.get(code.removeprefix("key_"))
     half = "key" if code.startswith("key_") else "value"
     return (known or _OTHERWISE).format(half=half)

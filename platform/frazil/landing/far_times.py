@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
+from frazil.formats.oversize import bounded
 from frazil.kafka.probe import open_probe
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading, record_schema
@@ -37,16 +38,25 @@ def with_records(reading: Reading, settings: Settings, plan: Plan, most: int = M
     with open_probe(settings, plan.topic) as probe:
         found, reached = probe.taken(plan.busy, most)
     shorter = plan.until(reached)
-    return replace(reading, spans=shorter.busy, held=_held(plan.topic, found)), shorter
+    return replace(
+        reading, spans=shorter.busy, held=_held(plan.topic, found, settings.spark.max_record_bytes)
+    ), shorter
 
 
-def _held(topic: str, messages: Sequence[Message]) -> pa.Table:
+def _held(topic: str, messages: Sequence[Message], most: int) -> pa.Table:
     """The records as Spark's source would give them."""
     import pyarrow as pa
 
     schema = record_schema()
-    rows = [_row(topic, message) for message in messages]
+    rows = [bounded(_row(topic, message), _sizes(message), most) for message in messages]
     return pa.Table.from_pylist(rows, schema=schema.remove(schema.get_field_index("leader_epoch")))
+
+
+def _sizes(message: Message) -> dict[str, int]:
+    """Bytes of a record's parts."""
+    headers: Any = message.headers() or ()
+    of_headers = sum(len(name.encode()) + len(value or b"") for name, value in headers)
+    return {"key": len(message.key() or b""), "value": len(message.value() or b""), "headers": of_headers}
 
 
 def _row(topic: str, message: Message) -> Mapping[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError, OffsetsLostError, OvertakenError, RepairError, UnreadableTimesError
+from frazil.errors import FrazilError, OffsetsLostError, OvertakenError, UnreadableTimesError
 from frazil.landing.ledger import read_ledger
 from frazil.landing.plan import Plan
-from frazil.landing.source import TOO_LARGE
 from frazil.tables.branches import LANDING, REDRIVE, REPLAY
 from frazil.tables.faults import Job, cause_line
 
@@ -25,8 +23,6 @@ _LOST = (
 _TOO_LATE = ("ArithmeticException", "long overflow")
 """What Spark's Kafka source says where a record's time is more milliseconds than a long of microseconds holds
 (KafkaRecordToRowConverter, DateTimeUtils.fromJavaTimestamp)."""
-
-_TOO_LARGE = re.compile(re.escape(TOO_LARGE) + r"(\d+):(\d+):(\d+)")
 
 _AGAIN = {LANDING: "Land again.", REDRIVE: "Redrive again.", REPLAY: "Replay again."}
 """What to do where work fails, by the prefix of its branch."""
@@ -54,8 +50,6 @@ def landing_job(plan: Plan, table: Table | None = None, branch: str = "") -> Job
     def met(text: str) -> FrazilError | None:
         if all(sign in text for sign in _TOO_LATE):
             return _too_late(plan, unseen, text)
-        if found := _TOO_LARGE.search(text):
-            return _too_large(plan, unseen, *map(int, found.groups()))
         return _vanished(plan, unseen) if any(sign in text for sign in _LOST) else None
 
     return Job(
@@ -92,15 +86,6 @@ def _too_late(plan: Plan, unseen: str, text: str) -> UnreadableTimesError:
         where=f"within {dict(plan.busy)}: {cause_line(text)}",
         meaning=unseen,
         todo="Frazil reads such records by itself. If it fails all the same, please report this.",
-    )
-
-
-def _too_large(plan: Plan, unseen: str, partition: int, offset: int, size: int) -> RepairError:
-    return RepairError(
-        f"A record of topic {plan.topic} has {size:,} bytes in its key or its value.",
-        where=f"topic {plan.topic}, partition {partition}, offset {offset}",
-        meaning=f"That is more than Spark may be given. {unseen}",
-        todo="Give Spark more memory, then raise FRAZIL_SPARK__MAX_RECORD_BYTES: see docs/limits.md.",
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.exact import utc
+from frazil.formats.oversize import TOO_LARGE, still_too_large
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import DeadLetter
@@ -220,17 +221,19 @@ def _frame(spark: SparkSession, letters: Sequence[DeadLetter]) -> DataFrame:
     """Dead letters as a landing would have read them; one task, one file."""
     import pyarrow as pa
 
-    rows = [
-        {
-            **{own: getattr(letter, own) for own in ("raw_key", "raw_value", "topic", "partition", "offset")},
-            "timestamp": _micros(letter),
-            "timestampType": letter.timestamp_type,
-            "headers": _pairs(letter.headers),
-            "leader_epoch": letter.leader_epoch,
-        }
-        for letter in letters
-    ]
+    rows = [_row(letter) for letter in letters]
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=record_schema())).coalesce(1)
+
+
+def _row(letter: DeadLetter) -> dict[str, object]:
+    row: dict[str, object] = {
+        **{own: getattr(letter, own) for own in ("raw_key", "raw_value", "topic", "partition", "offset")},
+        "timestamp": _micros(letter),
+        "timestampType": letter.timestamp_type,
+        "headers": _pairs(letter.headers),
+        "leader_epoch": letter.leader_epoch,
+    }
+    return {**row, TOO_LARGE: still_too_large(letter.reason_code, letter.reason, row)}
 
 
 def _micros(letter: DeadLetter) -> int | None:

@@ -11,6 +11,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.formats.oversize import TOO_LARGE, parts_sql
 from frazil.kafka.access import java_access
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import NO_ID
@@ -47,9 +48,6 @@ _OPTIONS = {
     "kafka.request.timeout.ms": "15000",
     "kafkaConsumer.pollTimeoutMs": "30000",
 }
-
-TOO_LARGE = "frazil.too-large:"
-"""Begins the text of the error at a record that is too large: its partition, offset and bytes follow."""
 
 _OWN_KEY = token_hex(16)
 
@@ -99,6 +97,7 @@ def record_schema() -> pa.Schema:
             ("raw_key", pa.binary()), ("raw_value", pa.binary()), ("topic", pa.string()),
             ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
             ("timestampType", pa.int32()), ("headers", pa.list_(header)), ("leader_epoch", pa.int32()),
+            (TOO_LARGE, pa.string()),
         ]
     )  # fmt: skip
 
@@ -128,28 +127,19 @@ def read_slices(
         logs: Those that are read; other ones may be among them. Without, no consumer is used again.
 
     Returns:
-        raw_key, raw_value, topic, partition, offset, timestamp, timestampType, headers.
+        raw_key, raw_value, headers, topic, partition, offset, timestamp, timestampType; and `TOO_LARGE`.
     """
     client = _client(settings, logs)
     frames = [_read(spark, client, part).coalesce(1) for part in slices]
-    most = settings.spark.max_record_bytes
+    parts = parts_sql(settings.spark.max_record_bytes)
     return reduce(lambda a, b: a.unionAll(b), frames).selectExpr(
-        f"{_bounded('key', most)} AS raw_key",
-        f"{_bounded('value', most)} AS raw_value",
+        *(f"{sql} AS {name}" for name, sql in parts.items()),
         "topic",
         "partition",
         "offset",
         "timestamp",
         "timestampType",
-        "headers",
     )
-
-
-def _bounded(half: str, most: int) -> str:
-    """One half of a record, as SQL that raises an error where Spark's memory might not hold it."""
-    size = f"octet_length({half})"
-    error = f"raise_error(concat('{TOO_LARGE}', partition, ':', offset, ':', {size}))"
-    return f"CASE WHEN {size} > {most} THEN CAST({error} AS binary) ELSE {half} END"
 
 
 def _client(settings: Settings, logs: Logs) -> dict[str, str]:

@@ -37,8 +37,8 @@ class SparkSettings(SystemSettings):
     max_record_bytes: int = Field(
         32 * 2**20,
         ge=2**20,
-        description="A landing ends with an error at a key or a value of more bytes. Spark holds several "
-        "copies of each record: give its JVM and its workers memory before you allow more.",
+        description="A record whose key, value or headers have more bytes is a bad record. Spark holds "
+        "several copies of each record: give its JVM and its workers memory before you allow more.",
     )
     parallelism: int = Field(2, ge=1, description="Cores that one landing may keep busy.")
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from frazil.exact import value_of, values_of
 from frazil.formats.entries import as_map
+from frazil.formats.oversize import TOO_LARGE
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.tables.conversion import rows_fitted, table_name
@@ -38,7 +39,7 @@ BAD = pa.struct(
         ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
         ("timestamp_type", pa.int32()), ("leader_epoch", pa.int32()),
         ("headers", pa.map_(pa.string(), pa.binary())), ("raw_key", pa.binary()), ("raw_value", pa.binary()),
-        ("key_ok", pa.bool_()), ("value_ok", pa.bool_()),
+        ("key_ok", pa.bool_()), ("value_ok", pa.bool_()), (TOO_LARGE, pa.string()),
     ]
 )  # fmt: skip
 """A bad record, as a task hands it back."""
@@ -93,6 +94,7 @@ class Intake:
         batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
         verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names)
+        verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         self._count(batch, verdicts)
         if verdicts.bad.any():
             self._set_aside(batch, verdicts)

@@ -13,6 +13,7 @@ from importlib.metadata import version
 from threading import Condition
 from typing import TYPE_CHECKING
 
+from frazil.formats.oversize import TOO_LARGE
 from frazil.landing.ledger import Span
 from frazil.landing.plan import MIN_SLICE
 from frazil.landing.source import Log, Logs, Place, Reading, read_slices
@@ -39,6 +40,7 @@ PATIENCE = 1.0
 
 READ = {
     **{n: n for n in ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType")},
+    TOO_LARGE: TOO_LARGE,
     "header_keys": "coalesce(headers.key, array())",
     "header_values": "coalesce(headers.value, array())",
 }

@@ -50,7 +50,7 @@ def letters_of_topic(
     matches = condition.sql(lambda column: _decoded(decoder, column))
     with spark_job(Job("forgetting", str(name.dead_letters), "Nothing was changed.", "Try again.")):
         letters = connections.spark.table(spark_name(name.dead_letters)).selectExpr(*columns)
-        found = decoder.decode(letters, headers=False).selectExpr(
+        found = decoder.decode(letters, as_read=False).selectExpr(
             "`partition`", "`offset`", f"coalesce({matches}, false) AS goes", f"{VALUE.ok} AS read"
         ).toArrow()  # fmt: skip
     rows = rows_of(found)

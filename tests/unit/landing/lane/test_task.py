@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -65,6 +65,7 @@ def batch(
     first: int = 0,
     landing: int = 0,
     headers: Sequence[Headers] = (),
+    large: Mapping[int, str] | None = None,
 ) -> pa.RecordBatch:
     """Records as Spark gives them to tasks; by default all but the first one have a header."""
     rows = range(len(records))
@@ -77,6 +78,7 @@ def batch(
         "timestamp": pa.array([BASE + dt.timedelta(milliseconds=n) for n in rows], pa.timestamp("us", "UTC")),
         "timestampType": pa.array([(0, 1, -1)[n % 3] for n in rows], pa.int32()),
         "landing": pa.array([landing for _ in rows], pa.int32()),
+        "too_large": pa.array([(large or {}).get(n) for n in rows], pa.string()),
         "header_keys": pa.array([[key for key, _ in of] for of in sent], pa.list_(pa.string())),
         "header_values": pa.array([[value for _, value in of] for of in sent], pa.list_(pa.binary())),
     }
@@ -137,8 +139,18 @@ def test_each_record_gets_the_verdict_that_sql_gives(
     assert given[0] == {
         "partition": 3, "offset": 102, "timestamp": BASE + dt.timedelta(milliseconds=2), "timestamp_type": -1,
         "leader_epoch": 7, "headers": [("h", b"v")], "raw_key": b"\xff", "raw_value": b"three",
-        "key_ok": False, "value_ok": True,
+        "key_ok": False, "value_ok": True, "too_large": None,
     }  # fmt: skip
+
+
+def test_a_record_of_which_a_part_was_left_out_is_bad_and_no_null_value(catalog: InMemoryCatalog) -> None:
+    records = [(b"k", b"v"), (b"k", None), (b"k", None)]
+
+    counts, rows, given = run(task_of(catalog, (True, False)), batch(*records, large={1: "too_large: 9"}))
+
+    assert [row["value"] for row in rows] == ["v", None]
+    assert (counts["read"], counts["bad"], counts["skipped"]) == (3, 1, 0)
+    assert [(r["offset"], r["too_large"]) for r in given] == [(1, "too_large: 9")]
 
 
 def test_a_rows_metadata_is_its_records(catalog: InMemoryCatalog) -> None:

@@ -127,6 +127,7 @@ def batch(changes: Iterable[Change]) -> pa.RecordBatch:
             "offset": pa.array(offsets, pa.int64()),
             "timestamp": pa.array(moments, pa.timestamp("us", "UTC")),
             "timestampType": pa.array([0 for _ in keys], pa.int32()),
+            "too_large": pa.nulls(len(keys), pa.string()),
             "header_keys": pa.array([[] for _ in keys], pa.list_(pa.string())),
             "header_values": pa.array([[] for _ in keys], pa.list_(pa.binary())),
         }
