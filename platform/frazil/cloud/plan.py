@@ -127,7 +127,8 @@ def unchangeable(steps: Iterable[Step]) -> DifferentError:
         "Fields differ that nobody can change once an object is there.",
         where="\n".join(map(str, steps)),
         meaning="Nothing was done.",
-        todo="Put the old values into the deployment, or delete these objects yourself and plan again.",
+        todo="Put the old values into the deployment; or delete these objects yourself, with all that they "
+        "hold, and plan again.",
     )
 
 

@@ -72,7 +72,7 @@ def test_a_role_that_the_administrator_lacks_is_named_with_its_grant(snowflake: 
     with pytest.raises(NotAllowedError) as refused:
         admin.query("show roles", role="ACCOUNTADMIN")
 
-    assert refused.value.todo == 'GRANT ROLE "ACCOUNTADMIN" TO USER "weak_admin";'
+    assert refused.value.todo == 'GRANT ROLE "ACCOUNTADMIN" TO USER "WEAK_ADMIN";'
     admin.close()
 
 

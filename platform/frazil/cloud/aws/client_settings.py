@@ -77,7 +77,7 @@ def _told(where: str) -> Iterator[None]:
     try:
         yield
     except NotYet as e:
-        raise _error("io", where, f"AWS does not answer: {e}.") from None
+        raise _error("io", where, f"AWS does not answer: {e}.", "Try again.") from None
     except ParamValidationError as e:
         raise _error("invalid_parameters", where, str(e)) from None
     except ClientError as e:
@@ -86,7 +86,7 @@ def _told(where: str) -> Iterator[None]:
         raise _error(kind, where, str(e)) from None
 
 
-def _error(kind: str, where: str, what: str) -> ClientSettingsError:
-    return ClientSettingsError(
-        kind, what, where=where, meaning="No client was made.", todo="Run `frazil deploy create` to mend it."
-    )
+def _error(
+    kind: str, where: str, what: str, todo: str = "Run `frazil deploy create` to mend it."
+) -> ClientSettingsError:
+    return ClientSettingsError(kind, what, where=where, meaning="No client was made.", todo=todo)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
-from frazil.cloud.aws.mark import foreign
+from frazil.cloud.aws.mark import ANOTHER_DEPLOYMENT, foreign
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.spec.deployment import DeploymentSpec
 
@@ -70,8 +70,8 @@ class GlueDatabase:
             self._glue.create_database(DatabaseInput=self._input(known, []))
         except ThereError:
             if self.read(known) is None:
-                todo = "Choose another name for the deployment."
-                raise foreign(self.spec, f"Glue's database {self._name}", todo) from None
+                what = f"Glue's database {self._name}"
+                raise foreign(self.spec, what, ANOTHER_DEPLOYMENT, f"parameter {_MARK}") from None
             raise NotYet(f"Glue's database {self._name} was not seen") from None
 
     def update(self, there: Facts, known: Known) -> None:

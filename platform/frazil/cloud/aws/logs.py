@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
-from frazil.cloud.aws.mark import foreign, is_ours, own_tags, tags
+from frazil.cloud.aws.mark import ANOTHER_DEPLOYMENT, foreign, is_ours, own_tags, tags
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.spec.deployment import DeploymentSpec
 
@@ -46,8 +46,7 @@ class LogGroup:
             self._logs.create_log_group(logGroupName=self._name, tags=tags(self.spec))
         except ThereError:
             if self._found() and self.read(known) is None:
-                todo = "Delete it, or choose another name for the deployment."
-                raise foreign(self.spec, f"The log group {self._name}", todo) from None
+                raise foreign(self.spec, f"The log group {self._name}", ANOTHER_DEPLOYMENT) from None
             raise NotYet(f"the log group {self._name} was not seen") from None
 
     def update(self, there: Facts, known: Known) -> None:

@@ -7,6 +7,11 @@ from collections.abc import Iterable, Mapping
 from frazil.errors import DifferentError
 from frazil.spec.deployment import DeploymentSpec
 
+ANOTHER_DEPLOYMENT = (
+    "`frazil deploy delete` removes what was made of the deployment; then give it another name."
+)
+"""What to do where a name of somebody else's comes from that of the deployment."""
+
 _KEY = "frazil"
 
 
@@ -35,10 +40,11 @@ def is_ours(spec: DeploymentSpec, found: Mapping[str, str]) -> bool:
     return found.get(_KEY) == spec.name
 
 
-def foreign(spec: DeploymentSpec, what: str, todo: str) -> DifferentError:
+def foreign(spec: DeploymentSpec, what: str, todo: str, mark: str = f"tag {_KEY}") -> DifferentError:
     """The error for an object of a wanted name that is not the deployment's."""
     return DifferentError(
-        f"{what} is there, and is not of this deployment: it lacks the tag {_KEY} = {spec.name}.",
+        f"{what} is there, and is not of this deployment: it lacks the {mark} = {spec.name}.",
         meaning="It was left as it is.",
-        todo=todo,
+        todo=f"If it is the deployment's own, give it the {mark} = {spec.name}: it goes on as it is. "
+        f"Else: {todo}",
     )

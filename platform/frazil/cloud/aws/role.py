@@ -90,7 +90,7 @@ class Role(ABC):
             )
         except ThereError:
             if self.read(known) is None:
-                todo = "Choose another name in the deployment: aws.writer_role, aws.reader_role, or prefix."
+                todo = "Choose another name in the deployment, by `aws.writer_role` or `aws.reader_role`."
                 raise foreign(self.spec, f"The role {self.name}", todo) from None
             raise NotYet(f"the role {self.name} was not seen") from None
 

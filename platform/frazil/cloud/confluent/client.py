@@ -11,7 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from frazil.cloud.confluent.refusals import seconds_after, text_of, unknown_key, wrong_key
+from frazil.cloud.confluent.refusals import (
+    Settled,
+    seconds_after,
+    text_of,
+    unknown_key,
+    wrong_key,
+)
 from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, NeedMissingError, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
@@ -60,7 +66,7 @@ class Plane:
         is_ours: Whether the key is the settings' own. One that was made a moment ago may be refused for a
             while, as its role bindings may; the settings' own is refused for good.
         soon: What waiting may mend on this plane.
-        settled: The name of the secret with the key, if the key has worked for long: it is refused for good.
+        settled: Where the key has worked for long: it is refused for good.
     """
 
     name: str
@@ -69,7 +75,7 @@ class Plane:
     session: requests.Session = field(repr=False)
     is_ours: bool = False
     soon: Soon = field(default=_never, repr=False)
-    settled: str = ""
+    settled: Settled | None = None
 
     def get(self, path: str, right: str = "") -> Json | None:
         """One object; None if it is not there."""
@@ -227,15 +233,15 @@ class Confluent:
         pair = (key.get_secret_value(), secret.get_secret_value())
         return Plane(_MANAGEMENT, self.endpoint, pair, self.session, is_ours=True)
 
-    def plane(self, name: str, base: str, key: tuple[str, str], settled: str = "") -> Plane:
+    def plane(self, name: str, base: str, key: tuple[str, str], settled: Settled | None = None) -> Plane:
         """Another plane, with a key that is for it."""
         return Plane(name, base.rstrip("/"), key, self.session, settled=settled)
 
-    def tableflow(self, key: tuple[str, str], settled: str = "") -> Plane:
+    def tableflow(self, key: tuple[str, str], settled: Settled | None = None) -> Plane:
         """Tableflow's."""
         return self.plane("Tableflow", self.endpoint, key, settled)
 
-    def flink(self, region: str, key: tuple[str, str], settled: str = "") -> Plane:
+    def flink(self, region: str, key: tuple[str, str], settled: Settled | None = None) -> Plane:
         """Flink's, of a region; another cloud than Confluent's has it where all the rest is.
 
         A region that does not know a new key yet answers 400, 401 or 404, for minutes.
@@ -259,13 +265,13 @@ def stored_pair(
     return pair_of(held)
 
 
-def settled_secret(known: Mapping[str, Mapping[str, Any]], address: str) -> str:
-    """The secret of a key that was made long ago, so that whoever refuses it will not take it later."""
+def settled_key(known: Mapping[str, Mapping[str, Any]], address: str) -> Settled | None:
+    """A key that was made long ago; None where it is young, or not there."""
     facts = known.get(address, {})
     created = facts.get("created")
     if not created or datetime.now(UTC) - datetime.fromisoformat(created) < _SYNCED:
-        return ""
-    return str(facts["secret"])
+        return None
+    return Settled(str(facts["secret"]), address.rpartition("/")[2])
 
 
 def pair_of(held: Mapping[str, str]) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from frazil.cloud.confluent.client import Confluent, Json, Plane, settled_secret, stored_pair
+from frazil.cloud.confluent.client import Confluent, Json, Plane, settled_key, stored_pair
 from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet
 from frazil.cloud.secrets import SecretStore
@@ -26,7 +26,7 @@ def cluster_plane(confluent: Confluent, secrets: SecretStore, known: Known, key:
     cluster = known[_CLUSTER]
     pair = stored_pair(secrets, known, key)
     name = f"cluster {cluster['id']}"
-    return confluent.plane(name, cluster["http_endpoint"], pair, settled_secret(known, key))
+    return confluent.plane(name, cluster["http_endpoint"], pair, settled_key(known, key))
 
 
 def topic_is_there(confluent: Confluent, secrets: SecretStore, known: Known, name: str) -> bool:

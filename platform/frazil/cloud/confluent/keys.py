@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from frazil.cloud.confluent.client import Confluent, Json, Plane, pair_of
+from frazil.cloud.confluent.refusals import Settled
 from frazil.cloud.resource import Known, NotYet
 from frazil.spec.deployment import DeploymentSpec, KeyUse
 
@@ -125,8 +126,10 @@ class KeyDuty:
             "flink.principal.id": settings["principal.id"],
         }  # fmt: skip
 
-    def plane(self, confluent: Confluent, known: Known, pair: tuple[str, str], settled: str = "") -> Plane:
-        """The plane that its keys work on; `settled` is the secret of a key that is not new."""
+    def plane(
+        self, confluent: Confluent, known: Known, pair: tuple[str, str], settled: Settled | None = None
+    ) -> Plane:
+        """The plane that its keys work on; `settled`: of a key that is not new."""
         if self.use == "tableflow":
             return confluent.tableflow(pair, settled)
         if self.use == "flink":
@@ -188,7 +191,7 @@ def revoke(confluent: Confluent, id_: str) -> None:
 
 
 def prove(
-    confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, str], settled: str = ""
+    confluent: Confluent, duty: KeyDuty, known: Known, pair: tuple[str, str], settled: Settled | None = None
 ) -> None:
     """Uses a key on its own plane; a new one is refused for a while, one whose secret is settled for good.
 

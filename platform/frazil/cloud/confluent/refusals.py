@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import requests
 
 from frazil.errors import MALFORMED, ConfigureError
@@ -28,13 +30,22 @@ def seconds_after(answer: requests.Response) -> float:
         return 1.0
 
 
-def wrong_key(secret: str, text: str) -> ConfigureError:
+class Settled(NamedTuple):
+    """A key that was made long ago, so that whoever refuses it will not take it later."""
+
+    secret: str
+    """The name of its secret."""
+    use: str
+
+
+def wrong_key(settled: Settled, text: str) -> ConfigureError:
     """A key that was made long ago is refused: its secret was changed."""
     return ConfigureError(
-        f"The key in the secret {secret} is refused, though it is not new.",
+        f"The key in the secret {settled.secret} is refused, though it is not new.",
         where=text,
         meaning="Whoever reads the secret is refused, too. Nothing was done.",
-        todo="Somebody changed the secret, or the key: `frazil rotate --what ... --now` makes a new one.",
+        todo="Somebody changed the secret, or the key: "
+        f"`frazil rotate --what {settled.use} --now` makes a new one.",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.client import Json, settled_secret
+from frazil.cloud.confluent.client import Json, settled_key
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.places import BINDINGS
 from frazil.cloud.confluent.resource import Listed, Thing
@@ -35,7 +35,8 @@ class Account(Listed):
                 f"A service account {self.name} is there, and it is not of this deployment.",
                 where=f"{body['id']}, description {body.get('description', '')!r}",
                 meaning="It was not touched.",
-                todo=f"Choose another prefix or name, or describe it as {self.mark}.",
+                todo="Give the deployment another prefix or name. If it is the deployment's own, describe it "
+                f"as {self.mark}.",
             )
         return {"id": body["id"]}
 
@@ -160,7 +161,7 @@ class Key(Thing):
         pair = keys.held_pair(self.secrets.get(self.duty.secret))
         if pair is None:
             raise RefusedYet(f"the secret {self.duty.secret} holds no key")
-        keys.prove(self.confluent, self.duty, known, pair, settled_secret(known, self.address))
+        keys.prove(self.confluent, self.duty, known, pair, settled_key(known, self.address))
 
     def _is_twin(self, pair: tuple[str, str] | None, known: Known) -> bool:
         """Whether the twin, if there is to be one, says the same as the secret."""

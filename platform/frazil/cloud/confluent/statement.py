@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from frazil.cloud.confluent.client import Json, Plane, settled_secret, stored_pair
+from frazil.cloud.confluent.client import Json, Plane, settled_key, stored_pair
 from frazil.cloud.confluent.kafka import topic_is_there
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.resource import Thing
@@ -119,12 +119,14 @@ class FlinkStatement(Thing):
             where=str(there["detail"]),
             meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
             todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
-            f"then `frazil deploy create`. Else write its query as INSERT INTO {makes}, under another name.",
+            f"then `frazil deploy create`. Else write its query as INSERT INTO {makes}, under another name, "
+            "from the offsets that it reached (docs/cloud.md), or its rows come twice. Take out each "
+            f"statement that drops {makes}: it may run again.",
         )
 
     def _plane(self, known: Known) -> Plane:
         pair = stored_pair(self.secrets, known, _KEY)
-        return self.confluent.flink(self.region, pair, settled_secret(known, _KEY))
+        return self.confluent.flink(self.region, pair, settled_key(known, _KEY))
 
     def _body(self, known: Known, name: str) -> Json | None:
         return self._plane(known).get(f"{statements_path(known)}/{name}")

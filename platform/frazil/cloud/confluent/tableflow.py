@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from frazil.cloud.confluent.client import Json, Plane, awaited, settled_secret, stored_pair
+from frazil.cloud.confluent.client import Json, Plane, awaited, settled_key, stored_pair
 from frazil.cloud.confluent.places import InEnvironment
 from frazil.cloud.resource import Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
@@ -71,7 +71,7 @@ class OfTableflow(InEnvironment):
     def plane(self, known: Known) -> Plane:
         """Tableflow's, with its own key."""
         pair = stored_pair(self.secrets, known, _KEY)
-        return self.confluent.tableflow(pair, settled_secret(known, _KEY))
+        return self.confluent.tableflow(pair, settled_key(known, _KEY))
 
     def place(self, known: Known) -> dict[str, str]:
         """Environment and cluster."""
@@ -170,7 +170,8 @@ class TableflowTopic(OfTableflow):
                 f"The bucket {self.bucket} is not empty, and Tableflow was never on in it.",
                 where=self.name,
                 meaning="It was not turned on: objects in the bucket might be lost.",
-                todo="Empty the bucket, or name another one in `aws.bucket` of the deployment.",
+                todo="Tables that Frazil landed may be among them. Let a deployment of its own have "
+                "Tableflow, with a bucket of its own; or empty this one, if nobody needs what it holds.",
             )
         super().create(known)
 

@@ -130,5 +130,5 @@ def _no_number(name: str, number: str) -> ConfigureError:
         "A secret does not tell which key is in use.",
         where=f"{name}: {_ACTIVE} is {number!r:.20}",
         meaning="Nothing was changed.",
-        todo="Set it to 1 or 2: DESC USER shows the fingerprints of both keys.",
+        todo="Set it to 1 or 2: the number of the key in the secret whose fingerprint DESC USER shows.",
     )

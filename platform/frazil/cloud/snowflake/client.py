@@ -203,7 +203,7 @@ def _refused(number: int | None, where: str, role: str | None) -> Exception:
             f"Snowflake does not allow {f'the role {role}' if role else 'this user'} to do it.",
             where=where,
             meaning="Nothing was changed.",
-            todo="Grant the privilege that the message names, or say who may do it.",
+            todo="Grant what the statement needs; docs/cloud.md says which roles the administrator has.",
         )
     kind: type[FrazilError] = MissingError if number in _MISSING else RepairError
     return kind(
@@ -221,7 +221,7 @@ def _not_logged_in(number: int | None, where: str, role: str | None) -> FrazilEr
             f"The user may not take the role {role}.",
             where=where,
             meaning="Nothing was changed.",
-            todo=f"GRANT ROLE {double_quoted(role)} TO USER {double_quoted(user)};",
+            todo=f"GRANT ROLE {double_quoted(role)} TO USER {double_quoted(user.upper())};",
         )
     return ConfigureError(
         "Snowflake refuses the login.",

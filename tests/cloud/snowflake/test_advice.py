@@ -1,0 +1,140 @@
+"""What errors of Snowflake advise is done, and comes out right; nothing goes that is not named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
+from frazil.cloud.aws.client import Aws
+from frazil.cloud.rotation.candidate import StagedSecret
+from frazil.cloud.rotation.rsa import RsaKeys
+from frazil.cloud.rotation.snowflake_user import ServiceUser
+from frazil.cloud.snowflake.grants import Grants
+from frazil.cloud.snowflake.ownership import Marked
+from frazil.errors import ConfigureError, MissingError, NotAllowedError, RepairError
+from kit import in_snowflake
+from kit.cloud_snowflake import CloudSnowflake
+from kit.in_snowflake import InSnowflake
+from kit.rotations import AT_ONCE
+from kit.standin import new_key
+
+
+def test_an_object_that_lost_its_comment_is_given_it_by_the_statement_that_the_error_names(
+    made: InSnowflake,
+) -> None:
+    """ "Give the deployment another name" alone would have made all of it a second time."""
+    owned = [each for each in made.resources.values() if isinstance(each, Marked) and each.its_own]
+    assert len(owned) > 5
+    for one in owned:
+        one.say(f"ALTER {one} SET COMMENT = 'of nobody'")
+        with pytest.raises(ConfigureError, match="is not of this deployment") as told:
+            one.read({})
+        statement = told.value.todo.partition("If it is its own: ")[2]
+        made.admin.query(statement.rstrip(";"), role=one.role)
+
+    assert "snowflake/warehouse" not in made.changes()
+    assert made.faults() == {}
+
+
+def test_a_name_of_somebody_elses_is_passed_by_under_another_one(
+    deployment: Callable[..., InSnowflake],
+) -> None:
+    first, second = deployment(), deployment()
+    name = first.spec.names.snowflake("WAREHOUSE")
+    first.standin.as_("SYSADMIN", f"create warehouse {name} comment = 'of others'")
+    with pytest.raises(ConfigureError, match="not of this deployment") as told:
+        first.create()
+    assert told.value.todo.startswith("Give the deployment another name.")
+
+    second.create()
+
+    assert second.changes() == {}
+    second.delete()
+    kept = first.admin.shown(f"show warehouses like '{name}'", role="SYSADMIN")
+    assert kept[0]["comment"] == "of others"
+    first.standin.as_("SYSADMIN", f"drop warehouse {name}")
+
+
+def test_grants_that_are_missing_are_given_by_the_statements_that_the_error_names(made: InSnowflake) -> None:
+    grants = next(
+        each for each in made.resources.values() if isinstance(each, Grants) and len(each.grants) > 1
+    )
+    taken = grants.grants[0]
+    made.standin.as_("SECURITYADMIN", f"REVOKE {taken.what} FROM {grants.to_kind} {grants.to_name}")
+    with pytest.raises(NotAllowedError, match="lacks grants") as told:
+        grants.verify(grants.read({}) or {}, {})
+
+    for statement in told.value.todo.split(";\n"):
+        made.standin.as_("SECURITYADMIN", statement.rstrip(";"))
+
+    grants.verify(grants.read({}) or {}, {})
+    assert made.changes() == {}
+
+
+def test_a_role_is_granted_by_the_statement_that_the_error_names(snowflake: CloudSnowflake) -> None:
+    user = snowflake.user("weaker_admin", "SYSADMIN")
+    with closing(in_snowflake.administrator(snowflake, user.name, user.key.private_der)) as admin:
+        with pytest.raises(NotAllowedError) as refused:
+            admin.query("show roles", role="USERADMIN")
+        snowflake.as_("ACCOUNTADMIN", refused.value.todo.rstrip(";"))
+
+    with closing(in_snowflake.administrator(snowflake, user.name, user.key.private_der)) as admin:
+        assert admin.query("show roles", role="USERADMIN")
+
+
+def test_a_login_that_was_refused_goes_through_with_the_key_that_snowflake_knows(
+    snowflake: CloudSnowflake,
+) -> None:
+    stranger = in_snowflake.administrator(snowflake, "boss", new_key().private_der)
+    with closing(stranger), pytest.raises(ConfigureError, match="refuses the login") as told:
+        stranger.query("select 1")
+    assert "DESC USER" in told.value.todo
+
+    with closing(in_snowflake.administrator(snowflake)) as admin:
+        assert admin.query("select 1") == [(1,)]
+
+
+def test_a_statement_that_was_refused_goes_through_once_what_the_message_names_is_mended(
+    snowflake: CloudSnowflake,
+) -> None:
+    with closing(in_snowflake.administrator(snowflake)) as admin:
+        with pytest.raises(RepairError, match="refused a statement"):
+            admin.query("selekt 1")
+        assert admin.query("select 1") == [(1,)]
+
+        weak = snowflake.user("may_little", "PUBLIC")
+        with closing(in_snowflake.administrator(snowflake, weak.name, weak.key.private_der)) as little:
+            with pytest.raises(NotAllowedError, match="does not allow"):
+                little.query("create database of_little")
+            snowflake.as_("SECURITYADMIN", "grant create database on account to role public")
+            little.query("create database of_little")
+            snowflake.as_("SECURITYADMIN", "revoke create database on account from role public")
+            little.query("drop database of_little")
+
+
+def test_a_secret_of_the_service_user_that_is_gone_is_made_anew_by_deploy_create(
+    deployment: Callable[..., InSnowflake],
+) -> None:
+    shop = deployment()
+    shop.create()
+    secret, user = (
+        shop.spec.names.snowflake_secret,
+        ServiceUser(shop.admin, shop.spec.names.snowflake("USER")),
+    )
+    keys = RsaKeys(user, StagedSecret(Aws(shop.aws.settings), secret), user.prove, AT_ONCE)
+    shop.clouds.secrets.delete(secret)
+    with pytest.raises(MissingError, match="holds no key") as told:
+        shop.resources["snowflake/user"].verify({}, {})
+    assert told.value.todo == "`frazil deploy create` makes a new one."
+    with pytest.raises(MissingError, match="no secret to rotate") as missed:
+        keys.turn()
+    assert missed.value.todo == "`frazil deploy create` makes it."
+
+    shop.create()
+
+    assert shop.changes() == {}
+    assert shop.faults() == {}
+    assert keys.turn().key in user.fingerprints().values()
+    shop.delete()
