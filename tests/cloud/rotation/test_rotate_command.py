@@ -64,6 +64,11 @@ class Shop:
     def assets(self, every: str) -> DeploymentAssets:
         return DeploymentAssets(Deployment(self.spec(every), self.folder / "shop"), Settings.load())
 
+    def make(self) -> None:
+        spec, times = self.spec("30d"), {"patience": 30.0, "margin": 0.3, "pause": 0.1}
+        made = Reconciler(objects(spec, open_clouds(spec, Settings.load())), **times)
+        made.apply(made.plan())
+
     def held(self, use: KeyUse = "app_producer") -> tuple[str, str]:
         spec = self.spec("30d")
         pair = keys.held_pair(open_clouds(spec, Settings.load()).secrets.get(KeyDuty(spec, use).secret))
@@ -88,9 +93,7 @@ def shop(
         monkeypatch.setenv(name, value)
     shop = Shop(tmp_path / "deployments", Command(monkeypatch, capsys))
     shop.write(every="30d")
-    spec = shop.spec("30d")
-    made = Reconciler(objects(spec, open_clouds(spec, Settings.load())), patience=30.0, margin=0.3, pause=0.1)
-    made.apply(made.plan())
+    shop.make()
     return shop
 
 
@@ -144,6 +147,17 @@ def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str)
 
     assert said.code == code
     assert told in said.err
+
+
+def test_keys_of_what_is_not_made_yet_are_turned_once_it_is(shop: Shop, confluent: CloudConfluent) -> None:
+    confluent.reset()
+    said = shop.rotate("shop", "--what", "app_producer", "--now")
+    assert said.code == 1
+    assert "`frazil deploy create shop` makes it." in said.err
+
+    shop.make()
+
+    assert shop.rotate("shop", "--what", "app_producer", "--now").code == 0
 
 
 def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudConfluent) -> None:

@@ -37,6 +37,8 @@ def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_th
         with pytest.raises(RepairError, match="can't use") as refused:
             shop.resources["snowflake/catalog_integration/rest"].verify({}, {})
         assert CLIENT["client_secret"] not in str(refused.value)
+        server.answers = {"/oauth/tokens": answered({"access_token": "t"}), "/v1/config": answered({})}
+        shop.resources["snowflake/catalog_integration/rest"].verify({}, {})  # as the error advises
 
     assert shop.spec.snowflake
     part = shop.spec.snowflake.model_copy(update={"rest": None})

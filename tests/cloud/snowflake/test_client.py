@@ -97,10 +97,21 @@ def test_the_administrator_of_a_secret_logs_in_with_the_key_in_use(snowflake: Cl
     client.close()
 
 
-def test_an_administrator_s_secret_that_is_not_there_is_named() -> None:
-    client = administrator(Settings().with_changes(snowflake={"admin_secret": "nowhere"}), Kept())
-
+def test_an_administrator_s_secret_that_is_not_there_is_named_and_another_one_goes_through(
+    snowflake: CloudSnowflake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private = snowflake.key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    kept = Kept(admin={"snowflake_rsa_private_key_1_pem": base64.b64encode(private).decode()})
+    settings = in_snowflake.settings_of(snowflake, "boss")
+    client = administrator(settings.with_changes(snowflake={"admin_secret": "nowhere"}), kept)
     with pytest.raises(MissingError) as missing:
         client.query("select 1")
-
     assert missing.value.where == "nowhere"
+    assert "FRAZIL_SNOWFLAKE__ADMIN_SECRET" in missing.value.todo
+
+    monkeypatch.setenv("FRAZIL_SNOWFLAKE__ADMIN_SECRET", "admin")
+    named = settings.with_changes(snowflake={"admin_secret": Settings.load().snowflake.admin_secret})
+    client = administrator(named, kept)
+
+    assert client.query("select 1") == [(1,)]
+    client.close()

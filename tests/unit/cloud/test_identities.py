@@ -110,5 +110,7 @@ def test_parts_that_a_deployment_lacks_are_not_told() -> None:
 def test_what_was_not_made_is_named(address: str) -> None:
     known = {name: facts for name, facts in KNOWN.items() if name != address}
 
-    with pytest.raises(NotYetError, match=f"lacks {address}"):
+    with pytest.raises(NotYetError, match=f"lacks {address}") as told:
         settings_of(spec(), known, Store(), Settings.load())
+    assert told.value.todo.startswith("`frazil deploy create` makes it")
+    assert settings_of(spec(), {**known, address: KNOWN[address]}, Store(), Settings.load())

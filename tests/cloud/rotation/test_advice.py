@@ -1,0 +1,60 @@
+"""What errors about Snowflake's keys advise is done, and comes out right: the key in use goes on working."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from frazil.errors import ConfigureError
+from kit.rotations import RsaLab
+
+
+def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLab) -> None:
+    lab.keys().turn()
+    in_use = lab.pair_in_use()
+    lab.store.put_secret_value(
+        SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": "0"})
+    )
+    with pytest.raises(ConfigureError, match="which key is in use") as told:
+        lab.keys().turn()
+    assert "whose fingerprint DESC USER shows" in told.value.todo
+
+    shown = lab.service_user.fingerprints()
+    number = next(str(slot) for slot, found in shown.items() if found == in_use.fingerprint)
+    lab.store.put_secret_value(
+        SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": number})
+    )
+    lab.keys().turn()
+
+    assert lab.logs_in(lab.pair_in_use())
+    assert lab.logs_in(in_use)  # clients that read it before go on until the next turn
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said", "todo"),
+    [
+        (lambda _: "not { json", "no JSON object", "AWSPREVIOUS"),
+        (
+            lambda held: json.dumps({**held, "snowflake_rsa_private_key_1_pem": "planted!"}),
+            "no private RSA key",
+            "It must be PEM",
+        ),
+    ],
+    ids=["no JSON", "no key"],
+)
+def test_the_version_before_is_brought_back_and_turned(
+    lab: RsaLab, spoil: Callable[[dict[str, str]], str], said: str, todo: str
+) -> None:
+    lab.store.put_secret_value(SecretId=lab.secret, SecretString=spoil(lab.held()))
+    with pytest.raises(ConfigureError, match=said) as told:
+        lab.keys().turn()
+    assert todo in told.value.todo
+
+    good = lab.store.get_secret_value(SecretId=lab.secret, VersionStage="AWSPREVIOUS")["SecretString"]
+    lab.store.put_secret_value(SecretId=lab.secret, SecretString=good)
+    lab.keys().turn()
+
+    assert lab.logs_in(lab.pair_in_use())
+    assert lab.logs_in(lab.first)
