@@ -1,6 +1,7 @@
 """What a kind of derived table is handed, what it hands back, and how it writes.
 
-Spark writes rows upon a branch of the output; they are counted on their way, and audited.
+Spark writes rows upon a branch of the output; they are counted on their way, and so are the values of plain
+columns, and audited.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
+from frazil.formats.logical import List, Map, Struct
+from frazil.formats.types import from_iceberg
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Write
 from frazil.tables.branches import started_at, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, branch_gone, cause_line, spark_job
+from frazil.tables.presence import differing, values_told
 from frazil.tables.spark import Watched, append_rows, samples
-from frazil.tables.stage import StagedFiles, audit_rows, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows, staged_files
 from frazil.tables.workers import give_up, lifetime, may_rewrite
 
 if TYPE_CHECKING:
@@ -193,6 +198,9 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
 MARK = {"frazil.plan": "derivation"}
 """In summaries of snapshots that are a branch's, and never on `main`."""
 
+_WRITTEN, _OF = "written", "values of "
+"""What is counted of rows on their way: aliases."""
+
 
 def append(
     catalog: Catalog, name: TableName, table: Table, rows: DataFrame, branch: str, write: Write
@@ -215,17 +223,33 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """Appends rows to the task's branch, and counts them on the way.
 
     Raises:
-        AuditFailedError: The files hold more rows or fewer.
+        AuditFailedError: The files hold more rows or fewer, or other numbers of values.
         FrazilError: See `append`.
     """
     catalog, write = task.connections.catalog, task.spec.write
-    watched = Watched(rows, {"written": "count(1)"}, derivation_job(task.name), twice=samples(task.table))
+    job = derivation_job(task.name)
+    watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
     return _audited(task, append(catalog, task.name, task.table, watched.rows, task.branch, write), watched)
 
 
+def _measures(task: Task, rows: DataFrame) -> dict[str, str]:
+    """What is counted of rows: themselves, and the values of each column that has none within.
+
+    A function's values are not: where rows are read twice, it may give others.
+    """
+    there = set(rows.columns) if task.query else set[str]()
+    plain = (f.name for f in from_iceberg(task.table.schema()) if not isinstance(f.type, Struct | List | Map))
+    return {_WRITTEN: "count(1)"} | {_OF + n: f"count({quoted(n)})" for n in plain if n in there}
+
+
 def _audited(task: Task, files: StagedFiles, watched: Watched) -> StagedFiles:
-    written = watched.measured["written"]
-    audit_rows(files, written, f"A derivation of {task.name}", f"{written} rows written", "Derive again.")
+    found, work = watched.measured, f"A derivation of {task.name}"
+    written = found[_WRITTEN]
+    audit_rows(files, written, work, f"{written} rows written", "Derive again.")
+    made = {alias.removeprefix(_OF): number for alias, number in found.items() if alias != _WRITTEN}
+    held = values_told(files.files, task.table.schema()).whole
+    if lost := differing(made, held, done="derived"):
+        raise audit_failed(work, lost, "Derive again.")
     task.done("written")
     return files
 
@@ -236,7 +260,7 @@ def write_by_lane(task: Task, rows: DataFrame) -> StagedFiles | None:
     Only in tables without partitions or order: there Spark's own writer makes the same files.
 
     Raises:
-        AuditFailedError: The files hold more rows or fewer.
+        AuditFailedError: The files hold more rows or fewer, or other numbers of values.
         FrazilError: See `spark_job`; what a row did to the query, Spark tells by itself.
     """
     from frazil.tables.insertion import insert_rows, takes_rows
@@ -247,10 +271,10 @@ def write_by_lane(task: Task, rows: DataFrame) -> StagedFiles | None:
     if lives is None or not plain or not may_rewrite(task.connections.settings, spark, table, (), 0):
         return None
     job = derivation_job(task.name, table)
-    watched = Watched(cast(rows, types_of(table)), {"written": "count(1)"}, job)
+    watched = Watched(rows, _measures(task, rows), job)
     try:
         with spark_job(job):
-            files = insert_rows(watched.rows, table)
+            files = insert_rows(cast(watched.rows, types_of(table)), table)
     except RepairError:  # the query fails on a row, or a task on a value: whose it is shows without tasks
         return None
     except FrazilError as e:

@@ -301,7 +301,8 @@ class _Landing:
         staged = staged_files(table, written.branch)
         if staged is None:
             raise branch_gone(landing_job(plan, before, written.branch))
-        audit(plan, written, branch_rows(plan, table.metadata.snapshot_by_id(staged.tip)), held)
+        rows = branch_rows(plan, table.metadata.snapshot_by_id(staged.tip))
+        audit(plan, written.held_in(staged, table), rows, held)
         return staged
 
     def _cap(self, table: Table) -> int:

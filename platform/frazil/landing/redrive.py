@@ -36,7 +36,8 @@ from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch, until_settled
 from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.stage import StagedFiles, audit_rows, publish, staged_files
+from frazil.tables.presence import differing
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows, publish, staged_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -184,8 +185,11 @@ class _Redrive:
         """The data files of the branch, which must hold as many rows as were decoded."""
         table = load_table(self._connections.catalog, self._name)
         files = staged_files(table, written.branch) or StagedFiles()
-        numbers = f"{written.good} dead letters decoded"
-        audit_rows(files, written.good, f"A redrive of {self._name}", numbers, "Redrive again.")
+        numbers, work = f"{written.good} dead letters decoded", f"A redrive of {self._name}"
+        audit_rows(files, written.good, work, numbers, "Redrive again.")
+        told = written.held_in(files, table)
+        if lost := differing(told.values or {}, told.values_held or {}):
+            raise audit_failed(work, lost, "Redrive again.")
         return files
 
     def _ledger(self, written: Written) -> Ledger:

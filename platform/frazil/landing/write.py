@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
+from frazil.tables.presence import values_told
 from frazil.tables.spark import Watched, append_rows, samples
 from frazil.tables.stage import StagedFiles
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 PLAN = "frazil.plan"
 """In the summary of a branch's snapshot: the spans that its rows are of."""
+
+_OF = "values of "
+"""Begins the aliases of counters of columns."""
 
 _BITS = 62  # writers per counter: a Spark bigint has 63 bits to set
 
@@ -54,6 +58,10 @@ class Written:
     bad_rows: tuple[Mapping[str, Any], ...] | None = None  # the bad records, where they are at hand
     values: Mapping[str, int] | None = None  # that the files must hold by what was decoded, by column
     values_held: Mapping[str, int] | None = None  # by the files' own statistics
+
+    def held_in(self, staged: StagedFiles, table: Table) -> Written:
+        """The same with what a branch's files hold, by their manifests."""
+        return replace(self, values_held=values_told(staged.files, table.schema()).whole)
 
     @property
     def good(self) -> int:
@@ -129,12 +137,26 @@ def write_branch(
         OffsetsLostError: Planned records are gone.
         FrazilError: See `spark_job`.
     """
-    job, measures = landing_job(plan, table, branch), counters(decoder.value.writers, spec)
+    job, values = landing_job(plan, table, branch), _values(decoder)
+    measures = counters(decoder.value.writers, spec) | {_OF + name: sql for name, sql in values.items()}
     with spark_job(job):
         decoded = Watched(decoder.decode(records), measures, job, twice=samples(table))
         good = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder))
         append_rows(good, name, branch, {PLAN: json.dumps(dict(plan.spans))}, sorts=spec.write.sorts)
-    return written_by(branch, decoder.value.writers, decoded.measured)
+    counts = decoded.measured
+    written = written_by(branch, decoder.value.writers, counts)
+    return replace(written, values={name: counts[_OF + name] for name in values})
+
+
+def _values(decoder: RecordDecoder) -> dict[str, str]:
+    """How many values each decoded column gets that has none within: SQL that may be observed."""
+    known = {f.name: KEY for f in decoder.columns.key} | {f.name: VALUE for f in decoder.columns.value}
+    return {
+        f.name: f"count(CASE WHEN {OK} THEN {known[f.name].data}.{quoted(f.name)} END)"
+        for f in decoder.columns.fields
+        if f.name in known and f.name not in decoder.row_key.columns
+        if not isinstance(f.type, Struct | List | Map)
+    }
 
 
 def columns_sql(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[str]:

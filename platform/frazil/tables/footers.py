@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyiceberg.io.pyarrow import MetricsMode
     from pyiceberg.schema import Schema
-    from pyiceberg.types import IcebergType, PrimitiveType
+    from pyiceberg.types import IcebergType, NestedField, PrimitiveType
 
 _SURROGATES = range(0xD800, 0xE000)
 """Numbers that are no letters by themselves."""
@@ -153,6 +153,11 @@ class _Bounds:
                 raised = [*codes[:place], above]
                 return bytes(raised) if isinstance(value, bytes) else "".join(map(chr, raised)).encode()
         return None
+
+
+def leaves_of(column: NestedField) -> Iterator[int]:
+    """Field ids of a column's single values, at whatever depth."""
+    return (leaf.field_id for leaf in _leaves(column.field_type, column.field_id))
 
 
 def _leaves(kind: IcebergType, field_id: int = 0, repeated: bool = False) -> Iterator[_Leaf]:

@@ -1,19 +1,24 @@
 """How many values columns hold, counted in Arrow and told by files: of both nothing may be lost in between.
 
 A value is a leaf that is not null, at whatever depth. Files are asked by the names of their top-level columns
-only, and their numbers come from Parquet's own statistics: nothing here matches fields within columns, so a
-field that was lost where they were matched is seen.
+only, and their numbers come from Parquet's own statistics; manifests are asked by field ids. Nothing here
+matches fields within columns by name, so a field that was lost where they were matched is seen.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from frazil.tables.footers import leaves_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
 
 
 def values_in(column: pa.Array | pa.ChunkedArray) -> int:
@@ -64,11 +69,54 @@ _MOST = 5
 """Columns that an error names."""
 
 
-def differing(seen: Mapping[str, int], held: Mapping[str, int], where: str = "in the files") -> str:
+def differing(
+    seen: Mapping[str, int], held: Mapping[str, int], where: str = "in the files", done: str = "decoded"
+) -> str:
     """Which columns hold other numbers of values than were seen, for people; empty where none does."""
     found = [
-        f"column {name} has {held[name]} values {where}, and {number} were decoded"
+        f"column {name} has {held[name]} values {where}, and {number} were {done}"
         for name, number in seen.items()
         if held.get(name, number) != number
+    ]
+    return "; ".join(found[:_MOST])
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How many values files hold by their manifests, by what the table calls its columns now."""
+
+    values: Mapping[str, int]
+    silent: frozenset[str]  # of these a file does not tell all: it may lack a field that came later
+
+    @property
+    def whole(self) -> dict[str, int]:
+        """Those of which every file tells."""
+        return {name: number for name, number in self.values.items() if name not in self.silent}
+
+
+def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
+    """The values of each top-level column of some files, by the field ids of their manifests."""
+    leaves = {leaf: own.name for own in schema.fields for leaf in leaves_of(own)}
+    found, silent = dict.fromkeys(leaves.values(), 0), set[str]()
+    for file in files:
+        counts, nulls = file.value_counts or {}, file.null_value_counts or {}
+        for leaf, name in leaves.items():
+            if leaf in counts and leaf in nulls:
+                found[name] += counts[leaf] - nulls[leaf]
+            else:
+                silent.add(name)
+    return Told(found, frozenset(silent))
+
+
+def moved_wrongly(old: Told, new: Told, *, fewer: bool) -> str:
+    """Which columns hold other numbers of values in new files than in the old ones, for people.
+
+    Where an old file does not tell of a column, the new ones hold as many at least. `fewer`: some rows of the
+    old files are deleted, nobody counted their values, and the new files hold as many at most.
+    """
+    found = [
+        f"column {name} has {number} values in the new files, and {old.values[name]} in the old ones"
+        for name, number in new.whole.items()
+        if (number < old.values[name] and not fewer) or (number > old.values[name] and name in old.whole)
     ]
     return "; ".join(found[:_MOST])

@@ -11,10 +11,12 @@ from pyiceberg.types import StringType
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.derive import write
 from frazil.derive.derive import derive
 from frazil.derive.inputs import increment
 from frazil.derive.rows import rows_of
 from frazil.errors import (
+    AuditFailedError,
     DifferentError,
     MissingError,
     QueryChangedError,
@@ -54,6 +56,27 @@ def test_the_first_derivation_reads_all_and_the_next_ones_what_is_new(source: So
     assert {n: p.snapshot for n, p in ledger.inputs.items()} == {str(source.name): source.head}
     assert made.table.properties["comment"] == f"Made of {source.name} by Frazil."
     assert list(made.table.metadata.refs) == ["main"]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["by Spark's writer", "by tasks"])
+@pytest.mark.parametrize("kind", ["rows", "full"])
+def test_a_column_that_is_lost_where_columns_are_matched_is_not_published(
+    source: Source, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch, kind: str, first: bool
+) -> None:
+    table, right = make_table(doubled(source), parameters={"times": 2}, kind=kind), write.cast
+    source.trades(1, 2, -1)
+    if not first:
+        table.derive()
+        source.trades(7)
+    monkeypatch.setattr(
+        write, "cast", lambda rows, types: right(rows.drop("twice") if "twice" in types else rows, types)
+    )
+
+    with pytest.raises(AuditFailedError, match=f"A derivation of {table.name} does not add up") as told:
+        table.derive()
+
+    assert "column twice has 0 values in the files, and " in told.value.where
+    assert table.rows("twice") == ([] if first else [(2,), (4,)])
 
 
 EVERY_TYPE = """

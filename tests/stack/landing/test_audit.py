@@ -10,10 +10,11 @@ import pytest
 from pyspark.sql import DataFrame
 
 from frazil.errors import AuditFailedError
+from frazil.landing import write
 from frazil.landing.land import land
 from frazil.landing.source import read_slices
 from kit.opened import table_of
-from kit.topics import MakeTopic, Topic
+from kit.topics import TRADE, MakeTopic, Topic
 
 by_spark = pytest.mark.parametrize("lake", ["spark"], indirect=True)
 """What only Spark's own reader and writer do."""
@@ -73,6 +74,25 @@ def test_rows_that_another_one_put_on_the_branch_are_not_published(topic: Topic)
     with pytest.raises(AuditFailedError):
         land(topic.spec, topic.connections, on_step=replace_the_rows)
 
+    assert topic.rows() == []
+
+
+@by_spark
+def test_a_column_that_lands_as_null_is_not_published(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, note = write.columns_sql, {"name": "note", "type": ["null", "string"], "default": None}
+    topic.register({**TRADE, "fields": [*TRADE["fields"], note]})
+    trade = {"side": "BUY", "quantity": 1, "symbol": "Z"}
+    topic.send([topic.encode({**trade, "note": text}) for text in ("a", None, "b")])
+
+    def losing(*told: Any) -> list[str]:
+        return ["CAST(NULL AS STRING) AS `note`" if c.endswith("`note`") else c for c in right(*told)]
+
+    monkeypatch.setattr(write, "columns_sql", losing)
+
+    with pytest.raises(AuditFailedError, match="does not add up") as told:
+        land(topic.spec, topic.connections)
+
+    assert "column note has 0 values in the files, and 2 were decoded" in told.value.where
     assert topic.rows() == []
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.tables.presence import differing, values_in, values_in_files
+from frazil.tables.presence import Told, differing, moved_wrongly, values_in, values_in_files
 
 KIND = pa.struct(
     [
@@ -68,3 +68,27 @@ def test_a_column_that_a_file_does_not_tell_of_is_not_compared() -> None:
     assert differing({"a": 2, "b": 1}, {"a": 0, "b": 1}) == (
         "column a has 0 values in the files, and 2 were decoded"
     )
+
+
+FROM_OLD = Told({"a": 5, "b": 5}, silent=frozenset({"b"}))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "fewer", "wrong"),
+    [
+        (5, 5, False, ""),
+        (5, 9, False, ""),  # some files say nothing of b, so nobody knows how many there were
+        (4, 5, False, "a has 4"),
+        (6, 5, False, "a has 6"),
+        (5, 4, False, "b has 4"),
+        (4, 4, True, ""),
+        (6, 9, True, "a has 6"),
+    ],
+)
+def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
+    a: int, b: int, fewer: bool, wrong: str
+) -> None:
+    found = moved_wrongly(FROM_OLD, Told({"a": a, "b": b}, frozenset()), fewer=fewer)
+
+    assert found == (f"column {wrong} values in the new files, and 5 in the old ones" if wrong else "")
+    assert moved_wrongly(FROM_OLD, Told({"a": a, "b": b}, frozenset("ab")), fewer=fewer) == ""

@@ -228,6 +228,38 @@ def test_a_file_that_lacks_rows_stops_the_compaction(
     assert len(rows_of(table)) == 12
 
 
+def without_values(column: pa.Array) -> pa.Array:
+    if not pa.types.is_struct(column.type):
+        return pa.nulls(len(column), column.type)
+    parts, every = [column.field(n) for n in range(column.type.num_fields)], pa.array([True] * len(column))
+    return pa.StructArray.from_arrays(parts, fields=list(column.type), mask=every)
+
+
+@pytest.mark.parametrize("lost", ["$$side", "tags", "place"])
+def test_values_that_are_lost_where_columns_are_matched_stop_the_compaction(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    table, whole = make(clients), transfer.rows_fitted
+    with table.update_schema() as update:  # of which no file tells yet
+        update.add_column(("place", "z"), LongType())
+    before = rows_of(table)
+
+    def losing(*of: Any) -> pa.RecordBatch:
+        found = whole(*of)
+        place = next(n for n, own in enumerate(found.schema) if own.metadata[b"frazil.name"].decode() == lost)
+        columns = [*found.columns]
+        columns[place] = without_values(columns[place])
+        return pa.RecordBatch.from_arrays(columns, schema=found.schema)
+
+    monkeypatch.setattr(transfer, "rows_fitted", losing)
+
+    with pytest.raises(AuditFailedError, match=r"A compaction of n\.t does not add up") as told:
+        compact(SPEC, clients, 0.0)
+
+    assert f"column {lost} has 0 values in the new files" in told.value.where
+    assert rows_of(table) == before
+
+
 EACH_TYPE: dict[str, tuple[Type, Any, Any]] = {
     "boolean": (Primitive("boolean"), True, False),
     "int": (INT, -(2**31), 2**31 - 1),

@@ -232,7 +232,7 @@ class _Replay:
         if staged is None or tip is None:
             raise branch_gone(landing_job(plan, table, written.branch))
         held = readable(self._connections.settings, plan, written.read)
-        audit(plan, written, branch_rows(plan, tip), held)
+        audit(plan, written.held_in(staged, table), branch_rows(plan, tip), held)
         self._done("audited")
         return staged, tip.parent_snapshot_id or 0
 

@@ -27,6 +27,7 @@ from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, upon
 from frazil.tables.stage import StagedFiles, check_still_there
 from frazil.upkeep.compaction.arrow import rewrite_by_columns
+from frazil.upkeep.compaction.audit import audit_values
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
 from frazil.upkeep.compaction.report import Done, became, did, would
@@ -127,26 +128,27 @@ class _Compaction:
         if head is None or plan is None:
             return Done(overtaken=1)
         try:
-            return self._by_columns(table, head, plan) or self._by_spark(head, plan)
+            return self._by_columns(table, head, plan) or self._by_spark(table, head, plan)
         except OvertakenError as e:
             _log.info("%s", e)
             return Done(overtaken=1)
 
     def _by_columns(self, table: Table, head: Head, plan: Round) -> Done | None:
         written = rewrite_by_columns(self._connections, self._spec, self._name, table, head, plan)
-        return self._publish(written, plan) if written else None
+        return self._publish(written, plan, table, head) if written else None
 
-    def _by_spark(self, head: Head, plan: Round) -> Done:
+    def _by_spark(self, table: Table, head: Head, plan: Round) -> Done:
         branch = new_branch(COMPACTING)
         try:
             written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
-            return self._publish(written, plan)
+            return self._publish(written, plan, table, head)
         finally:
             leave_branch(self._connections.catalog, self._name, branch)
 
-    def _publish(self, written: Rewritten, plan: Round) -> Done:
-        self._step("written")
+    def _publish(self, written: Rewritten, plan: Round, table: Table, head: Head) -> Done:
         what = written.what
+        audit_values(self._name, table, head, what)
+        self._step("written")
         done = Done(
             files=len(what.removed),
             bytes=plan.bytes,
