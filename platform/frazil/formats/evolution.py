@@ -26,7 +26,7 @@ from frazil.formats.logical import (
     same_type,
     wider,
 )
-from frazil.spec.migrations import Migration
+from frazil.spec.migrations import Migration, dropping, renaming, retyping
 
 Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
 
@@ -128,10 +128,9 @@ def _added(field: Field, where: Where) -> Verdict:
 
 def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
     path = where.dotted
-    approval = f"`- {{id: drop-{path}, drop: {{column: {path}}}}}`"
+    approval = f"`{dropping(path)}`"
     if name := next((f.name for f in added if same_type(f.type, field.type)), None):
-        rename = f"- {{id: {path}-to-{name}, rename: {{from: {path}, to: {name}}}}}"
-        approval += f" or, if {name} is its new name, `{rename}`"
+        approval += f" or, if {name} is its new name, `{renaming(path, name)}`"
     rule = "a field that rows hold can't be dropped, and the newest schema does not have it"
     todo = (
         f"Keep {where.said} in the schema, or approve under migrations: {approval}. If another engine added "
@@ -175,9 +174,8 @@ def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
 def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:
     todo = f"Give {where.said} the type {have} again"
     if isinstance(wanted, Primitive | Decimal) and not where.said.endswith(("]", "}")):
-        path = where.dotted
-        approval = f'- {{id: retype-{path}, retype: {{column: {path}, to: "{wanted}"}}}}'
-        todo += f", or approve under migrations: `{approval}`"
+        approval = retyping(where.dotted, str(wanted))
+        todo += f", or approve under migrations: `{approval}`" if approval else ""
     return Verdict(where, "retype", False, f"{have} can't become {wanted}: {why}", todo + ".")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -183,7 +184,8 @@ class SchemaFormat(Format, Protocol):
 
 def _proposal(path: str) -> str:
     """How the rest of the topic lands all the same."""
-    return f'Or land it as JSON text: `unmappable: {{"{plain(path)}": text}}`, or `unmappable: text`.'
+    at = json.dumps(plain(path), ensure_ascii=False)
+    return f"Or land it as JSON text: `unmappable: {{{at}: text}}`, or `unmappable: text`."
 
 
 def doc_text(said: Any) -> str:

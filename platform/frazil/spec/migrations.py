@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Self
+from zlib import crc32
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,6 +14,14 @@ from frazil.spec.values import Part
 _TYPE = re.compile(
     r"boolean|int|long|float|double|string|binary|date|timestamp|timestamptz|decimal\(\d+, ?\d+\)"
 )
+
+
+_PLAIN = re.compile(
+    r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_]\w*(\.[a-z_]\w*)*", re.ASCII | re.IGNORECASE
+)
+"""A name that YAML takes for a text without quotes."""
+
+_ID = 64
 
 
 class Rename(Part):
@@ -39,6 +49,33 @@ class Retype(Part):
         if not _TYPE.fullmatch(value):
             raise ValueError(f"{value!r} is no type; write string, long, double, decimal(10,2) and so on")
         return value.replace(" ", "")
+
+
+def renaming(path: str, to: str) -> str:
+    """The line of a spec that approves a column's new name."""
+    return f"- {{id: {_id(f'{path}-to-{to}')}, rename: {{from: {_scalar(path)}, to: {_scalar(to)}}}}}"
+
+
+def dropping(path: str) -> str:
+    """The line that approves that a column goes."""
+    return f"- {{id: {_id(f'drop-{path}')}, drop: {{column: {_scalar(path)}}}}}"
+
+
+def retyping(path: str, to: str) -> str:
+    """The line that approves a column's new type; empty where no column can have it."""
+    line = f"- {{id: {_id(f'retype-{path}')}, retype: {{column: {_scalar(path)}, to: {_scalar(to)}}}}}"
+    return line if _TYPE.fullmatch(to) else ""
+
+
+def _scalar(text: str) -> str:
+    """A text as YAML reads it back."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def _id(name: str) -> str:
+    """A name that an id may have; what it does not say is told by a sum, so that no two are alike."""
+    legal = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
+    return name if legal == name and len(name) <= _ID else f"{legal[: _ID - 9]}-{crc32(name.encode()):08x}"
 
 
 class Migration(Part):

@@ -11,7 +11,7 @@ from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored
 from frazil.landing.write import laid_out
-from frazil.spec.migrations import Drop, Rename, Retype
+from frazil.spec.migrations import Drop, Rename, Retype, dropping
 from frazil.spec.topic import TableSpec
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
@@ -147,6 +147,37 @@ def test_what_to_do_is_a_migration_that_can_be_pasted(
     (migration,) = TableSpec.model_validate({"topic": "t", "migrations": yaml.safe_load(last)}).migrations
 
     assert expected in (migration.rename, migration.drop, migration.retype)
+
+
+ODD_NAMES = [
+    "@timestamp", "a b", "a,b", "a: b", "on", "NULL", "1", "{x} y", "価格", "a#b", "'x", '"x"', "*x", "&x",
+    "!x", "%x", "- x", "`q`", "\u202egnp", "x" * 80, "a\tb",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+@pytest.mark.parametrize("wanted", [(), (Field("new", INT),), (Field("{}", STRING),)])
+def test_what_to_do_about_a_field_of_any_name_can_be_pasted(name: str, wanted: tuple[Field, ...]) -> None:
+    asked = tuple(Field(f.name.replace("{}", name), f.type) for f in wanted)
+    todo = " ".join(v.todo for v in refused(verdicts(Struct((Field(name, INT),)), asked, [])))
+    lines = re.findall(r"`(- \{.+?\}\})`", todo)
+
+    told = TableSpec.model_validate({"topic": "t", "migrations": [yaml.safe_load(line)[0] for line in lines]})
+
+    assert lines
+    assert {migration.column for migration in told.migrations} == {name}
+
+
+def test_two_names_that_no_id_can_have_get_two_ids() -> None:
+    ids = {yaml.safe_load(dropping(name))[0]["id"] for name in [*ODD_NAMES, "a_b", "a;b", "x" * 81]}
+
+    assert len(ids) == len(ODD_NAMES) + 3
+
+
+def test_no_retype_is_proposed_to_a_type_that_none_can_name() -> None:
+    (verdict,) = refused(verdicts(Struct((Field("a", INT),)), (Field("a", Primitive("time")),), []))
+
+    assert "retype" not in verdict.todo
 
 
 def test_types_and_defaults_survive_being_stored() -> None:

@@ -11,7 +11,7 @@ from frazil.formats.columns import names_by_word
 from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
 from frazil.landing.ledger import read_ledger
-from frazil.spec.migrations import Migration
+from frazil.spec.migrations import Migration, renaming
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.commit import set_properties
@@ -130,8 +130,7 @@ def _as_rename(have: Sequence[str], wanted: Sequence[str]) -> str:
     gone, new = ([n for n in one if n not in other] for one, other in ((have, wanted), (wanted, have)))
     if len(gone) != 1 or len(new) != 1:
         return ""
-    rename = f"- {{id: {gone[0]}-to-{new[0]}, rename: {{from: {gone[0]}, to: {new[0]}}}}}"
-    return f"or approve the new name under migrations: `{rename}`, "
+    return f"or approve the new name under migrations: `{renaming(gone[0], new[0])}`, "
 
 
 def _is_open(table: Table) -> bool:
