@@ -256,7 +256,7 @@ def _refuse_foreign(name: TableName, table: Table) -> None:
             f"There is a table {name} already, with rows that no derivation made.",
             where=f"{rows} rows",
             meaning="A derivation would replace them. Nothing was changed.",
-            todo="Give the derived table another name, or drop that table.",
+            todo="Give the derived table another name in its spec.",
         )
 
 

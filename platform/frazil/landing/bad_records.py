@@ -55,7 +55,8 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
             f"{written.bad} of {plan.offsets} records of topic {plan.topic} can't be decoded.",
             where="; ".join([f"within {dict(plan.busy)}", *(r.reason for r in sample[:1])]),
             meaning="Nothing of this landing is visible.",
-            todo=f"{setting or 'Look at what the producers write'}; so many are no accident.",
+            todo=f"{setting or 'Look at what the producers write'}; so many are no accident. If they "
+            f"are to stay out: on_bad_record: dead_letter or skip, and max_records: {MOST}, which lands fewer at a time.",
         )
     rows = _read_again(records, decoder, written, plan) if written.bad_rows is None else written.bad_rows
     if len(rows) != written.bad:
@@ -173,8 +174,9 @@ def suspended(
         f"Table {name} is suspended: a record can't be decoded.",
         where=f"topic {topic}, {where}",
         meaning="All records before it are landed; none after it in that partition.",
-        todo=f"Mend the producer or the schema and `frazil resume {name}`; or leave these records out, "
-        f"`frazil resume {name} {_past(first)}`; or set on_bad_record to dead_letter or skip.",
+        todo=f"Mend the schema and `frazil resume {name}`; no producer mends what the topic has. Or leave "
+        f"these records out, `frazil resume {name} {_past(first)}`. Or set on_bad_record to dead_letter, "
+        f"which keeps such records apart, or to skip, and `frazil resume {name}`.",
     )
 
 

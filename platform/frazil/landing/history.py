@@ -233,7 +233,8 @@ def recreated(topic: str, topic_id: str, was: str, table: TableName) -> TopicCha
             f"Topic {topic} was deleted.",
             where=was,
             meaning="The table keeps what was landed of it. Nothing was landed now.",
-            todo="Drop the table from its pipeline, or land a topic of another name.",
+            todo="Take it out of its pipeline: the table stays. Once the topic is there again, "
+            f"{_adopt(table)} lands it beside the rows of the old one.",
         )
     return TopicChangedError(
         f"Topic {topic} was deleted and made again since it was last looked at.",

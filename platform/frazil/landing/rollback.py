@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from frazil.connections import Connections
-from frazil.errors import OffsetsLostError
+from frazil.errors import OffsetsLostError, PositionLostError
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.ledger import Ledger, Span
 from frazil.spec.names import TableName, writable
@@ -42,7 +42,8 @@ def roll_back(
     topic = topic_facts(connections.admin, [spec.topic]).get(spec.topic)
 
     def check(turn: Turn[Ledger]) -> None:
-        if not accept_loss and (lost := _lost(turn, topic)):
+        lost = _lost(turn, topic)
+        if lost and not accept_loss:
             raise _lossy(name, turn, lost)
 
     with catalog_errors(connections.settings):
@@ -51,7 +52,7 @@ def roll_back(
 
 
 def _report(spec: TableSpec, name: TableName, turn: Turn[Ledger], topic: TopicFacts | None) -> RollbackReport:
-    again = sum(to - start for start, to in _again(turn).values())
+    again = sum(to - start for start, to in _again(turn, topic).values())
     follows = f"The next landing reads {again} offsets once more."
     if lost := _lost(turn, topic):
         follows += f" {lost} of them are gone from the topic: it will refuse to."
@@ -63,9 +64,9 @@ def _position(turn: Turn[Ledger]) -> Mapping[int, int]:
     return turn.told.entry.position if turn.told.entry else {}
 
 
-def _again(turn: Turn[Ledger]) -> dict[int, Span]:
+def _again(turn: Turn[Ledger], topic: TopicFacts | None) -> dict[int, Span]:
     """Per partition what was landed behind the snapshot, of the log that the table stands in."""
-    now, then = None if turn.returns else _newest(turn), turn.told.entry
+    now, then = None if turn.returns else _newest(turn, topic), turn.told.entry
     held = then.position if then and now and then.log == now.log else {}
     spans = {p: (held.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     return {p: (start, to) for p, (start, to) in spans.items() if start < to}
@@ -73,18 +74,26 @@ def _again(turn: Turn[Ledger]) -> dict[int, Span]:
 
 def _lost(turn: Turn[Ledger], topic: TopicFacts | None) -> int:
     """How many offsets behind the snapshot no landing can read any more: all those of earlier logs, too."""
-    again, now, then = _again(turn), _newest(turn), turn.told.entry
-    everything = sum(to - start for start, to in again.values())
     if turn.returns:
         return 0
+    again, now, then = _again(turn, topic), _newest(turn, topic), turn.told.entry
+    everything = sum(to - start for start, to in again.values())
     if now is None or topic is None or topic.topic_id != now.topic_id:
         return everything
     earlier = now.offsets - (then.offsets if then else 0) - everything
     return earlier + sum(max(0, min(topic.first.get(p, to), to) - start) for p, (start, to) in again.items())
 
 
-def _newest(turn: Turn[Ledger]) -> Ledger | None:
-    return Ledger.newest(turn.table.metadata, whatever_it_holds=True)
+def _newest(turn: Turn[Ledger], topic: TopicFacts | None) -> Ledger | None:
+    try:
+        return Ledger.newest(turn.table.metadata, whatever_it_holds=True)
+    except PositionLostError:
+        then = turn.told.entry
+        if then is None or topic is None or topic.topic_id != then.topic_id:
+            raise
+        # Nothing tells what was landed since: all that the topic had may have been.
+        ends = {p: max(at, topic.end.get(p, at)) for p, at in then.position.items()}
+        return replace(then, spans={p: (ends[p], ends[p]) for p in ends})
 
 
 def _lossy(name: TableName, turn: Turn[Ledger], lost: int) -> OffsetsLostError:

@@ -143,7 +143,7 @@ def _may_begin(name: TableName, own: Table | None, source: TableName, theirs: Ta
             f"There is a table {name} already, and it is not {source}.",
             where=f"{own.location()} and {theirs.location()}",
             meaning="Nothing was changed.",
-            todo="Give the table another name in the spec, or drop the one that is there.",
+            todo="Give the table another name in the spec.",
         )
 
 

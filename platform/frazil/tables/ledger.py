@@ -169,12 +169,20 @@ def rewind(tx: Transaction, kind: type[Entry], to: Told[Any]) -> None:
     """Makes the table's copy what an earlier snapshot says; what only the present copy says goes."""
     properties = tx.table_metadata.properties
     said = copied(to.entry.properties(), to.sequence) if to.entry else {}
-    present = kind.copy(properties)
-    names = (*present.properties(), SEQUENCE) if present else ()
+    names = (*_noted(kind, properties), SEQUENCE) if kind.MARK in properties else ()
     if gone := [name for name in names if name in properties and name not in said]:
         tx.remove_properties(*gone)
     if said:
         tx.set_properties(said)
+
+
+def _noted(kind: type[Entry], properties: Mapping[str, str]) -> Iterable[str]:
+    """The properties of a copy; of one that can't be read those that any copy may have."""
+    try:
+        copy = kind.copy(properties)
+    except PositionLostError:
+        return FORMAT, *(name for _, name, _ in _coded(kind))
+    return copy.properties() if copy else ()
 
 
 def disown_copy(tx: Transaction) -> None:
@@ -204,8 +212,8 @@ def unreadable(name: str, text: str, why: str) -> PositionLostError:
         f"What Frazil noted in the table can't be read: {name}.",
         where=f"{name} = {text!r:.200}: {why}",
         meaning="What the table holds can't be told. Nothing was changed.",
-        todo="Find out who changed it. `frazil rollback` goes back to one that can be read; a property "
-        "is put back by hand.",
+        todo="Find out who changed it. `frazil rollback TABLE --to SNAPSHOT` goes back to one that can be "
+        "read; a property is put back by hand.",
     )
 
 

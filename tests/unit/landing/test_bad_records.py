@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from frazil.errors import RepairError
+from frazil.kafka.facts import TopicFacts
 from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, setting_for, suspended
-from frazil.landing.plan import Plan
+from frazil.landing.history import History
+from frazil.landing.plan import Plan, make_plan
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
 
 PLAN = Plan("trades", "id", {0: (0, 10 * MOST)}, capped=False)
+
+
+RAW = {"raw_key": None, "raw_value": b"x", "key_ok": True, "value_ok": False, "headers": None}
 
 
 def bad(partition: int, offset: int) -> BadRecord:
@@ -24,6 +32,24 @@ def test_so_many_bad_records_that_a_person_must_look_are_not_even_read() -> None
 
     with pytest.raises(RepairError, match="100001 of 1000000 records of topic trades can't be decoded"):
         find_bad(unread, unread, PLAN, Written("", 10 * MOST, MOST + 1, 0, 0, (), None))
+
+
+def test_where_many_are_bad_for_good_landings_as_small_as_the_error_says_read_each_of_them() -> None:
+    with pytest.raises(RepairError) as refused:
+        find_bad(None, None, PLAN, Written("", 10 * MOST, MOST + 1, 0, 0, (), None))  # type: ignore[arg-type]
+    (most,) = map(int, re.findall(r"max_records: (\d+)", refused.value.todo))
+    history = History(
+        TableName("lake", "trades"), TopicFacts("trades", "id", {0: 0}, {0: 10 * MOST}, {0: 0}), None
+    )
+    plan = make_plan(history, TableSpec(topic="trades", max_records=most).max_records)
+    rows = ({"partition": 0, "offset": n, **RAW} for n in range(plan.offsets))
+    written = Written("", most, most, 0, 0, (), None, bad_rows=tuple(rows))
+    decoder: Any = SimpleNamespace(explain=lambda *_: ("malformed", "it is bad"))
+
+    found = find_bad(None, decoder, plan, written)  # type: ignore[arg-type]
+
+    assert plan.capped
+    assert [b.offset for b in found] == list(range(most))
 
 
 def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out() -> None:

@@ -93,7 +93,8 @@ def begin_cut(
     raise RetryError(
         f"No moment was found for the cut {name}: each time a landing was past the topic's end by then.",
         meaning="There is no such cut; the tables are as they were.",
-        todo=f"`frazil pause --pipeline {pipeline} --because cut`, create the cut, then `frazil resume`.",
+        todo=f"`frazil pause --pipeline {pipeline} --because cut`, create the cut, then `frazil "
+        f"resume --pipeline {pipeline}`.",
     )
 
 

@@ -1,0 +1,274 @@
+"""What errors tell people to do is done, on tables in memory: only what is named is lost."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from frazil.errors import (
+    ConfigureError,
+    NotYetError,
+    OffsetsLostError,
+    PositionLostError,
+    RepairError,
+    RetryError,
+    StopError,
+    TopicChangedError,
+    UsageError,
+)
+from frazil.landing.acceptance import accept
+from frazil.landing.cut.create import begin_cut
+from frazil.landing.cut.listing import drop_cut, found_cut, members_of
+from frazil.landing.land import land
+from frazil.landing.ledger import Span, ledgers, read_ledger
+from frazil.landing.pause import pause
+from frazil.landing.replay.run import replay
+from frazil.landing.resume import refuse_running, resume
+from frazil.landing.rollback import roll_back
+from kit.model.edges import edges
+from kit.model.foreign import delete
+from kit.model.stage import Dice
+from kit.model.world import NAME, SPEC, World
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A table of three landings: two records of partition 0, one of partition 1."""
+    with edges() as found:
+        found.world = world = World(Dice())
+        for partition in (0, 1, 0):
+            world.produce(partition)
+            land(SPEC, world.connections)
+        yield world
+        assert world.oracle.broken is None
+
+
+def rows(world: World) -> list[tuple[int, int]]:
+    """Partition and offset of each row."""
+    head = world.table.metadata.current_snapshot_id
+    return sorted((partition, offset) for _, partition, offset in world.store.rows(world.table, head))
+
+
+def landings(world: World) -> list[int]:
+    """The snapshots that landings made, newest first."""
+    return [snapshot.snapshot_id for snapshot, _ in ledgers(world.table.metadata)]
+
+
+def told(todo: str, command: str) -> list[str]:
+    """What an advice says behind a command and the table's name."""
+    (line,) = re.findall(rf"`frazil {command} {re.escape(str(NAME))} ?([^`]*)`", todo)
+    return str(line).split()
+
+
+def spans(words: list[str]) -> dict[int, Span]:
+    """What `--accept-loss` names."""
+    found = [tuple(map(int, re.split("[:-]", word))) for word in words if word != "--accept-loss"]
+    return {partition: (start, to) for partition, start, to in found}
+
+
+def vandalize(world: World, *, copy: bool) -> None:
+    """Another engine writes over what Frazil noted, in a snapshot or in the properties, too."""
+    table = world.catalog.load_table(NAME.identifier)
+    said = read_ledger(table.metadata).properties() | {"frazil.records": "many"}
+    oracle, world.catalog.law.seen = world.catalog.law.seen, lambda _: None  # it reads every note
+    with table.transaction() as tx:
+        if copy:
+            tx.set_properties(said)
+        with tx.update_snapshot(snapshot_properties=said).fast_append():
+            pass
+    world.catalog.law.seen = oracle
+
+
+@pytest.mark.parametrize("copy", [False, True], ids=["in the newest snapshot", "in the table's copy, too"])
+def test_a_note_that_cannot_be_read_is_left_behind_by_a_rollback_and_all_is_landed_again(
+    world: World, copy: bool
+) -> None:
+    """The rollback that the error names read the same note, and ended with the same error."""
+    good = landings(world)
+    vandalize(world, copy=copy)
+    world.produce(1)
+    with pytest.raises(PositionLostError, match="can't be read") as refused:
+        land(SPEC, world.connections)
+
+    roll_back(SPEC, world.connections, good[1])
+    land(SPEC, world.connections)
+
+    assert "`frazil rollback TABLE --to SNAPSHOT`" in refused.value.todo
+    assert rows(world) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    world.at_rest()
+
+
+def test_a_rollback_past_such_a_note_is_refused_where_the_topic_may_have_lost_what_was_landed(
+    world: World,
+) -> None:
+    good = landings(world)
+    vandalize(world, copy=False)
+    world.topic.retain(0, 2)
+
+    with pytest.raises(OffsetsLostError, match="no longer holds 1 offsets"):
+        roll_back(SPEC, world.connections, good[1])
+
+    roll_back(SPEC, world.connections, good[0])
+    assert rows(world) == [(0, 0), (0, 1), (1, 0)]
+
+
+def test_rows_that_another_engine_deleted_are_there_again_after_the_rollback_that_the_error_names(
+    world: World,
+) -> None:
+    """It named no snapshot: the command line did not take it."""
+    world.stage.play({"engine": partial(delete, world, random.Random(1))})
+    assert len(rows(world)) < 3
+    world.produce(1)
+    land(SPEC, world.connections)
+    with pytest.raises(RepairError, match="nobody has accepted") as refused:
+        replay(SPEC, world.connections, {0: (0, 1)})
+
+    option, to = told(refused.value.todo, "rollback")
+    roll_back(SPEC, world.connections, int(to))
+    replay(SPEC, world.connections, {0: (0, 1)})
+    land(SPEC, world.connections)
+
+    assert option == "--to"
+    assert rows(world) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_where_the_snapshot_before_another_engines_is_gone_no_rollback_to_it_is_offered(world: World) -> None:
+    world.stage.play({"engine": partial(delete, world, random.Random(1))})
+    foreign = world.table.metadata.current_snapshot()
+    assert foreign
+    gone = [s.snapshot_id for s in world.table.metadata.snapshots if s.snapshot_id != foreign.snapshot_id]
+    table = world.catalog.load_table(NAME.identifier)
+    table.maintenance.expire_snapshots().by_ids(gone).commit()
+
+    with pytest.raises(RepairError) as refused:
+        replay(SPEC, world.connections, {0: (0, 1)})
+
+    assert told(refused.value.todo, "accept")[:2] == ["--snapshot", str(foreign.snapshot_id)]
+    assert "rollback" not in refused.value.todo
+
+
+def test_what_is_no_commit_of_others_is_not_accepted_and_the_table_is_as_it_was(world: World) -> None:
+    with pytest.raises(ConfigureError, match="no commit of others"):
+        accept(SPEC, world.connections, landings(world)[0], "it was mine")
+
+
+STOPPING = SPEC.model_copy(update={"on_lost_records": "stop"})
+
+
+def test_a_rollback_over_records_that_the_topic_has_lost_gives_up_those_only(world: World) -> None:
+    first = landings(world)[-1]
+    world.topic.retain(0, 2)
+    world.topic.produce(0)
+    with pytest.raises(OffsetsLostError, match="no longer holds 1 offsets") as refused:
+        roll_back(STOPPING, world.connections, first)
+
+    roll_back(STOPPING, world.connections, first, accept_loss=True)
+    with pytest.raises(OffsetsLostError) as lost:
+        land(STOPPING, world.connections)
+    land(STOPPING, world.connections, accept_loss=spans(told(lost.value.todo, "land")))
+
+    assert "--accept-loss rolls back" in refused.value.todo
+    assert rows(world) == [(0, 0), (0, 2), (1, 0)]
+
+
+def test_a_topic_that_is_there_again_is_landed_beside_the_rows_of_the_one_that_went(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It told to drop the table from its pipeline: who drops a table has no rows."""
+
+    def gone(*_: Any) -> Any:
+        raise NotYetError("Topic t does not exist.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("frazil.landing.land.topic_fact", gone)
+        with pytest.raises(TopicChangedError, match="was deleted") as refused:
+            land(SPEC, world.connections)
+    world.topic.begin_anew()
+    world.produce(0)
+    with pytest.raises(TopicChangedError, match="made again"):
+        land(SPEC, world.connections)
+
+    land(SPEC, world.connections, adopt_topic=told(refused.value.todo, "land") == ["--adopt-topic"])
+
+    assert rows(world) == [(0, 0), (0, 0), (0, 1), (1, 0)]
+
+
+def test_a_cut_that_found_no_moment_is_made_of_a_table_that_is_paused_and_holds_all_up_to_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`frazil resume` alone is refused: it wants tables, or their pipeline."""
+    before = replace(world.topic.facts, end={0: 1, 1: 1})  # the newest record is landed by now
+    with monkeypatch.context() as patch:
+        patch.setattr("frazil.landing.cut.create.topic_facts", lambda *_: {"t": before})
+        with pytest.raises(RetryError, match="No moment") as refused:
+            begin_cut("month", "shop", [SPEC], world.connections)
+
+    pause(SPEC, world.connections, "cut")
+    world.produce(0)
+    begin_cut("month", "shop", [SPEC], world.connections)
+    world.produce(0)
+    resume(SPEC, world.connections)
+
+    assert "`frazil pause --pipeline shop --because cut`" in refused.value.todo
+    assert "`frazil resume --pipeline shop`" in refused.value.todo
+    (table,) = found_cut("month", members_of([SPEC], world.connections)).tables
+    assert table.waiting == 0
+    assert len(rows(world)) == 5
+
+
+def test_a_cut_is_begun_anew_under_its_name_once_the_old_one_is_dropped(world: World) -> None:
+    begin_cut("month", "shop", [SPEC], world.connections)
+    with pytest.raises(UsageError, match="already") as refused:
+        begin_cut("month", "shop", [SPEC], world.connections)
+    world.produce(0)
+    land(SPEC, world.connections)
+    before = rows(world)
+
+    assert "`frazil cut drop month`" in refused.value.todo
+    drop_cut("month", members_of([SPEC], world.connections))
+    assert begin_cut("month", "shop", [SPEC], world.connections).is_complete
+    assert rows(world) == before
+
+
+def test_a_cut_of_a_topic_that_was_made_again_is_made_once_the_landing_went_on(world: World) -> None:
+    world.topic.begin_anew()
+    world.produce(1)
+    with pytest.raises(TopicChangedError, match="made again") as refused:
+        begin_cut("month", "shop", [SPEC], world.connections)
+    with pytest.raises(TopicChangedError) as said:
+        land(SPEC, world.connections)
+
+    land(SPEC, world.connections, adopt_topic=told(said.value.todo, "land") == ["--adopt-topic"])
+
+    assert told(refused.value.todo, "land") == []
+    assert begin_cut("month", "shop", [SPEC], world.connections).is_complete
+    assert len(rows(world)) == 4
+
+
+def test_a_table_that_runs_is_landed_and_not_resumed(world: World) -> None:
+    world.produce(0)
+    with pytest.raises(StopError, match="neither suspended nor paused") as refused:
+        refuse_running(SPEC, world.connections)
+
+    assert told(refused.value.todo, "land") == []
+    assert land(SPEC, world.connections).records == 1
+
+
+def test_a_replay_that_asks_for_more_than_the_table_holds_is_done_within_it_and_the_rest_is_landed(
+    world: World,
+) -> None:
+    world.produce(0)
+    with pytest.raises(UsageError, match="is not within") as refused:
+        replay(SPEC, world.connections, {0: (0, 3)})
+
+    replay(SPEC, world.connections, {0: (0, 2)})
+    land(SPEC, world.connections)
+
+    assert told(refused.value.todo, "land") == []
+    assert rows(world) == [(0, 0), (0, 1), (0, 2), (1, 0)]
