@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from frazil.formats.json.nodes import Items, Scalar
 from frazil.formats.json.width import narrow_sql
 from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.logical import Primitive
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 
 WIDE = {"type": "object", "properties": {f"f{n}": {"type": "integer"} for n in range(200)}}
@@ -25,14 +27,14 @@ def test_many_empty_objects_are_a_bad_record_that_says_why() -> None:
     code, why = found.explain(b'{"wide": [' + b"{}," * 400_000 + b"{}]}")
 
     assert code == "too_wide"
-    assert "80,000,400 values in memory" in why
+    assert "80,000,200 values in memory" in why
 
 
 def test_few_objects_and_many_plain_values_are_not_looked_at() -> None:
     wide = b'{"wide": [' + json.dumps({f"f{n}": n for n in range(200)}).encode() + b"]}"
 
     assert decoder(SCHEMA).explain(wide)[0] == "value", "nothing is wrong with it"
-    assert narrow_sql(1, "p") == "true"
+    assert narrow_sql(Items(Scalar(Primitive("long"), "integer")), "p") == "true"
 
 
 def test_a_text_whose_size_alone_may_be_the_reason_says_its_size() -> None:
@@ -41,3 +43,14 @@ def test_a_text_whose_size_alone_may_be_the_reason_says_its_size() -> None:
     code, why = plain.explain(b'{"text": "' + b"x" * 17 * 2**20 + b'"}')
 
     assert (code, why.partition(",")[0]) == ("too_large", "it has 17")
+
+
+def test_what_stands_beside_a_wide_object_is_not_counted_as_one() -> None:
+    members: dict[str, Any] = SCHEMA["properties"]
+    small = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    found = decoder({"type": "object", "properties": {**members, "small": {"type": "array", "items": small}}})
+
+    beside = b'{"wide": [{}], "small": [' + b"{}," * 400_000 + b"{}]}"
+
+    assert found.explain(beside)[0] == "value", "nothing is wrong with it"
+    assert found.explain(beside.replace(b"wide", b"SMALL").replace(b"small", b"wide"))[0] == "too_wide"

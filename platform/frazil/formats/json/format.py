@@ -23,7 +23,7 @@ from frazil.formats.json.references import NAMED
 from frazil.formats.json.schema import json_columns, readable
 from frazil.formats.json.sql import all_of, present
 from frazil.formats.json.texts import rewriter
-from frazil.formats.json.width import LARGE, fault, narrow_sql, widest
+from frazil.formats.json.width import LARGE, fault, narrow_sql
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
@@ -93,7 +93,6 @@ class JsonDecoder:
         self._schemas, self._wire = schemas, WireFormat(schemas.framed, writers[-1].schema_id)
         objects = all(isinstance(node, Members) for node in self._nodes.values())
         self._whole = Whole(secrets.token_hex(8), objects)
-        self._widest = max(map(widest, self._nodes.values()), default=0)
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
@@ -101,16 +100,14 @@ class JsonDecoder:
 
         own = f"{half.data}_"
         frame = frame.withColumn(f"{own}payload", self._payload(half))
-        narrow, text = narrow_sql(self._widest, f"{own}payload"), self._whole.text(f"{own}payload")
-        frame = frame.withColumn(f"{own}text", F.expr(f"CASE WHEN {narrow} THEN {text} END"))
+        frame = frame.withColumn(f"{own}text", F.expr(self._whole.text(f"{own}payload")))
         strict, framed = self._schemas.strict, self._schemas.framed
         flag = _strictly_valid(half.raw, self._texts, framed) if strict else F.lit(True)
         frame = frame.withColumn(f"{own}clean", F.expr(_clean(f"{own}text"))).withColumn(f"{own}strict", flag)
         for i, (schema_id, node) in enumerate(self._nodes.items()):
             parsed = F.from_json(f"{own}text", self._whole.type(node), self._whole.options)
-            frame = frame.withColumn(
-                f"{own}{i}", F.when(F.expr(self._wire.written_with(half, schema_id)), parsed)
-            )
+            read = all_of(self._wire.written_with(half, schema_id), narrow_sql(node, f"{own}payload"))
+            frame = frame.withColumn(f"{own}{i}", F.when(F.expr(read), parsed))
         return (
             frame.withColumn(half.data, self._each(own, self._columns_of))
             .withColumn(half.ok, F.coalesce(self._each(own, self._holds), F.lit(False)))
@@ -132,7 +129,7 @@ class JsonDecoder:
             return "unreadable_schema", f"schema id {schema_id} can't be read by the newest version"
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._schemas.subject}"
-        if why := fault(self._widest, payload):
+        if why := fault(self._nodes[schema_id], payload):
             return why
         code, words = self._reasons[schema_id].explain(payload)
         if code == "value" and len(payload) > LARGE:
