@@ -45,7 +45,8 @@ class AssetGraph:
         """The assets of some groups, and what is made from what among them."""
         if unknown := sorted(set(groups) - set(self.groups)):
             raise UsageError(
-                f"There is no group {', '.join(unknown)}.", todo=f"Known are {', '.join(self.groups)}."
+                f"There is no group {', '.join(unknown)}.",
+                todo=f"Known are {', '.join(self.groups) or 'none'}.",
             )
         chosen = [asset for asset in self.assets if asset.group in groups]
         known = {asset.path for asset in chosen}

@@ -138,7 +138,9 @@ def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:
     broken = {each.name: each.error for each in found.broken}
     for name in names:
         if name not in known:
-            missing = UsageError(f"There is no pipeline {name}.", todo=f"Known are {', '.join(known)}.")
+            missing = UsageError(
+                f"There is no pipeline {name}.", todo=f"Known are {', '.join(known) or 'none'}."
+            )
             raise broken.get(name, missing)
     wanted = [known[name] for name in names or known]
     topics = [spec for pipeline in wanted for spec in pipeline.tables]

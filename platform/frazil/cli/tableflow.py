@@ -56,7 +56,7 @@ def adopt_command(
             meaning="Two writers of one table undo each other, and Tableflow deletes files that it replaced. "
             "Nothing was changed.",
             todo="Disable Tableflow on the topic, wait until its table stands still, and add "
-            "--tableflow-is-off.",
+            "--tableflow-is-off. Do not where Confluent stores the table: it is deleted there days later.",
         )
     clients = selection.connections
     with console.status(f"counting the rows of {found}"):

@@ -22,6 +22,7 @@ from frazil.errors import (
 )
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
+from frazil.settings.nearby import to_start
 from frazil.spec.topic import SCHEMA_KINDS
 
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ def _down(address: str, text: str) -> PartDownError:
         "The schema registry does not answer.",
         where=f"{address}: {text}",
         meaning=STAYS,
-        todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_REGISTRY__URL.",
+        todo=f"{to_start(address)} Or mend FRAZIL_REGISTRY__URL.",
     )
 
 

@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from frazil.errors import STAYS, ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.kafka.access import librdkafka_access
 from frazil.settings.kafka import KafkaSettings
+from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.settings.secret import read_anew, revealed
 
@@ -204,8 +205,8 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
             "Kafka does not answer.",
             where=f"{where}: {text}",
             meaning=STAYS,
-            todo="See `frazil status`, start it with `frazil up`, or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; "
-            "brokers that want TLS, and are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
+            todo=f"{to_start(where)} Or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and are "
+            "not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
     return ConfigureError(f"Kafka says: {text}.", where=where, todo="Mend what Kafka names.")
 

@@ -60,7 +60,7 @@ def recall(memory: Path) -> Ports:
         raise ConfigureError(
             "The file of the stack's ports can't be read.",
             where=f"{memory}: {e}",
-            todo="Delete it; `frazil up` writes a new one with the default ports.",
+            todo="Delete it, then `frazil down` and `frazil up`: with the default ports, or say others.",
         ) from None
 
 

@@ -118,5 +118,5 @@ def _refuse_equal(found: Deployment, others: dict[str, Deployment]) -> None:
     if first:
         raise SpecError(
             f"{found.file}:{found.line}: there is another deployment {found.spec.name} in {first.file}",
-            todo="Give one of the two another name: their objects would have the same names.",
+            todo="Give the newer of the two another name: one that is made would be made a second time.",
         )

@@ -172,7 +172,8 @@ def _refuse_long_names(spec: AnyTable, settings: Settings, place: str) -> None:
             raise SpecError(
                 f"{place}: the name of the {what} would have {len(each.table)} letters, "
                 f"and catalogs take {LONGEST_NAME}: {each.table}",
-                todo="Name a shorter `table`.",
+                todo="Name a shorter `table`. If it is there already, let `on_bad_record` be as it was: "
+                "under another name it begins anew.",
             )
 
 
@@ -184,7 +185,7 @@ def _shared(pipeline: Pipeline, path: AssetPath, first: str) -> bool:
 def _apart(path: AssetPath) -> str:
     if path[0] == "kafka":
         return "Write all tables of a topic into one file, each with a `table` of its own."
-    return "Name another `table` or `namespace` in one of the two places."
+    return "Name another `table` or `namespace` for the newer of the two: one that is there begins anew."
 
 
 def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:

@@ -25,6 +25,7 @@ from frazil.errors import (
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
+from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import AssetPath, things
@@ -222,7 +223,7 @@ def glue_errors(settings: Settings) -> Iterator[None]:
             "Glue does not answer.",
             where=f"{settings.glue_endpoint or 'Glue'} ({type(e).__name__})",
             meaning=_MEANING,
-            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+            todo=to_start(settings.glue_endpoint or ""),
         ) from e
 
 

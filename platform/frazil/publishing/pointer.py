@@ -64,9 +64,10 @@ def is_foreign(table: Table, shown: Shown) -> bool:
 def ways_on(table: str) -> str:
     """What to do about a foreign commit."""
     return (
-        "To take over what the other engine wrote, read it from that metadata file and INSERT it into the "
-        f"Iceberg table. To drop it: `foreign_commits: restore` in the spec, then `frazil sync {table}`. To "
-        "take over whole files without new rows, an OPTIMIZE say: `foreign_commits: adopt`. To "
+        "To take over what the other engine wrote: read it from that metadata file, INSERT it into the "
+        "Iceberg table, `frazil accept` that commit; then drop it from Glue. To drop it: `foreign_commits: "
+        f"restore` in the spec, then `frazil sync {table}`; it drops what comes later, too, until you take "
+        "it out. To take over whole files without new rows, an OPTIMIZE say: `foreign_commits: adopt`. To "
         "leave the entry to the other engine: publish to another `FRAZIL_GLUE__DATABASE`, or not to Glue."
     )
 

@@ -206,7 +206,10 @@ def _no_profile(file: Path, why: str) -> UsageError:
     return UsageError(
         "The profile is not a JSON object.",
         where=f"{file}: {why}",
-        todo="Mend it, or delete it: `frazil up` writes that of the embedded stack anew.",
+        todo="Mend it."
+        if os.environ.get("FRAZIL_PROFILE")
+        else "Mend it. If it is that of the embedded stack, and you wrote nothing into it, it may be "
+        "deleted: `frazil up` writes it anew.",
     )
 
 

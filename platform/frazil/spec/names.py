@@ -109,7 +109,7 @@ def writable(spec: AnyTable, settings: Settings) -> TableName:
         f"Confluent's Tableflow writes {names.table}, and keeps it in order; Frazil only reads it.",
         where=f"topic {names.topic}, mode: tableflow",
         meaning="Nothing was changed.",
-        todo="`frazil adopt` takes a topic over from Tableflow (docs/tableflow.md).",
+        todo="Leave it to Tableflow. `frazil adopt` takes a topic over from it for good (docs/tableflow.md).",
     )
 
 

@@ -22,6 +22,7 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.settings.identity import aws_session, keys_of_now
+from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import TableName
@@ -240,7 +241,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             "The Iceberg catalog does not answer.",
             where=f"{where} ({type(e).__name__})",
             meaning=STAYS,
-            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+            todo=to_start(where),
         ) from e
 
 

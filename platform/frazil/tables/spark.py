@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.connections import Connections
 from frazil.errors import STAYS, ConfigureError, FrazilError, PartDownError
 from frazil.quoting import quoted
+from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.client_properties import spark_properties
@@ -44,7 +45,7 @@ ISOLATED = "spark.sql.artifact.isolation.enabled"
 _SILENT = (
     PartDownError,
     "Spark does not answer.",
-    "`frazil status` shows what runs, `frazil up` starts what does not.",
+    "",
 )
 
 _REFUSALS: Mapping[str, tuple[type[FrazilError], str, str]] = {
@@ -138,7 +139,7 @@ def spark_errors(settings: Settings) -> Iterator[None]:
             raise
         kind, what, todo = known
         where = settings.spark.remote.partition(";")[0]
-        raise kind(what, where=where, meaning=STAYS, todo=todo) from None
+        raise kind(what, where=where, meaning=STAYS, todo=todo or to_start(where)) from None
 
 
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:

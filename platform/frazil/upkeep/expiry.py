@@ -133,9 +133,8 @@ class _Expiry:
             return stay, _files_of(self._before, after, stay, self._readers.heads)
 
         gone = "Snapshots expired, but no file was deleted; those that only they named are orphans now."
-        todo = "If a snapshot that stays needs it: roll back to another one (`frazil rollback`)."
         meaning = "Nothing was changed." if would_go else gone
-        return read_present(self._catalog, self._name, read, meaning, todo)
+        return read_present(self._catalog, self._name, read, meaning)
 
     def _old_metadata(self) -> list[str]:
         """Metadata that the table no longer names, but for what readers are shown or a commit just wrote."""

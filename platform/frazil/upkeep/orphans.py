@@ -123,20 +123,21 @@ def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], miss
                 f"Table {name} names a file by another path than the one it is stored under.",
                 where=f"named {named}, stored as {file.path}",
                 meaning="The two may be the same file, so that it is no orphan; no file was deleted.",
-                todo="Set the table's location, and `write.data.path` if it has one, to the spelling that "
-                "its files have. If they are copies, delete one by hand.",
+                todo="If both are one file: let `write.data.path` begin with the table's location, or drop "
+                f"it; `frazil compact {name} --everything` writes the files anew, and once the older "
+                "snapshots expired it goes on. If they are two files, delete the one that the table does not "
+                "name.",
             )
 
 
 def _named(connections: Connections, name: TableName, readers: References) -> set[str]:
     """Keys of the files that the table names, and of those that readers are shown."""
     meaning = "Some of its snapshots can't be read; nothing was deleted."
-    todo = "Roll back to a snapshot that can be read (`frazil rollback`), or bring the file back."
 
     def read(table: Table) -> set[str]:
         return named_keys(table, readers.heads) | set(map(key_of, readers.locations))
 
-    return read_present(connections.catalog, name, read, meaning, todo)
+    return read_present(connections.catalog, name, read, meaning)
 
 
 def _report(name: TableName, found: Sequence[_Found], order: Order) -> WorkReport:

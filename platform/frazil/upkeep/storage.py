@@ -55,17 +55,24 @@ def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
     return found | ({name.dead_letters: letters} if letters else {})
 
 
-def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], meaning: str, todo: str) -> T:
+def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], meaning: str) -> T:
     """What a table's metadata tells; read again where an expiry took a file since the table was loaded.
 
-    In the end RepairError says which file is missing, what that means and what to do.
+    In the end RepairError says which file is missing, and what that means.
     """
     for _ in range(_TRIES):
         try:
             return read(load_table(catalog, name))
         except FileNotFoundError as e:
             missing = str(e)
-    raise RepairError(f"A metadata file of {name} is missing.", where=missing, meaning=meaning, todo=todo)
+    raise RepairError(
+        f"A metadata file of {name} is missing.",
+        where=missing,
+        meaning=meaning,
+        todo=f"Bring the file back. Else `frazil expire {name}` takes the snapshot that needs it, once its "
+        "time is up. If that is the newest one, roll back past it first: `frazil rollback` says which "
+        "records are landed again.",
+    )
 
 
 def may_delete_files(table: Table) -> bool:

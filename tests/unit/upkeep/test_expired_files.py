@@ -158,6 +158,28 @@ def test_nothing_is_deleted_where_what_tells_is_missing() -> None:
         assert stray in [f.path for f in list_files(table)]
 
 
+@pytest.mark.parametrize("which", ["an older one", "the newest"])
+def test_a_snapshot_that_can_not_be_read_expires_and_orphans_are_looked_for_again(which: str) -> None:
+    """A rollback alone, which was advised, ended the same way again: the snapshot is still there."""
+    with lake() as (connections, table):
+        table.append(rows(1))
+        first: Any = table.current_snapshot()
+        table.append(rows(2))
+        head: Any = table.current_snapshot()
+        table.io.delete((head if which == "the newest" else first).manifest_list)
+        with pytest.raises(RepairError, match="A metadata file of") as told:
+            remove_orphans(SPEC, connections, next_week())
+        assert told.value.todo.startswith("Bring the file back. Else `frazil expire unit.things`")
+
+        if which == "the newest":
+            table.manage_snapshots().set_current_snapshot(first.snapshot_id).commit()
+        expire(SPEC, connections, next_week())
+        remove_orphans(SPEC, connections, next_week())
+
+        assert list(contents(table).values()) == [[1] if which == "the newest" else [1, 2]]
+        assert strays(table) == []
+
+
 @pytest.mark.parametrize("spelling", ["//data", "/../link/data"])
 def test_a_live_file_that_is_named_by_another_path_is_no_orphan(spelling: str) -> None:
     with lake() as (connections, table):
@@ -183,6 +205,36 @@ def test_files_that_may_be_live_ones_by_another_path_are_told() -> None:
 
         with pytest.raises(RepairError, match=r"names a file by another path[\s\S]*no file was deleted"):
             remove_orphans(SPEC, connections, next_week())
+
+        with table.transaction() as tx:
+            tx.remove_properties("write.data.path")
+        table.overwrite(rows(1))  # as `frazil compact --everything` writes files anew
+        expire(SPEC, connections, next_week())
+        remove_orphans(SPEC, connections, next_week())
+
+        assert list(contents(table).values()) == [[1]]
+        assert strays(table) == []
+
+
+def test_of_two_copies_the_one_that_the_table_does_not_name_is_deleted_by_hand() -> None:
+    """Which one was not said: with the other one, the rows would have gone."""
+    with lake() as (connections, table):
+        home = Path(table.location().removeprefix("file://"))
+        with table.transaction() as tx:
+            tx.set_properties({"write.data.path": f"{home.parent.as_uri()}/elsewhere"})
+        table.append(rows(1))
+        named = Path(next(iter(table.scan().plan_files())).file.file_path.removeprefix("file://"))
+        (home / "data").mkdir()
+        copy = home / "data" / named.name
+        copy.write_bytes(named.read_bytes())
+        with pytest.raises(RepairError, match="names a file by another path") as told:
+            remove_orphans(SPEC, connections, next_week())
+        assert f"stored as {copy.as_uri()}" in told.value.where
+
+        copy.unlink()
+        remove_orphans(SPEC, connections, next_week())
+
+        assert list(contents(table).values()) == [[1]]
 
 
 def three_rows(table: Table) -> None:

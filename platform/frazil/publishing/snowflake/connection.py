@@ -16,6 +16,7 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.publishing.snowflake.login import connect_by
+from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
     _EQUALITY_DELETES: (
         RepairError,
         "Snowflake does not read equality deletes.",
-        "Compact the table, and write its deletes as position deletes.",
+        "Compact the table (`frazil compact --everything`): that applies its deletes.",
     ),
     **dict.fromkeys(_MISSING, (
         MissingError,
@@ -92,7 +93,7 @@ def connection_errors(settings: Settings) -> Iterator[None]:
             "Snowflake does not answer.",
             where=_endpoint(settings),
             meaning=_UNKNOWN,
-            todo="`frazil status` shows what runs, `frazil up` starts what does not.",
+            todo=to_start(_endpoint(settings)),
         ) from e
     except DatabaseError as e:
         raise ConfigureError(

@@ -211,7 +211,8 @@ def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
             f"Snowflake's external volume {volume.name} is of another place.",
             where=f"it reads {base_url}, the tables are below {volume.base_url}",
             meaning="The Iceberg table is right; Snowflake does not show it.",
-            todo="Set FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME to a new name, or drop the volume.",
+            todo="Set FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME to a new name, or drop the volume if nobody "
+            "else reads by it.",
         )
 
 

@@ -68,7 +68,7 @@ def unnamed_with(catalog: Catalog, name: TableName, condition: Condition) -> Ite
     for each in (name, name.dead_letters):
         if table := load_table_or_none(catalog, each):
             listed = [file.path for file in list_files(table, ("data",))]
-            named = read_present(catalog, each, named_keys, "Nothing more was changed.", "Try again.")
+            named = read_present(catalog, each, named_keys, "Nothing more was changed.")
             search = _Search(table, condition)
             left = (path for path in listed if key_of(path) not in named)
             yield from (path for path in left if _look(search, table.io, path))
