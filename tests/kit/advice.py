@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,8 +19,12 @@ NONE = "-"
 """Stands for a test that nobody has written yet."""
 PLAIN = "plain"
 """Stands for a test where nothing is named that could be followed wrongly."""
+LOOKS = "looks"
+"""Stands for a test where the commands that are named change no table, and settings say where things are."""
 
 _TODO = "todo"
+_AGAIN = "again"
+"""What a job's errors tell as its next step: `Land again.`"""
 
 
 @cache
@@ -34,8 +38,8 @@ def advice() -> frozenset[tuple[str, str]]:
         for folder in FOLDERS
         for file in sorted((ROOT / folder).rglob("*.py"))
     }
-    takers = _takers(trees.values())
-    known = {file: _Module.of(file, tree, trees, takers) for file, tree in trees.items()}
+    takers = {name: at for tree in trees.values() for name, at in _takers(tree).items() if at is not None}
+    known = {file: _Module.of(tree, trees, takers) for file, tree in trees.items()}
     return frozenset((file, text) for file, module in known.items() for text in module.todos())
 
 
@@ -45,11 +49,11 @@ def listed() -> dict[tuple[str, str], str]:
     return {(file, text): test for test, file, text in rows}
 
 
-def _takers(trees: Iterable[ast.Module]) -> dict[str, int]:
-    """The functions that are told what to do, by position: the place of `todo` among their parameters."""
-    functions = [n for tree in trees for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+def _takers(tree: ast.Module) -> dict[str, int | None]:
+    """The place of `todo` among the parameters of each function of a module; None where it has none."""
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     named = {f.name: [a.arg for a in f.args.args if a.arg not in ("self", "cls")] for f in functions}
-    return {name: parameters.index(_TODO) for name, parameters in named.items() if _TODO in parameters}
+    return {name: args.index(_TODO) if _TODO in args else None for name, args in named.items()}
 
 
 @dataclass(frozen=True)
@@ -58,19 +62,17 @@ class _Module:
 
     tree: ast.Module
     texts: Mapping[str, ast.expr]
-    takers: Mapping[str, int]
+    takers: Mapping[str, int | None]
 
     @classmethod
-    def of(
-        cls, file: str, tree: ast.Module, trees: Mapping[str, ast.Module], takers: Mapping[str, int]
-    ) -> _Module:
+    def of(cls, tree: ast.Module, trees: Mapping[str, ast.Module], takers: Mapping[str, int]) -> _Module:
         texts: dict[str, ast.expr] = {}
         for node in tree.body:
             if isinstance(node, ast.ImportFrom):
                 source = f"platform/{(node.module or '').replace('.', '/')}.py"
                 there = dict(_texts(trees[source])) if source in trees else {}
                 texts |= {name.name: there[name.name] for name in node.names if name.name in there}
-        return cls(tree, texts | dict(_texts(tree)), takers)
+        return cls(tree, texts | dict(_texts(tree)), {**takers, **_takers(tree)})
 
     def todos(self) -> Iterator[str]:
         """What is told to be done in it."""
@@ -81,7 +83,7 @@ class _Module:
 
     def _values(self, node: ast.AST) -> Iterator[ast.expr]:
         match node:
-            case ast.keyword(arg=arg, value=value) if arg == _TODO:
+            case ast.keyword(arg=arg, value=value) if arg == _TODO or (arg == _AGAIN and self._is_one(value)):
                 yield value
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == _TODO and self._says(value):
                 yield value
@@ -90,8 +92,8 @@ class _Module:
                 named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
                 yield from (value for arg, value in [*told, *named] if arg.arg == _TODO and value)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
-                taken = args[self.takers[name] :][:1] if name in self.takers else []
-                yield from filter(self._says, taken)
+                at = self.takers.get(name)
+                yield from filter(self._says, [] if at is None else args[at : at + 1])
 
     def _says(self, node: ast.expr) -> bool:
         """Whether a value is a text: others have parameters and variables of that name."""
@@ -103,7 +105,7 @@ class _Module:
                 return " ".join(text.split())
             case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name in self.texts:
                 return self._text(self.texts[name])
-            case ast.Name(id=name) | ast.Attribute(attr=name) if name == _TODO:
+            case ast.Name(id=name) | ast.Attribute(attr=name) if name in (_TODO, _AGAIN):
                 return ""
             case ast.JoinedStr(values=values):
                 return "".join(map(self._part, values))
@@ -116,8 +118,13 @@ class _Module:
             case _:
                 return f"<{ast.unparse(node)}>"
 
+    def _is_one(self, node: ast.expr) -> bool:
+        return isinstance(node, ast.Constant | ast.Name) and self._says(node) and bool(self._text(node))
+
     def _part(self, node: ast.expr) -> str:
         match node:
+            case ast.FormattedValue(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name == _AGAIN:
+                return ""
             case ast.Constant(value=text):
                 return str(text)
             case ast.FormattedValue(value=ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) as value) if (

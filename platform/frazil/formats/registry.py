@@ -255,8 +255,8 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
             f"Subject {subject} does not exist.",
             where=address,
             meaning="Without a schema no record can be read. Nothing was landed.",
-            todo="Produce with a schema, or name the schema's file as value_schema in defs.yaml and "
-            "materialize the kafka asset.",
+            todo="Produce with a schema, or name the schema's file as value_schema in defs.yaml: the next "
+            "landing registers it.",
         )
     if status == 401:
         return _locked_out(address, f"HTTP {status}")

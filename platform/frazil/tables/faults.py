@@ -117,7 +117,8 @@ def files_there(table: Table) -> Iterator[None]:
             f"A file of {'.'.join(table.name())} went while it was read: its snapshot expired meanwhile.",
             where=f"{e!s:.300}",
             meaning="Nothing of this work is visible.",
-            todo="Try again. If it lasts, the file is lost: `frazil rollback` goes to before it.",
+            todo="Try again. If it lasts, the file is lost: `frazil rollback TABLE --to SNAPSHOT` goes to "
+            "before it.",
         ) from e
 
 

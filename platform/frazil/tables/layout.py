@@ -110,7 +110,7 @@ def refuse_newer_format(name: TableName, table: Table) -> None:
             where=f"{table.location()}: another engine has set its format-version",
             meaning=f"Nothing was written: PyIceberg writes versions up to {NEWEST_FORMAT}, and no table "
             "goes back to one of them.",
-            todo="Write into a table of another name (`table` in the spec). This one stays readable.",
+            todo="Give the table another name in the spec. This one stays readable.",
         )
 
 

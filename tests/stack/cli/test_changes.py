@@ -116,8 +116,15 @@ def test_delete_files_of_another_engine_are_named(make_topic: MakeTopic) -> None
     topic.connections.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
     topic.connections.spark.sql(f"DELETE FROM {name} WHERE quantity = 1").collect()
 
-    with pytest.raises(RepairError, match="delete files"):
+    with pytest.raises(RepairError, match="delete files") as refused:
         changes(topic, first)
+
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+    behind = head(topic)
+    topic.trades(1)
+    land(topic.spec, topic.connections)
+    assert "--everything` applies them" in refused.value.todo
+    assert [each.kind for each in changes(topic, behind)] == ["insert"]
 
 
 def test_each_change_is_a_line_of_json_whose_values_are_those_of_a_sample(

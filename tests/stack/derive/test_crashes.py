@@ -143,6 +143,8 @@ def test_a_rebuild_is_dropped_where_nothing_would_tell_what_came_since_it_began(
         made.derive(rebuild=True, on_step=meanwhile)
     assert made.rows("quantity", "trades") == [(10, 6)]
     assert not made.derive().done
+    made.derive(rebuild=True)
+    assert made.rows("quantity", "trades") == [(10, 6)]
 
 
 def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:

@@ -256,6 +256,9 @@ def test_a_type_that_the_table_can_not_take_is_refused(source: Source, made: Mad
     with pytest.raises(SchemaRefusedError, match="no longer fits"):
         changed.derive(rebuild=True)
     assert made.rows("twice") == [(2,), (4,)]
+    again = made.ask(doubled(source).replace("quantity * :times", "CAST('6' AS INT)"), parameters={})
+    again.derive(rebuild=True)
+    assert made.rows("twice") == [(6,), (6,)]
 
 
 def test_a_wider_type_and_a_new_column_come_with_a_rebuild(source: Source, made: Made) -> None:
@@ -273,6 +276,8 @@ def test_mistakes_are_told_without_a_trace_of_java(
         make_table(f"SELECT quantitty FROM {source.name.table}").derive()
     with pytest.raises(RepairError, match="fails on a row"):
         make_table(f"SELECT quantity / (quantity - 1) AS q FROM {source.name.table}").derive()
+    tried = f"SELECT try_divide(quantity, quantity - 1) AS q FROM {source.name.table}"
+    assert make_table(tried).derive().rows == source.table.scan().count()
     with pytest.raises(MissingError, match="no table"):
         make_table("SELECT quantity FROM nowhere").derive()
     other = make_input((Field("n", Primitive("int"), optional=True),))

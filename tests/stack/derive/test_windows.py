@@ -176,8 +176,13 @@ def test_a_window_that_begins_at_no_time_is_refused(source: Source, make_table: 
     made = make_table(sql.format(source.name), kind="windows", window=WINDOW)
     source.append(events(1))
 
-    with pytest.raises(SpecError, match=r"minute of .* is int, and no time"):
+    with pytest.raises(SpecError, match=r"minute of .* is int, and no time") as refused:
         made.derive()
+
+    assert "date_trunc('MINUTE', ...) does" in refused.value.todo
+    minute = "date_trunc('MINUTE', timestamp_seconds(quantity))"
+    sql = f"SELECT symbol, {minute} AS minute, count(*) AS n FROM {{}} GROUP BY symbol, {minute}"
+    assert make_table(sql.format(source.name), kind="windows", window=WINDOW).derive().rows == 1
 
 
 def test_a_late_row_is_kept_apart_once_though_the_derivation_is_killed(

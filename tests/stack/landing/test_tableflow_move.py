@@ -149,5 +149,6 @@ def test_a_rest_catalog_is_read_and_one_that_cannot_take_over_tables_says_so(
     with pytest.raises(ConfigureError, match="can't take over tables that are there"):
         take_over(topic.spec, own, source, of_tableflow)
 
+    own.catalog.drop_table(things(topic.spec, own.settings).table.identifier)  # as the error says
     assert tableflow.table.metadata_location == before
     assert len(rows(of_tableflow.catalog, source.identifier)) == 590

@@ -10,9 +10,13 @@ from functools import partial
 from typing import Any
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField, StringType
 
 from frazil.errors import (
+    CommitConflictError,
     ConfigureError,
+    MissingError,
     NotYetError,
     OffsetsLostError,
     PositionLostError,
@@ -22,6 +26,8 @@ from frazil.errors import (
     TopicChangedError,
     UsageError,
 )
+from frazil.formats.columns import RecordColumns
+from frazil.formats.logical import Struct
 from frazil.landing.acceptance import accept
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import drop_cut, found_cut, members_of
@@ -31,6 +37,10 @@ from frazil.landing.pause import pause
 from frazil.landing.replay.run import replay
 from frazil.landing.resume import refuse_running, resume
 from frazil.landing.rollback import roll_back
+from frazil.landing.tables import ensure_table
+from frazil.tables.catalog import load_table
+from frazil.tables.faults import files_there
+from frazil.tables.filters import parse_filter
 from kit.model.edges import edges
 from kit.model.foreign import delete
 from kit.model.stage import Dice
@@ -58,6 +68,12 @@ def rows(world: World) -> list[tuple[int, int]]:
 def landings(world: World) -> list[int]:
     """The snapshots that landings made, newest first."""
     return [snapshot.snapshot_id for snapshot, _ in ledgers(world.table.metadata)]
+
+
+def files(world: World, snapshot: int) -> set[str]:
+    """The data files of a snapshot."""
+    manifests = world.store.manifests(world.table, world.table.metadata.snapshot_by_id(snapshot))
+    return {entry.path for manifest in manifests for entry in world.store.named(manifest)}
 
 
 def told(todo: str, command: str) -> list[str]:
@@ -272,3 +288,87 @@ def test_a_replay_that_asks_for_more_than_the_table_holds_is_done_within_it_and_
 
     assert told(refused.value.todo, "land") == []
     assert rows(world) == [(0, 0), (0, 1), (0, 2), (1, 0)]
+
+
+def test_a_replay_of_what_was_never_landed_is_done_once_it_is(world: World) -> None:
+    with edges() as found:
+        found.world = empty = World(Dice())
+        empty.produce(0)
+        ensure_table(SPEC, NAME, empty.connections.catalog, RecordColumns(Struct(()), Struct(())))
+        with pytest.raises(NotYetError, match="Nothing was landed") as refused:
+            replay(SPEC, empty.connections, {0: (0, 1)})
+
+        land(SPEC, empty.connections)
+
+        assert told(refused.value.todo, "land") == []
+        assert replay(SPEC, empty.connections, {0: (0, 1)}).replayed == 1
+
+
+def test_a_table_that_holds_nothing_is_not_stopped_and_frazil_leaves_it_to_tableflow_by_its_mode(
+    world: World,
+) -> None:
+    with edges() as found:
+        found.world = empty = World(Dice())
+        empty.produce(0)
+        ensure_table(SPEC, NAME, empty.connections.catalog, RecordColumns(Struct(()), Struct(())))
+        with pytest.raises(NotYetError, match="Nothing was landed") as refused:
+            pause(SPEC, empty.connections, "it is Tableflow's")
+
+        assert "write mode: tableflow" in refused.value.todo
+        with pytest.raises(ConfigureError, match="Frazil only reads it"):
+            land(SPEC.model_copy(update={"mode": "tableflow"}), empty.connections)
+
+
+def test_a_table_that_is_not_there_is_made_by_its_landing(world: World) -> None:
+    with edges() as found:
+        found.world = empty = World(Dice())
+        empty.produce(0)
+        with pytest.raises(MissingError) as refused:
+            load_table(empty.connections.catalog, NAME)
+
+        land(SPEC, empty.connections)
+
+        assert told(refused.value.todo, "land") == []
+        assert rows(empty) == [(0, 0)]
+
+
+def test_a_cut_that_nobody_made_is_made_by_the_command_that_is_named(world: World) -> None:
+    members = members_of([SPEC], world.connections)
+    with pytest.raises(UsageError, match="There is no cut month") as refused:
+        found_cut("month", members)
+
+    begin_cut("month", "shop", [SPEC], world.connections)
+
+    assert "`frazil cut create NAME --pipeline P` makes one" in refused.value.todo
+    assert found_cut("month", members).is_complete
+    with pytest.raises(UsageError, match="There is no cut year") as other:
+        found_cut("year", members)
+    assert other.value.todo == "Known are month."
+
+
+def test_a_file_that_is_lost_is_left_behind_by_a_rollback_and_its_records_are_landed_again(
+    world: World,
+) -> None:
+    newest, before, *_ = landings(world)
+    (lost,) = files(world, newest) - files(world, before)
+    with pytest.raises(CommitConflictError) as refused, files_there(world.table):
+        raise FileNotFoundError(lost)
+
+    roll_back(SPEC, world.connections, before)
+    land(SPEC, world.connections)
+
+    assert "`frazil rollback TABLE --to SNAPSHOT`" in refused.value.todo
+    assert rows(world) == [(0, 0), (0, 1), (1, 0)]
+    assert lost not in files(world, world.table.metadata.current_snapshot_id)
+
+
+def test_a_filter_is_written_over_the_columns_that_are_named(world: World) -> None:
+    schema = Schema(NestedField(1, "reason_code", StringType()), NestedField(2, "offset", LongType()))
+    with pytest.raises(UsageError, match="is no filter over dead letters") as refused:
+        parse_filter(schema, "because = 'schema_id'", "dead letters", "")
+
+    columns = refused.value.todo.rpartition("columns: ")[2].rstrip(".").split(", ")
+
+    assert columns == ["reason_code", "offset"]
+    written = f"{columns[0]} = 'schema_id' and {columns[1]} > 3 or not {columns[1]} in (1)"
+    assert parse_filter(schema, written, "", "")

@@ -46,8 +46,13 @@ def test_a_function_is_found_by_module_and_name(module: Callable[[str], str]) ->
 
 @pytest.mark.parametrize("named", ["{m}:nothing", "{m}:not_a_function", "{m}", ":shout", "no_such_module:f"])
 def test_a_name_that_names_no_function_is_told(module: Callable[[str], str], named: str) -> None:
-    with pytest.raises(ConfigureError, match="is no repair function"):
-        find_repair(named.format(m=module(MENDS)))
+    there = module(MENDS)
+
+    with pytest.raises(ConfigureError, match="is no repair function") as refused:
+        find_repair(named.format(m=there))
+
+    assert "--with MODULE:FUNCTION" in refused.value.todo
+    assert repaired([LETTER], find_repair(f"{there}:shout")) == [replace(LETTER, raw_value=b"V")]
 
 
 def test_a_module_that_does_not_import_is_told_with_its_error(module: Callable[[str], str]) -> None:

@@ -46,7 +46,8 @@ def opened(request: pytest.FixtureRequest, two_landings: tuple[Path, str]) -> An
         by = {"table": {}, "answer": {}, "config": {}} | {told or "table": properties}
         file = Path(metadata.removeprefix("file://"))
         stored = json.loads(file.read_text())
-        stored["properties"] |= by["table"]
+        kept = {name: said for name, said in stored["properties"].items() if PLANTED not in said}
+        stored["properties"] = kept | by["table"]
         file.write_text(json.dumps(stored))
         loaded = {"metadata-location": metadata, "metadata": stored, "config": by["answer"]}
         parameters = {"table_type": "ICEBERG", "metadata_location": metadata}
@@ -84,7 +85,9 @@ def test_no_class_that_is_to_repeat_requests_is_imported(opened: Opened) -> None
 def test_a_table_that_names_a_class_for_the_places_of_its_files_is_refused(opened: Opened) -> None:
     catalog = opened({"write.py-location-provider.impl": f"{PLANTED}.Planted"})
 
-    with pytest.raises(RepairError, match=rf"write\.py-location-provider\.impl.*{PLANTED}"):
+    with pytest.raises(RepairError, match=rf"write\.py-location-provider\.impl.*{PLANTED}") as refused:
         load_table(catalog, NAME)
 
     assert PLANTED not in sys.modules
+    assert "UNSET TBLPROPERTIES ('write.py-location-provider.impl')" in refused.value.todo
+    assert load_table(opened({}), NAME).name() == NAME.identifier

@@ -147,6 +147,7 @@ def test_a_snapshot_whose_position_nothing_tells_is_refused(catalog: Catalog, en
 
     assert str(last) in told.value.todo
     assert head(shown(catalog)) == last
+    assert not turn_back(catalog, NAME, last, type(entry)).moves
 
 
 def test_a_check_that_raises_leaves_everything_as_it_was(catalog: Catalog) -> None:

@@ -180,7 +180,7 @@ def _chosen(columns: Struct, feed: Feed, name: TableName) -> Struct:
         raise SpecError(
             f"feeds.key: {name} has no column {', '.join(missing)}.",
             where=f"its columns are {', '.join(found)}",
-            todo="Mend `feeds` in defs.yaml.",
+            todo="Mend feeds in defs.yaml.",
         )
     return Struct(tuple(found[column] for column in feed.key))
 

@@ -119,8 +119,11 @@ def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refuse
         with pytest.raises(UsageError) as refused:
             older(history, world.connections)
         assert refused.value.meaning.startswith("Since and until when a version holds follows from")
-    with pytest.raises(ConfigureError, match="has no column"):
+    with pytest.raises(ConfigureError, match="has no column") as unnamed:
         replay(nameless, world.connections, {0: (0, 1)})
+    assert "metadata_names" in unnamed.value.todo
+    mended = nameless.model_copy(update={"metadata_names": "tableflow"})
+    assert replay(mended, world.connections, {0: (0, 1)}).replayed == 1
     world.topic.begin_anew()
     with pytest.raises(TopicChangedError):
         replay(SPEC, world.connections, {0: (0, 1)})

@@ -12,13 +12,14 @@ from pyiceberg.catalog import Catalog
 
 from frazil.checks.run import checks_of, run_check
 from frazil.clients import Clients
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, DifferentError
 from frazil.landing.acceptance import accept
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.landing.resume import resume
 from frazil.landing.rollback import roll_back
 from frazil.landing.state import TableState, table_states
+from frazil.landing.tableflow import told_by_files
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kinds import KINDS
@@ -40,6 +41,17 @@ def test_position_and_lag_are_told_by_the_rows_themselves(tableflow: Tableflow) 
     assert (state.rows, state.lag, state.state) == (60, 12, "behind")
     assert state.freshness is not None
     assert state.landed_at == pytest.approx(tableflow.table.metadata.snapshots[-1].timestamp_ms / 1000)
+
+
+def test_a_table_whose_columns_have_the_other_names_is_read_by_those(tableflow: Tableflow) -> None:
+    portable = SPEC.model_copy(update={"metadata_names": "portable"})
+    with pytest.raises(DifferentError, match="has no column cflt_metadata_partition") as refused:
+        told_by_files(portable, tableflow.table)
+
+    assert "the other metadata_names" in refused.value.todo
+    mended = told_by_files(portable.model_copy(update={"metadata_names": "tableflow"}), tableflow.table)
+    assert mended
+    assert mended.position == {0: 40, 1: 25}
 
 
 def test_a_table_that_holds_all_of_its_topic_is_current(tableflow: Tableflow) -> None:

@@ -19,6 +19,7 @@ from frazil.errors import (
     FrazilError,
     OvertakenError,
     RepairError,
+    SpecError,
     TopicChangedError,
 )
 from frazil.kafka.facts import topic_fact
@@ -95,6 +96,9 @@ def test_a_second_adoption_is_refused_and_says_how_to_go_on(now: Clients) -> Non
         adopted(now)
 
     assert "frazil land" in e.value.todo
+    ledger = read_ledger(now.catalog.load_table(OWN.identifier).metadata)
+    plan = make_plan(look(now.settings, OWN, topic_fact(now.admin, TOPIC), ledger), 1000)
+    assert plan.spans == {0: (40, 50), 1: (25, 25), 2: (0, 3)}
 
 
 def test_one_that_died_before_its_ledger_goes_on(now: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,6 +202,18 @@ def test_a_spec_of_other_columns_is_refused(now: Clients, changes: dict[str, str
 
     assert caught.match("not those that the spec asks for")
     assert re.search(told, caught.value.where)
+    assert "`metadata: full`" in caught.value.todo
+    mended = other.model_copy(update={"metadata": "full", "metadata_names": "tableflow"})
+    assert adopted(now, mended).rows == 60
+
+
+def test_only_a_table_of_all_records_takes_over_and_that_is_the_mode_that_is_named(now: Clients) -> None:
+    keyed = SPEC.model_copy(update={"mode": "upsert"})
+    with pytest.raises(SpecError, match="mode: upsert") as refused:
+        adopted(now, keyed)
+
+    assert "Write mode: append" in refused.value.todo
+    assert adopted(now, keyed.model_copy(update={"mode": "append"})).rows == 60
 
 
 def test_a_schema_that_the_rows_do_not_fit_is_refused(tableflow: Tableflow) -> None:

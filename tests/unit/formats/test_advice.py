@@ -1,0 +1,204 @@
+"""What refusals of a topic's format tell people to write is written, and the topic has its columns."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from frazil.errors import ConfigureError, FrazilError, SchemaRefusedError
+from frazil.formats.columns import RecordColumns
+from frazil.formats.kinds import schema_format
+from frazil.formats.logical import Field, List, Primitive, Struct
+from frazil.formats.protocol import KEY, VALUE, WriterSchema
+from frazil.formats.record import half_schemas, row_columns, schemas_of
+from frazil.formats.registry_client import RegistryClient, registry_client
+from frazil.formats.row_key import NO_KEY, row_key
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from kit.answering import Server, serving
+
+LONG, TEXT = Primitive("long"), Primitive("string")
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
+ROW = Struct((Field("id", LONG), Field("note", TEXT)))
+KEYS = Struct((Field("id", LONG),))
+
+
+@pytest.fixture
+def registry() -> Iterator[RegistryClient]:
+    """One that has the same schema of Avro for every subject."""
+    with serving() as server:
+        answers(server)
+        yield registry_client(Settings(registry={"url": server.url}))
+
+
+def answers(server: Server) -> None:
+    found = {"subject": "any", "version": 1, "id": 7, "schema": json.dumps(ORDER), "schemaType": "AVRO"}
+    version = (200, {}, json.dumps(found).encode())
+    server.answers = {
+        "versions/latest": version, "versions/1": version, "versions": (200, {}, b"[1]"),
+    }  # fmt: skip
+
+
+def spec(**said: Any) -> TableSpec:
+    return TableSpec.model_validate({"topic": "orders", **said})
+
+
+def told(todo: str) -> dict[str, str]:
+    """The lines of YAML in an advice."""
+    return dict(re.findall(r"(\w+): (\w+)(?![\w:])", todo))
+
+
+def columns(of: TableSpec, value: Struct, key: Struct = KEYS) -> list[str]:
+    """The table's columns, and those that tell rows apart, as a landing works them out."""
+    found = row_columns(of, key, value)
+    return [*(f.name for f in found.fields), *row_key(of, found).columns]
+
+
+@pytest.mark.parametrize("leaves_out", [False, True])
+def test_a_format_is_written_as_the_registry_has_it_or_is_left_out(
+    registry: RegistryClient, leaves_out: bool
+) -> None:
+    with pytest.raises(ConfigureError, match="is of format avro, the spec says json") as refused:
+        half_schemas(spec(value_format="json"), VALUE, registry)
+
+    said = {} if leaves_out else told(refused.value.todo)
+
+    assert said == {} if leaves_out else {"value_format": "avro"}
+    assert half_schemas(spec(**said), VALUE, registry).columns == Struct(ROW.fields[:1])
+
+
+@pytest.mark.parametrize("said", [{}, {"record_type": "Order", "subject_names": "record"}])
+def test_a_record_type_of_avro_is_dropped_or_is_a_subject_of_its_own(
+    registry: RegistryClient, said: dict[str, str]
+) -> None:
+    with pytest.raises(ConfigureError, match="picks a message of a Protobuf schema"):
+        half_schemas(spec(record_type="Order"), VALUE, registry)
+
+    assert half_schemas(spec(**said), VALUE, registry).columns == Struct(ROW.fields[:1])
+
+
+def test_changes_in_protobuf_that_are_unwrapped_in_the_connector_are_rows_by_key() -> None:
+    text = 'syntax = "proto3"; message Row { int64 id = 1; string note = 2; }'
+    writers = [WriterSchema(1, 1, text, "PROTOBUF")]
+    with pytest.raises(ConfigureError, match="written in Protobuf") as refused:
+        schemas_of(spec(mode="cdc"), VALUE, writers)
+
+    upserts = spec(**told(refused.value.todo))
+
+    assert upserts.mode == "upsert"
+    assert columns(upserts, schemas_of(upserts, VALUE, writers).columns) == ["id", "note", "id"]
+
+
+def test_rows_that_are_no_envelope_are_taken_as_they_are_by_the_mode_that_is_named() -> None:
+    with pytest.raises(SchemaRefusedError, match="are no changes of rows") as refused:
+        columns(spec(mode="cdc"), ROW)
+
+    assert columns(spec(**told(refused.value.todo)), ROW) == ["id", "note", "id"]
+
+
+def test_changes_of_mongodb_are_kept_with_their_text_by_append_and_are_rows_once_they_are_unwrapped() -> None:
+    source = Struct((Field("collection", TEXT), Field("ts_ms", LONG)))
+    value = Struct((Field("after", TEXT, True), Field("op", TEXT), Field("source", source)))
+    with pytest.raises(SchemaRefusedError, match="changes of MongoDB") as refused:
+        columns(spec(mode="cdc"), value)
+
+    upsert, append = re.findall(r"mode: (\w+)", refused.value.todo)
+
+    assert columns(spec(mode=append), value) == ["id", "after", "op", "source"]
+    assert columns(spec(mode=upsert), ROW) == ["id", "note", "id"]
+
+
+def test_changes_without_numbers_of_the_log_are_put_in_order_by_their_offsets() -> None:
+    value = Struct((Field("op", TEXT), Field("after", ROW, optional=True)))
+    by_lsn = {"mode": "cdc", "delete": "soft", "order_by": "source.lsn"}
+    with pytest.raises(SchemaRefusedError, match="can't be put in order") as refused:
+        columns(spec(**by_lsn), value)
+
+    assert columns(spec(**by_lsn | told(refused.value.todo)), value) == ["id", "note", "id"]
+
+
+def test_a_key_that_can_tell_no_rows_apart_is_another_one_or_none() -> None:
+    of = RecordColumns(Struct((Field("price", Primitive("double")),)), Struct((Field("id", LONG),)))
+    with pytest.raises(SchemaRefusedError, match="can't be a table's") as refused:
+        row_key(spec(mode="upsert"), of)
+
+    assert "Name other fields in key_fields" in refused.value.todo
+    assert list(row_key(spec(mode="upsert", key_fields=["id"]), of).columns) == ["id"]
+    assert row_key(spec(**told(refused.value.todo)), of) is NO_KEY
+
+
+def test_a_field_of_the_key_that_there_is_not_is_one_of_those_that_are_named() -> None:
+    of = RecordColumns(KEYS, Struct((Field("tags", List(TEXT)), Field("note", TEXT))))
+    with pytest.raises(FrazilError, match="neither key nor value has a field idd") as refused:
+        row_key(spec(mode="upsert", key_fields=["idd"]), of)
+
+    there = refused.value.todo.rpartition("there are ")[2].rstrip(".").split(", ")
+
+    assert there == ["id", "tags", "note"]
+    assert list(row_key(spec(mode="upsert", key_fields=there[:1]), of).columns) == ["id"]
+
+
+def test_rules_that_no_validator_takes_are_left_to_types() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": "("}}}
+    writers = [WriterSchema(1, 1, json.dumps(schema), "JSON")]
+
+    def decoded(of: TableSpec) -> list[str]:
+        found = schemas_of(of, VALUE, writers)
+        return [f.name for f in found.format.decoder(found).columns]
+
+    with pytest.raises(SchemaRefusedError, match="can't be validated") as refused:
+        decoded(spec(validate="strict"))
+
+    assert decoded(spec(**told(refused.value.todo))) == ["id"]
+
+
+def test_a_format_that_is_named_is_one_that_frazil_knows() -> None:
+    with pytest.raises(ConfigureError, match="Format thrift is unknown") as refused:
+        schema_format("THRIFT", "s")
+
+    titles = re.split(", | or ", refused.value.todo.removeprefix("Use ").rstrip("."))
+
+    assert [schema_format(t.split()[0].upper(), "s").title for t in titles] == titles
+
+
+@pytest.mark.parametrize("other", ["micros", "long"])
+def test_nanoseconds_of_avro_are_a_column_as_microseconds_or_as_a_number(other: str) -> None:
+    def schema(**of: str) -> list[WriterSchema]:
+        at = {"name": "at", "type": {"type": "long", **of}}
+        return [WriterSchema(1, 1, json.dumps({**ORDER, "fields": [at]}), "AVRO")]
+
+    with pytest.raises(SchemaRefusedError, match="has no column type") as refused:
+        _ = schemas_of(spec(), VALUE, schema(logicalType="timestamp-nanos")).columns
+
+    (named,) = re.findall(r"Use ([\w-]+), or a plain long", refused.value.todo)
+    mended = schema(logicalType=named) if other == "micros" else schema()
+    (column,) = schemas_of(spec(), VALUE, mended).columns
+    assert column.type == (Primitive("timestamptz") if other == "micros" else LONG)
+
+
+def test_a_field_that_no_column_can_hold_is_json_text_by_either_of_the_two_lines() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "integer"}, "extra": {"type": "object"}}}
+    writers = [WriterSchema(1, 1, json.dumps(schema), "JSON")]
+    with pytest.raises(SchemaRefusedError) as refused:
+        _ = schemas_of(spec(), VALUE, writers).columns
+
+    (path,) = re.findall(r'`unmappable: \{"(.+?)": text\}`', refused.value.todo)
+    for said in ({path: "text"}, "text"):
+        found = schemas_of(spec(unmappable=said), VALUE, writers).columns
+        assert {f.name: f.type for f in found}["extra"].kind == "string"  # type: ignore[union-attr]
+
+
+def test_a_key_whose_name_is_a_values_but_for_case_is_left_out() -> None:
+    value = Struct((Field("ID", LONG),))
+    with pytest.raises(SchemaRefusedError, match="differ by case only") as refused:
+        columns(spec(), value)
+
+    said = told(refused.value.todo)
+
+    assert said == {"key_format": "none"}
+    assert half_schemas(spec(**said), KEY, None).columns == Struct(())  # type: ignore[arg-type]
+    assert columns(spec(**said), value, Struct(())) == ["ID"]
