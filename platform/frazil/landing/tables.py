@@ -29,10 +29,12 @@ def ensure_table(
     columns: RecordColumns,
     key: RowKey = NO_KEY,
     refuse: Callable[[TableName, Table], None] = lambda *_: None,
+    location: str | None = None,
 ) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
 
-    `refuse` looks at a table that is there before it is changed.
+    `refuse` looks at a table that is there before it is changed. A new one is made at `location`, or where
+    the catalog says.
 
     Raises:
         RepairError: The table has rows, and nothing tells which records they are.
@@ -44,9 +46,8 @@ def ensure_table(
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
-        table = create_table(
-            catalog, name, fields, spec.transforms or default_buckets(spec, fields, key), properties
-        )
+        transforms = spec.transforms or default_buckets(spec, fields, key)
+        table = create_table(catalog, name, fields, transforms, properties, location)
     else:
         refuse(name, table)
         _refuse_strange_rows(name, table)

@@ -66,8 +66,12 @@ def create_table(
     fields: Iterable[Field],
     transforms: Transforms,
     properties: dict[str, str],
+    location: str | None = None,
 ) -> Table:
-    """Makes a table with a head; finds it made where another one was quicker, or an answer was lost."""
+    """Makes a table with a head; finds it made where another one was quicker, or an answer was lost.
+
+    Where no location is said, the catalog chooses one.
+    """
     from pyiceberg.exceptions import TableAlreadyExistsError
 
     schema = to_iceberg(fields)
@@ -75,7 +79,9 @@ def create_table(
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
             catalog.create_namespace_if_not_exists(name.namespace)
-            catalog.create_table(name.identifier, schema, partition_spec=partitions, properties=given)
+            catalog.create_table(
+                name.identifier, schema, location, partition_spec=partitions, properties=given
+            )
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
     return _with_head(catalog, name, load_table(catalog, name))
 

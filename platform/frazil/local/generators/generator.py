@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from frazil.clients import Clients
-from frazil.connections import Connections
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry import WantedSchema
 from frazil.kafka.facts import topic_facts
@@ -166,7 +165,7 @@ def generate(
     """
     stop = stop or threading.Event()
     topic = topic or generator.topic
-    state = _provide(generator, topic, Clients(settings))
+    state = provide(generator, topic, settings)
     chance = Chance(random.getrandbits(32) if seed is None else seed)
     records = generator.records(chance, state, next_origin(settings, topic))
     batches = _paced(islice(records, count), rate, stop)
@@ -174,8 +173,9 @@ def generate(
     return GeneratedReport(topic, done.records, done.bytes, done.seconds, state.schema_id or 0)
 
 
-def _provide(generator: Generator, topic: str, connections: Connections) -> TopicState:
-    """The topic, with the partitions it has, or the generator's."""
+def provide(generator: Generator, topic: str, settings: Settings) -> TopicState:
+    """Makes topic and subjects where they are missing; the topic keeps the partitions that it has."""
+    connections = Clients(settings)
     existing = topic_facts(connections.admin, [topic])
     spec = TableSpec(topic=topic, partitions=None if existing else generator.partitions)
     return provide_topic(spec, connections, key=generator.key, value=generator.value)

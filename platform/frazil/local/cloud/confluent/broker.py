@@ -23,13 +23,15 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from frazil.errors import FrazilError
 from frazil.kafka.clients import client_config
 from frazil.local.cloud.confluent.access import ADMINS, cluster_crn, has_role
+from frazil.local.cloud.confluent.flink_job import Jobs, begun, running, selection_of
 from frazil.local.cloud.confluent.organization import CLUSTERS, KEYS, Json
 from frazil.local.cloud.confluent.refusals import Refusal
 from frazil.local.cloud.confluent.users import users
 from frazil.local.generators.datagen import STOCK_TRADES, USERS
-from frazil.local.generators.generator import generate
+from frazil.local.generators.generator import generate, provide
 from frazil.settings.profile import Settings
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class KafkaBroker:
         self._client = AdminClient({**client_config(settings), "log_level": "0"})
         self._settled: frozenset[AclBinding] | None = None
         self._running: dict[str, threading.Event] = {}
+        self._jobs = Jobs(settings)
 
     def next_key(self, organization: Organization) -> tuple[str, str]:
         """A user that nobody ever had."""
@@ -82,7 +85,8 @@ class KafkaBroker:
         _done(self._client.delete_topics([name])[name], KafkaError.UNKNOWN_TOPIC_OR_PART)
 
     def settle(self, organization: Organization) -> None:
-        """Makes Kafka's ACLs what the organization says, if that changed."""
+        """Makes Kafka's ACLs what the organization says, if that changed; has its statements run."""
+        self._jobs.settle(running(organization))
         wanted = frozenset(_all_bindings(organization, self._users))
         if wanted == self._settled:
             return
@@ -101,6 +105,7 @@ class KafkaBroker:
         self.quit(connector)
         stop = self._running[connector] = threading.Event()
         delays = organization.delays
+        provide(_QUICKSTARTS[quickstart], topic, self._settings)  # what follows finds its schema
         told = {"topic": topic, "count": delays.trades, "rate": delays.rate, "stop": stop}
         generator = _QUICKSTARTS[quickstart]
         name = f"connector {connector}"
@@ -112,6 +117,14 @@ class KafkaBroker:
         """Produces no more."""
         if running := self._running.pop(connector, None):
             running.set()
+
+    def begin(self, sql: str) -> str:
+        """Registers the schema of what a statement makes; one that is beyond what is played makes nothing."""
+        selection = selection_of(sql)
+        try:
+            return "" if selection is None else begun(selection, self._settings)
+        except (ValueError, FrazilError) as e:
+            return str(e)
 
     def _acls(self) -> list[AclBinding]:
         found: list[AclBinding] = self._client.describe_acls(_EVERYTHING).result(_SECONDS)

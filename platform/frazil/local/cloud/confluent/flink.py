@@ -1,7 +1,7 @@
 """Statements of Flink SQL: a name is taken once, a phase follows, and a right that lacks makes it FAILED.
 
-No SQL is computed here. CREATE TABLE makes the topic, DROP TABLE drops it, and a statement that goes on for
-ever is RUNNING.
+CREATE TABLE makes the topic, DROP TABLE drops it, and a statement that goes on for ever is RUNNING.
+Where there is a broker, the simplest of these make records (`flink_job`).
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _done(organization: Organization, body: Json) -> str:
             drop_table(organization, cluster, name)
         elif name not in topics:
             make_topic(organization, cluster, name, 6, {})
-    return ""
+    broker = organization.places.broker
+    return broker.begin(text) if broker else ""
 
 
 def _right_that_lacks(

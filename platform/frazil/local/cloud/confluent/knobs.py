@@ -21,6 +21,7 @@ class Delays(BaseModel):
     role_sync: float = Field(0.0, description="Until Tableflow may take the role of a new integration.")
     flink_sync: float = Field(0.0, description="Until a region of Flink knows a key: 400, 401, 404.")
     prove_again: float = Field(5.0, description="Until what runs by a customer's role is proved again.")
+    materialize: float = Field(3.0, description="Between two looks of Tableflow at its topics.")
     retry_after: int = Field(0, description="What a 429 says in Retry-After.")
     fail_next: list[str] = Field([], description="Kinds of which the next object ends in the phase FAILED.")
     max_keys: int = Field(1000, description="API keys of the organization; one more is 402.")

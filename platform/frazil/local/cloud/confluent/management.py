@@ -14,6 +14,7 @@ from frazil.local.cloud.confluent.bodies import (
     KeyBody,
     PoolBody,
 )
+from frazil.local.cloud.confluent.customer import INTEGRATIONS
 from frazil.local.cloud.confluent.kind import Kind, spec_of
 from frazil.local.cloud.confluent.organization import (
     ACCOUNTS,
@@ -27,7 +28,7 @@ from frazil.local.cloud.confluent.organization import (
     Organization,
 )
 from frazil.local.cloud.confluent.refusals import Refusal
-from frazil.local.cloud.confluent.tableflow import INTEGRATIONS, CatalogIntegrations, TableflowTopics
+from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
 
 REGISTRIES = "/srcm/v3/clusters"
 POOLS = "/fcpm/v2/compute-pools"

@@ -26,12 +26,13 @@ ACCOUNTS = "/iam/v2/service-accounts"
 
 @dataclass(slots=True)
 class Held:
-    """One object: its body as it is shown, when it was made, will be gone, and was proved."""
+    """An object: its body as it is shown, when it was made, will be gone, and was proved, and what it met."""
 
     body: Json
     born: float
     leaves: float | None = None
     proved: float = 0.0
+    met: Json = field(default_factory=dict)
 
 
 class Broker(Protocol):
@@ -50,13 +51,16 @@ class Broker(Protocol):
         """Drops a topic."""
 
     def settle(self, organization: Organization) -> None:
-        """Takes over who may what."""
+        """Takes over who may what, and which statements run."""
 
     def trade(self, organization: Organization, connector: str, topic: str, quickstart: str) -> None:
         """Produces made-up records."""
 
     def quit(self, connector: str) -> None:
         """Produces no more."""
+
+    def begin(self, sql: str) -> str:
+        """Gets ready for a statement that is to run; what keeps it from that, if anything does."""
 
 
 @dataclass(slots=True)
@@ -68,6 +72,7 @@ class Places:
     registry: RegistrySettings | None = None
     broker: Broker | None = None
     state: Path | None = None
+    materializes: bool = False  # whether somebody writes Tableflow's tables
 
 
 @dataclass(slots=True)

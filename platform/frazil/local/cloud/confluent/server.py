@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -165,6 +167,7 @@ def server(organization: Organization, port: int) -> uvicorn.Server:
 def _main() -> None:
     """Serves what the environment says; settings are read without these variables, which are none."""
     from frazil.local.cloud.confluent.broker import KafkaBroker
+    from frazil.local.cloud.confluent.materializer import Materializer
 
     told = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_VARIABLES)}
     port, profile, seed, *admin = (
@@ -178,11 +181,18 @@ def _main() -> None:
             settings.registry,
             KafkaBroker(settings, told[f"{_VARIABLES}BOOTSTRAP"], seed),
             Path(told[f"{_VARIABLES}STATE"]) / "organization.json",
+            materializes=True,
         )
     )
     organization.recall()
     organization.admit(*admin)
-    server(organization, int(port)).run()
+    tableflow = Materializer(organization, settings)
+    tableflow.start()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # uvicorn raises it again when it has ended
+    try:
+        server(organization, int(port)).run()
+    finally:
+        tableflow.end()
 
 
 if __name__ == "__main__":

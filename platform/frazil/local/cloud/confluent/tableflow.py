@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import math
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from frazil.local.cloud.confluent.access import ADMINS, has_role, need
 from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody, TopicConfig, judged
+from frazil.local.cloud.confluent.customer import INTEGRATIONS, drop_own_role, own_role, problem_as_customer
 from frazil.local.cloud.confluent.kind import Call, Kind
 from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
 from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
-
-ACCOUNT = "333333333333"
-"""Confluent's own at AWS: not the customer's."""
-
-INTEGRATIONS = "/pim/v1/integrations"
 
 
 class Integrations(Kind):
@@ -29,17 +24,7 @@ class Integrations(Kind):
 
     def complete(self, organization: Organization, body: Json, owner: str) -> None:
         """Makes the role in which Confluent comes, and draws the external id."""
-        role = f"confluent-{body['id']}"
-        if organization.places.aws:
-            trust = _policy(
-                {"Principal": {"AWS": f"arn:aws:iam::{ACCOUNT}:root"}, "Action": "sts:AssumeRole"}
-            )
-            rights = _policy({"Action": ["sts:AssumeRole", "sts:TagSession"], "Resource": "*"})
-            iam = _aws(organization, "iam", ACCOUNT, "test")
-            with suppress(iam.exceptions.EntityAlreadyExistsException):  # by a try without an answer
-                iam.create_role(RoleName=role, AssumeRolePolicyDocument=trust)
-            iam.put_role_policy(RoleName=role, PolicyName="assume", PolicyDocument=rights)
-        theirs = {"iam_role_arn": f"arn:aws:iam::{ACCOUNT}:role/{role}", "external_id": str(uuid.uuid4())}
+        theirs = {"iam_role_arn": own_role(organization, body["id"]), "external_id": str(uuid.uuid4())}
         body["config"] |= theirs
         body["usages"] = []
 
@@ -51,13 +36,7 @@ class Integrations(Kind):
         """Takes Confluent's role along."""
         if body["usages"]:
             raise Refusal(400, f"{body['id']} is in use by {body['usages'][0]}")
-        if organization.places.aws:
-            iam = _aws(organization, "iam", ACCOUNT, "test")
-            role = f"confluent-{body['id']}"
-            with suppress(iam.exceptions.NoSuchEntityException):  # an answer to it was lost before
-                iam.delete_role_policy(RoleName=role, PolicyName="assume")
-            with suppress(iam.exceptions.NoSuchEntityException):
-                iam.delete_role(RoleName=role)
+        drop_own_role(organization, body["id"])
 
 
 class _OfTableflow(Kind):
@@ -99,6 +78,7 @@ class _OfTableflow(Kind):
         if said.get("spec", {}).get("suspended", False):
             raise Refusal(400, "suspended can only be set to false")
         if held.body["status"]["phase"] == "FAILED":
+            held.body["spec"]["suspended"] = False
             held.body["status"].pop("error_message", None)
             held.body["status"]["phase"] = "PENDING"
             held.born = time.time()
@@ -165,8 +145,14 @@ class TableflowTopics(_OfTableflow):
         """Tableflow topics have no id: the display name is one."""
         told = super().shown(organization, held, fresh)
         told.pop("id")
-        told["status"]["catalog_sync_statuses"] = list(_syncs(organization, held.body))
+        told["status"]["catalog_sync_statuses"] = list(_syncs(organization, held))
         return told
+
+    def _remove(self, organization: Organization, held: Held) -> None:
+        """One that is on its way into the bucket goes when that is through."""
+        super()._remove(organization, held)
+        if organization.places.materializes:
+            held.leaves = math.inf
 
     def proof(self, organization: Organization, body: Json) -> str | None:
         """Writes, reads and deletes as the customer's role: expiry must delete, too."""
@@ -178,18 +164,27 @@ class TableflowTopics(_OfTableflow):
             s3.get_object(**probe)
             s3.delete_object(**probe)
 
-        return _as_customer(organization, storage["provider_integration_id"], "s3", act)
+        return problem_as_customer(organization, storage["provider_integration_id"], "s3", act)
 
 
 _SYNC = {"PENDING": "PENDING", "CONNECTED": "SYNCED", "FAILED": "FAILED"}
 """How a catalog's phase shows in the topics that go there."""
 
 
-def _syncs(organization: Organization, topic: Json) -> Iterator[Json]:
+def _syncs(organization: Organization, topic: Held) -> Iterator[Json]:
     for id_, held in organization.of(CatalogIntegrations.path).items():
-        if held.body["spec"]["kafka_cluster"]["id"] == topic["spec"]["kafka_cluster"]["id"]:
-            status = _SYNC[held.body["status"]["phase"]]
-            yield {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE", "sync_status": status}
+        if held.body["spec"]["kafka_cluster"]["id"] == topic.body["spec"]["kafka_cluster"]["id"]:
+            told = {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE"}
+            yield told | _sync(organization, held.body["status"], topic.met.get("catalogs", {}).get(id_))
+
+
+def _sync(organization: Organization, catalog: Json, met: str | None) -> Json:
+    """How a topic stands in a catalog; `met` is empty where its table is there, else what kept it away."""
+    if catalog["phase"] != "CONNECTED" or not organization.places.materializes:
+        return {"sync_status": _SYNC[catalog["phase"]]}
+    if met is None:
+        return {"sync_status": "PENDING"}
+    return {"sync_status": "FAILED", "error_message": met} if met else {"sync_status": "SYNCED"}
 
 
 def _check_retention(config: Json) -> None:
@@ -214,54 +209,4 @@ class CatalogIntegrations(_OfTableflow):
             except glue.exceptions.AlreadyExistsException:
                 glue.get_database(Name=database)
 
-        return _as_customer(organization, spec["config"]["provider_integration_id"], "glue", act)
-
-
-def _as_customer(
-    organization: Organization, integration: str, service: str, act: Callable[[Any], None]
-) -> str | None:
-    """What AWS says against it, if anything: first Confluent's role is taken, from there the customer's."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    if organization.places.aws is None:
-        return None
-    config = organization.of(INTEGRATIONS)[integration].body["config"]
-    try:
-        sts = _aws(organization, "sts", ACCOUNT, "test")
-        own = sts.assume_role(RoleArn=config["iam_role_arn"], RoleSessionName="tableflow")["Credentials"]
-        got = _session(organization, "sts", own).assume_role(
-            RoleArn=config["customer_iam_role_arn"], RoleSessionName="tableflow",
-            ExternalId=config["external_id"], Tags=[{"Key": "org", "Value": organization.id}],
-        )["Credentials"]  # fmt: skip
-        act(_session(organization, service, got))
-    except (ClientError, BotoCoreError) as e:
-        return str(e)
-    return None
-
-
-def _session(organization: Organization, service: str, given: Json) -> Any:
-    keys = given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"]
-    return _aws(organization, service, *keys)
-
-
-def _aws(organization: Organization, service: str, key: str, secret: str, token: str | None = None) -> Any:
-    import boto3
-    from botocore.config import Config
-
-    limits = Config(connect_timeout=5, read_timeout=20, retries={"total_max_attempts": 6})
-    client = boto3.client(
-        service, endpoint_url=organization.places.aws, region_name="us-east-1", config=limits,
-        aws_access_key_id=key, aws_secret_access_key=secret, aws_session_token=token,
-    )  # fmt: skip
-    client.meta.events.register_first("needs-retry", _soon)
-    return client
-
-
-def _soon(response: Any, caught_exception: Exception | None, **_: Any) -> float | None:
-    """Seconds until what got no answer is sent again; boto's own are many, and all others wait here."""
-    code = "" if response is None else response[1].get("Error", {}).get("Code", "")
-    return 0.05 if caught_exception or code in ("Throttling", "ThrottlingException", "SlowDown") else None
-
-
-def _policy(statement: Json) -> str:
-    return json.dumps({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]})
+        return problem_as_customer(organization, spec["config"]["provider_integration_id"], "glue", act)

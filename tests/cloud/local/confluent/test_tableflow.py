@@ -1,0 +1,115 @@
+"""What Tableflow has on, and how it tells what it met: as the API has it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from frazil.cloud.confluent.tableflow import sync_problems
+from frazil.errors import ConfigureError, FrazilError, NotAllowedError, SuspendedError
+from frazil.local.cloud.confluent.customer import INTEGRATIONS
+from frazil.local.cloud.confluent.materialization import OnTopic, note, topics_on
+from frazil.local.cloud.confluent.organization import Held, Organization, Places
+from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
+
+PLACE = "s3://lake/1/1/org/env/lkc-1/v1/uuid"
+KINDS = TableflowTopics(), CatalogIntegrations()
+
+
+@pytest.fixture
+def organization() -> Organization:
+    """One topic that is on, and a catalog that is connected; AWS is not asked."""
+    found = Organization(Places("http://127.0.0.1:1", materializes=True))
+    found.knobs.turn(prove_again=3600.0)
+    where = {"environment": {"id": "env"}, "kafka_cluster": {"id": "lkc-1", "environment": "env"}}
+    found.add(INTEGRATIONS, "cspi-1", {"id": "cspi-1", "config": {"external_id": "a"}, "usages": []})
+    storage = {"bucket_name": "lake", "provider_integration_id": "cspi-1", "table_path": PLACE}
+    config = {"error_handling": {"mode": "SUSPEND"}}
+    topic = {"display_name": "trades", "table_formats": ["ICEBERG"], "storage": storage, "config": config}
+    catalog = {"config": {"kind": "AwsGlue", "provider_integration_id": "cspi-1"}}
+    kept(found, TableflowTopics.path, "lkc-1/trades", {**topic, **where}, "RUNNING")
+    kept(found, CatalogIntegrations.path, "tci-1", {**catalog, **where}, "CONNECTED")
+    return found
+
+
+def kept(organization: Organization, path: str, key: str, spec: dict[str, Any], phase: str) -> None:
+    status = {"phase": phase, "failing_table_formats": []}
+    held = organization.add(path, key, {"id": key, "spec": spec, "status": status, "metadata": {}})
+    held.proved = time.time()
+
+
+def topic_of(organization: Organization) -> Held:
+    return organization.of(TableflowTopics.path)["lkc-1/trades"]
+
+
+def shown(organization: Organization) -> dict[str, Any]:
+    return TableflowTopics().shown(organization, topic_of(organization))
+
+
+def on(organization: Organization) -> OnTopic:
+    (found,) = topics_on(organization)
+    return found
+
+
+def sync(organization: Organization) -> str:
+    (only,) = shown(organization)["status"]["catalog_sync_statuses"]
+    return str(only["sync_status"])
+
+
+def test_a_topic_becomes_a_table_of_its_name_in_the_cluster_s_database(organization: Organization) -> None:
+    found = on(organization)
+    assert (str(found.table), found.place, found.spec.metadata) == ("lkc-1.trades", PLACE, "full")
+
+
+def test_a_catalog_is_in_step_only_when_the_table_is_there(organization: Organization) -> None:
+    before = sync(organization)
+    note(organization, on(organization), None)
+    assert (before, sync(organization)) == ("PENDING", "SYNCED")
+
+
+DENIED = NotAllowedError("AWS does not allow glue:UpdateTable.", where="AccessDenied")
+
+
+def test_a_right_of_glue_that_lacks_is_told_of_the_catalog(organization: Organization) -> None:
+    note(organization, on(organization), DENIED)
+    assert sync(organization) == "FAILED"
+    assert "glue:UpdateTable" in sync_problems(shown(organization))
+    note(organization, on(organization), None)
+    assert sync_problems(shown(organization)) == ""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NotAllowedError("AWS does not allow s3:PutObject."), ConfigureError("no Subject trades-value")],
+)
+def test_what_keeps_records_from_the_bucket_is_told_of_the_format(
+    organization: Organization, error: FrazilError
+) -> None:
+    note(organization, on(organization), error)
+    assert error.what in sync_problems(shown(organization))
+    assert shown(organization)["status"]["phase"] == "RUNNING"
+
+
+def test_a_bad_record_suspends_and_a_resumed_topic_goes_on(organization: Organization) -> None:
+    note(organization, on(organization), SuspendedError("A record can't be decoded.", where="0: 7"))
+    told = shown(organization)
+    assert (told["spec"]["suspended"], told["status"]["phase"]) == (True, "FAILED")
+    assert "0: 7" in told["status"]["error_message"]
+    assert topics_on(organization) == []
+    TableflowTopics().change(organization, topic_of(organization), {"spec": {"suspended": False}})
+    assert shown(organization)["spec"]["suspended"] is False
+    topic_of(organization).born = 0.0
+    assert len(topics_on(organization)) == 1
+
+
+def test_a_topic_that_is_turned_off_goes_when_nobody_is_at_work_on_it(organization: Organization) -> None:
+    held, found = topic_of(organization), on(organization)
+    held.body["spec"]["storage"]["provider_integration_id"] = "none that is there"
+    TableflowTopics()._remove(organization, held)
+    note(organization, found, DENIED)  # of the look that was under way
+    assert "deleted_at" in shown(organization)["metadata"]
+    assert held.met == {}
+    assert topics_on(organization) == []
+    assert organization.of(TableflowTopics.path) == {}
