@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.cloud.confluent.client import stored_pair
+from frazil.cloud.confluent.tableflow import told_of
 from frazil.cloud.resource import Known
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
@@ -256,6 +257,15 @@ def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed
     held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "schema refused"}]
     found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
     assert "ICEBERG: schema refused" in str(found)
+
+
+def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: Deployed) -> None:
+    known = deployed.create()
+    told = "stock_trades", deployed.cloud.client, deployed.store, known
+    assert "says RUNNING" in told_of(*told)
+    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
+    held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "no schema"}]
+    assert "says ICEBERG: no schema" in told_of(*told)
 
 
 def test_a_secret_with_a_wrong_password_is_named_at_once(deployed: Deployed) -> None:

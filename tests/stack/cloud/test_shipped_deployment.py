@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,16 @@ from kit.shared_stack import free_offset
 from kit.shell import Command, Said
 from kit.waiting import wait_for
 
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "cloud.md").read_text()
+COMMANDS = [
+    shlex.split(line, comments=True)[1:]
+    for line in PAGE.partition("## Try all of it")[2].partition("\n## ")[0].splitlines()
+    if line.strip().startswith("frazil ")
+]
+"""What a reader of the docs does."""
 PARTS = ("kafka", "registry", "spark", "cloud-aws", "cloud-confluent", "cloud-snowflake")
-SHIPPED = Path(__file__).parents[3] / "assets" / "deployments"
+SHIPPED = ROOT / "assets" / "deployments"
 NAME, BUCKET, TRADES = "tableflow_kickstarter", "kickstarter-4711", 2000
 MANAGER = f"/confluent_cloud_resource/{NAME}/kafka_cluster/app_manager/python_client"
 TABLES = ("STOCK_TRADES", "STOCK_TRADES_WITH_TOTALS")
@@ -76,11 +85,9 @@ def done(said: Said) -> Said:
     return said
 
 
-def in_it(frazil: Command, tmp_path: Path) -> dict[str, str]:
-    """`eval "$(frazil env --deployment tableflow_kickstarter)"`, upon a profile that says nothing."""
-    nothing = tmp_path / "nothing.json"
-    nothing.write_text("{}")
-    told = {"FRAZIL_PROFILE": str(nothing), "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+def in_it(frazil: Command) -> dict[str, str]:
+    """`eval "$(frazil env --deployment tableflow_kickstarter)"`."""
+    told = {}
     for line in done(frazil("env", "--deployment", NAME)).out.splitlines():
         name, _, value = line.removeprefix("export ").partition("=")
         told[name] = "".join(shlex.split(value))
@@ -95,17 +102,15 @@ def as_manager() -> dict[str, str]:
     }
 
 
-def read(environment: dict[str, str], *queries: str) -> list[Any]:
-    """Rows of Snowflake, as the service user."""
+@contextmanager
+def snowflake(environment: dict[str, str]) -> Iterator[Callable[[str], Any]]:
+    """Asks Snowflake for a row, as the service user."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        with Clients(Settings.load()).snowflake() as connection:
-            return [connection.cursor().execute(query).fetchone() for query in queries]
-
-
-def counts(environment: dict[str, str]) -> list[int]:
-    return [row[0] for row in read(environment, *(f"SELECT COUNT(*) FROM {SCHEMA}.{t}" for t in TABLES))]
+        settings = Settings.load()
+    with Clients(settings).snowflake() as connection:
+        yield lambda query: connection.cursor().execute(query).fetchone()
 
 
 def left_at_aws(home: Home) -> list[str]:
@@ -121,31 +126,36 @@ def left_at_aws(home: Home) -> list[str]:
 
 
 def test_the_shipped_deployment_lives_on_the_stand_ins(
-    home: Home, frazil: Command, tmp_path: Path, record_property: Callable[[str, object], None]
+    home: Home, frazil: Command, record_property: Callable[[str, object], None]
 ) -> None:
     clock = Clock()
-    clock("plan", lambda: done(frazil("deploy", "plan", NAME)))
-    clock("create", lambda: done(frazil("deploy", "create", NAME, "--yes")))
-    assert done(frazil("deploy", "plan", NAME, "--json")).document["steps"] == []
-
-    inside = in_it(frazil, tmp_path)
-    wait_for(lambda: counts(inside) == [TRADES, TRADES])
-    restarted(known_stack(home))
-    done(frazil("generate", "stock_trades", "--count", "1", **{**inside, **as_manager()}))
-    clock("record to Snowflake", lambda: wait_for(lambda: counts(inside) == [TRADES + 1, TRADES + 1]))
-    assert read(inside, TOTALS) == [(TRADES + 1, 0)]
-
-    verified = clock("verify", lambda: done(frazil("deploy", "verify", NAME, "--json"))).document
-    assert set(verified.values()) == {None}
-    clock("drift", lambda: done(frazil("deploy", "drift", NAME)))
-    clock("rotate", lambda: done(frazil("rotate", NAME, "--what", "tableflow", "--now")))
-
-    clock("delete", lambda: done(frazil("deploy", "delete", NAME, "--yes")))
-    assert "Nothing is left of it." in done(frazil("deploy", "delete", NAME, "--yes")).err
+    for command in COMMANDS:
+        if command[0] == "generate":
+            use(home, frazil, command, clock)
+        elif command[0] != "up":  # the stack is up
+            clock(command[command[0] == "deploy"], lambda: done(frazil(*command)))  # noqa: B023
+        if command[1] == "create":
+            assert done(frazil("deploy", "plan", NAME, "--json")).document["steps"] == []
+    assert "Nothing is left of it." in done(frazil(*COMMANDS[-1])).err
     assert left_at_aws(home) == []
     for step, seconds in clock.took.items():
         record_property(step, seconds)
     print("\n" + "\n".join(f"{step}: {seconds} s" for step, seconds in clock.took.items()))
+
+
+def use(home: Home, frazil: Command, command: Sequence[str], clock: Clock) -> None:
+    """Datagen's trades are there. A record comes, after Tableflow and Flink were down and up."""
+    inside = in_it(frazil)
+    with snowflake(inside) as ask:
+
+        def counted() -> list[int]:
+            return [ask(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")[0] for table in TABLES]
+
+        wait_for(lambda: counted() == [TRADES, TRADES])
+        restarted(known_stack(home))
+        done(frazil(*command, **{**inside, **as_manager()}))
+        clock("read", lambda: wait_for(lambda: counted() == [TRADES + 1, TRADES + 1]))
+        assert ask(TOTALS) == (TRADES + 1, 0)
 
 
 def restarted(stack: Stack) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from frazil.cloud.confluent.client import Json, Plane, awaited, settled_key, stored_pair
+from frazil.cloud.confluent.client import Confluent, Json, Plane, awaited, settled_key, stored_pair
 from frazil.cloud.confluent.places import InEnvironment
 from frazil.cloud.resource import Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
@@ -208,6 +208,16 @@ def _told(there: Any, wanted: Any) -> Any:
     if isinstance(there, dict) and isinstance(wanted, dict):
         return {name: there.get(name) for name in wanted}
     return there
+
+
+def told_of(topic: str, confluent: Confluent, secrets: SecretStore, known: Known) -> str:
+    """What Tableflow says of a topic whose table is waited for."""
+    plane = confluent.tableflow(stored_pair(secrets, known, _KEY))
+    where = {"environment": known[_ENVIRONMENT]["id"], "spec.kafka_cluster": known[_CLUSTER]["id"]}
+    there = plane.every(TableflowTopic.path, **where)
+    body: Json = next((each for each in there if each["spec"]["display_name"] == topic), {})
+    told = body.get("status", {}).get("phase", "that the topic is not on")
+    return f"Tableflow makes it of the topic's first records, and says {sync_problems(body) or told}"
 
 
 def sync_problems(body: Json) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from frazil.cloud.aws.client import GoneError
 from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.tableflow import told_of
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil.cloud.snowflake.grants import Grant, Grants
@@ -135,7 +136,8 @@ class _Objects:
             self._clouds.snowflake, self._spec.mark, (*self._schema, name.upper()), f"snowflake/table/{name}",
             (*needs, *(ways if by_tableflow else ())), volume=self._name("VOLUME"),
             integration=self._name("CATALOG_INTEGRATION"), namespace=partial(self._namespace, by_tableflow),
-            table=name, pointer=self._pointer, refresh=self._refresh, **ours,
+            table=name, pointer=self._pointer, maker=partial(self._maker, name), refresh=self._refresh,
+            **ours,
         )  # fmt: skip
         if not self._part.views:
             return [table]
@@ -163,6 +165,11 @@ class _Objects:
         except GoneError:
             return None
         return Pointer(str(found.get("Parameters", {}).get("metadata_location")), found["UpdateTime"])
+
+    def _maker(self, name: str, known: Known) -> str:
+        if name in self._tableflow:
+            return told_of(name, self._clouds.confluent, self._clouds.secrets, known)
+        return "a landing makes it (`frazil land`)"
 
     def _reader(self) -> str:
         return f"arn:aws:iam::{self._clouds.aws.account}:role/{self._spec.names.reader_role}"

@@ -82,6 +82,7 @@ class IcebergTable(Owned):
 
     Args:
         pointer: What Glue shows of a table of a database; None: it has no such table.
+        maker: What is known of who makes it there.
         refresh: Seconds between two looks of Snowflake at the catalog.
     """
 
@@ -90,6 +91,7 @@ class IcebergTable(Owned):
     namespace: Callable[[Known], str] = field(kw_only=True)
     table: str = field(kw_only=True)
     pointer: Callable[[str, str], Pointer | None] = field(kw_only=True, repr=False)
+    maker: Callable[[Known], str] = field(kw_only=True, repr=False)
     refresh: int = field(kw_only=True)
 
     kind: ClassVar[str] = "ICEBERG TABLE"
@@ -127,6 +129,13 @@ class IcebergTable(Owned):
             f"CATALOG = {text(self.integration)} CATALOG_TABLE_NAME = {text(self.table)} "
             f"CATALOG_NAMESPACE = {text(self.namespace(known))} AUTO_REFRESH = TRUE {self.comment}"
         )
+
+    def create(self, known: Known) -> None:
+        """See `Resource`. While Glue has no such table, who makes it says why."""
+        namespace = self.namespace(known)
+        if self.pointer(namespace, self.table) is None:
+            raise RefusedYet(f"Glue has no table {namespace}.{self.table} yet: {self.maker(known)}")
+        super().create(known)
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
