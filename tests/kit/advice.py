@@ -123,7 +123,9 @@ class _Module:
 
     def _part(self, node: ast.expr) -> str:
         match node:
-            case ast.FormattedValue(value=ast.Name(id=name) | ast.Attribute(attr=name)) if name == _AGAIN:
+            case ast.FormattedValue(value=ast.Name() | ast.Attribute(value=ast.Name(id="job")) as value) if (
+                not self._text(value)
+            ):
                 return ""
             case ast.Constant(value=text):
                 return str(text)

@@ -35,12 +35,17 @@ from frazil.landing.land import land
 from frazil.landing.ledger import Span, ledgers, read_ledger
 from frazil.landing.pause import pause
 from frazil.landing.replay.run import replay
+from frazil.landing.report import LandingReport
 from frazil.landing.resume import refuse_running, resume
 from frazil.landing.rollback import roll_back
 from frazil.landing.tables import ensure_table
+from frazil.spec.topic import TableSpec
+from frazil.tables import remainder
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there
 from frazil.tables.filters import parse_filter
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.model.edges import edges
 from kit.model.foreign import delete
 from kit.model.stage import Dice
@@ -372,3 +377,47 @@ def test_a_filter_is_written_over_the_columns_that_are_named(world: World) -> No
     assert columns == ["reason_code", "offset"]
     written = f"{columns[0]} = 'schema_id' and {columns[1]} > 3 or not {columns[1]} in (1)"
     assert parse_filter(schema, written, "", "")
+
+
+def test_a_landing_that_takes_too_long_is_through_with_fewer_records_at_a_time(world: World) -> None:
+    world.lane = True
+    for _ in range(4):
+        world.produce(0)
+
+    def lands(spec: TableSpec) -> LandingReport:
+        """Each record takes three hours."""
+
+        def later(step: str) -> None:
+            if step == "written":
+                world.store.now += 3 * 3600 * min(4, spec.max_records)
+
+        return land(spec, world.connections, on_step=later)
+
+    with pytest.raises(RetryError, match="took so long") as refused:
+        lands(SPEC)
+
+    report = lands(SPEC.model_copy(update={"max_records": 1}))
+
+    assert "lower max_records" in refused.value.todo
+    assert (report.records, report.landings) == (4, 4)
+    assert len(rows(world)) == 7
+
+
+def test_a_file_whose_statistics_lie_is_found_once_a_compaction_wrote_it_anew(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lying, honest = files(world, landings(world)[0]), remainder.files_matching
+
+    def by_statistics(*told: Any) -> Any:
+        found = honest(*told)
+        return replace(found, entries=[e for e in found.entries if e.data_file.file_path not in lying])
+
+    monkeypatch.setattr(remainder, "files_matching", by_statistics)
+    with pytest.raises(CommitConflictError, match="leave out a file") as refused:
+        replay(SPEC, world.connections, {0: (0, 2)})
+
+    compact(SPEC, world.connections, world.store.now, Order(everything=True))
+
+    assert told(refused.value.todo, "compact") == ["--everything"]
+    assert replay(SPEC, world.connections, {0: (0, 2)}).replayed == 2
+    assert rows(world) == [(0, 0), (0, 1), (1, 0)]
