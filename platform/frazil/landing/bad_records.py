@@ -116,8 +116,8 @@ _FRAMING = (
 )
 _SETTING = {
     **dict.fromkeys(("magic_byte", "too_short", "message_indexes"), _FRAMING),
-    "schema_id": "Their schemas stand under another subject, or in another registry: see subject_names and "
-    "record_type, or FRAZIL_REGISTRY__URL",
+    "schema_id": "Their schemas stand under another subject, which {half}_subject says, or subject_names "
+    "with record_type; or in another registry: see FRAZIL_REGISTRY__URL",
     "null_value": "Say what a record without a value is: on_null_value: skip, keep or delete",
 }
 """What to set where all records are bad for one reason, by its code."""
@@ -170,14 +170,24 @@ def suspended(
             todo=f"{setting} (docs/formats.md), in the table's entry in defs.yaml. Then "
             f"`frazil resume {name}` lands all of them.",
         )
+    is_large = any("FRAZIL_SPARK__MAX_RECORD_BYTES" in r.reason for r in first.values())
+    mend, keeps = _BY_SIZE if is_large else _BY_SCHEMA
     return SuspendedError(
         f"Table {name} is suspended: a record can't be decoded.",
         where=f"topic {topic}, {where}",
         meaning="All records before it are landed; none after it in that partition.",
-        todo=f"Mend the schema and `frazil resume {name}`; no producer mends what the topic has. Or leave "
-        f"these records out, `frazil resume {name} {_past(first)}`. Or set on_bad_record to dead_letter, "
-        f"which keeps such records apart, or to skip, and `frazil resume {name}`.",
+        todo=f"{mend} and `frazil resume {name}`; no producer mends what the topic has. Or leave these "
+        f"records out, `frazil resume {name} {_past(first)}`. Or set on_bad_record to dead_letter, which "
+        f"{keeps}, or to skip, and `frazil resume {name}`.",
     )
+
+
+_BY_SCHEMA = "Mend the schema", "keeps such records apart"
+_BY_SIZE = (
+    "Give Spark more memory, raise FRAZIL_SPARK__MAX_RECORD_BYTES (docs/limits.md)",
+    "notes such records without the part that is too large",
+)
+"""What mends a record, and what its dead letter would have of it."""
 
 
 def _past(first: Mapping[int, BadRecord]) -> str:

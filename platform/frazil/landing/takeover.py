@@ -156,7 +156,8 @@ def _register(connections: Connections, name: TableName, table: Table) -> None:
             f"The catalog can't take over tables that are there: it made an empty {name} instead.",
             where=f"asked for {table.metadata_location}, it names {made.metadata_location}",
             meaning=f"Tableflow's table is as it was. {name} has no row.",
-            todo=f"Drop {name} from the catalog; use Glue, or a catalog that reads what it registers.",
+            todo="Use Glue, or a catalog that reads what it registers. Or let Frazil land the topic from its "
+            "first offset, into a table of another name: the empty one is in nobody's way.",
         )
 
 

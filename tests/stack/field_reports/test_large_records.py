@@ -138,12 +138,19 @@ def test_such_a_dead_letter_is_no_row_without_its_value_and_a_replay_lands_it(
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_it_is_left_out_by_name_or_by_the_spec(by_lane: ByLane, lane: Lane) -> None:
+def test_it_lands_once_more_is_allowed_or_is_left_out_by_name_or_by_the_spec(
+    by_lane: ByLane, stack: Settings, lane: Lane
+) -> None:
     make = by_lane(lane)
+    raised = make(config=ALLOWED, on_null_value="keep")
     named, skipping = make(config=ALLOWED), make(config=ALLOWED, on_bad_record="skip")
-    for topic in (named, skipping):
+    for topic in (raised, named, skipping):
         send(topic, *large_ones(topic), (b"k", trade(topic, "Z"), []))
 
+    with pytest.raises(SuspendedError, match="raise FRAZIL_SPARK__MAX_RECORD_BYTES"):
+        land(raised.spec, raised.connections)
+    allowed = resume(raised.spec, Clients(stack.with_changes(spark={"lane": lane})))
+    assert (allowed.records, allowed.skipped) == (5, 0)
     with pytest.raises(SuspendedError, match="--past 0:0"):
         land(named.spec, named.connections)
     resumed = resume(named.spec, named.connections, past=[(0, n) for n in range(4)])

@@ -146,9 +146,11 @@ def test_a_rest_catalog_is_read_and_one_that_cannot_take_over_tables_says_so(
     before = tableflow.table.metadata_location
 
     assert failed([theirs], of_tableflow) == {}
-    with pytest.raises(ConfigureError, match="can't take over tables that are there"):
+    with pytest.raises(ConfigureError, match="can't take over tables that are there") as refused:
         take_over(topic.spec, own, source, of_tableflow)
+    another = topic.spec.model_copy(update={"table": f"{fresh_name}_anew"})
 
-    own.catalog.drop_table(things(topic.spec, own.settings).table.identifier)  # as the error says
+    assert "into a table of another name" in refused.value.todo
+    assert land(another, own).records == 600
     assert tableflow.table.metadata_location == before
     assert len(rows(of_tableflow.catalog, source.identifier)) == 590

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import RepairError
+from frazil.formats.oversize import TOO_LARGE, bounded, why_too_large
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.history import History
@@ -65,12 +66,24 @@ def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out(
     assert error.exit_code == 3
 
 
+def test_of_a_part_that_is_too_large_it_is_said_that_no_dead_letter_keeps_it() -> None:
+    """Whoever set dead_letter, as the error said, had that part in the topic only, while that keeps it."""
+    told = bounded({}, {"value": 70_000_000}, 1)[TOO_LARGE]
+    large = {0: BadRecord(0, 3, *why_too_large(str(told)), {})}
+
+    error = suspended(TableName("lake", "trades"), "trades", large)
+
+    assert "raise FRAZIL_SPARK__MAX_RECORD_BYTES" in error.todo
+    assert "dead_letter, which notes such records without the part that is too large" in error.todo
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
         ("magic_byte", "Set framing: none if they are Avro, JSON or Protobuf without these five bytes"),
         ("key_too_short", "or key_format: string or bytes"),
         ("schema_id", "FRAZIL_REGISTRY__URL"),
+        ("key_schema_id", "another subject, which key_subject says"),
         ("null_value", "on_null_value: skip, keep or delete"),
         ("truncated", "Register the schema that their values were written with, or set value_format"),
     ],
