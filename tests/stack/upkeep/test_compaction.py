@@ -8,6 +8,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
@@ -15,10 +16,19 @@ from pyiceberg.table.snapshots import Operation
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
+from frazil.tables.data_files import write_files
+from frazil.tables.layout import create_table
+from frazil.tables.manifests import added_files
+from frazil.tables.presence import values_told
+from frazil.tables.snapshots import ancestors
 from frazil.tables.spark import spark_name
+from frazil.tables.stage import append_files
 from frazil.upkeep.compaction.run import Step, compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.work import WorkReport
@@ -243,3 +253,40 @@ def test_a_table_of_another_tool_is_compacted(connections: Connections, topic: T
     assert (report.numbers["files_before"], report.numbers["files_after"]) == (6, 2)
     table = load_table(connections.catalog, topic.things.table)
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [0, 0, 1, 1, 2, 2]
+
+
+NESTED = (
+    Field("id", Primitive("long")),
+    Field("words", List(Primitive("string"), element_optional=True), optional=True),
+    Field("counts", Map(Primitive("string"), List(Primitive("long")), value_optional=True), optional=True),
+    Field("place", Struct((Field("x", Primitive("long"), optional=True),)), optional=True),
+    Field("text", Primitive("string"), optional=True),
+)
+ROWS: list[dict[str, Any]] = [
+    {"id": 1, "words": ["a", None], "counts": [("k", [1, 2]), ("l", None)], "place": {"x": 1}, "text": "t"},
+    {"id": 2, "words": [], "counts": [], "place": {"x": None}, "text": ""},
+    {"id": 3, "words": None, "counts": [("m", [])], "place": None, "text": "long" * 2000},
+]
+
+
+@pytest.mark.parametrize("sorted_by", [(), ("id",)], ids=["by columns", "by Spark"])
+def test_writers_count_values_alike(connections: Connections, fresh_name: str, sorted_by: Any) -> None:
+    """Their statistics of empty lists, and of what is null on the way to a value, are one number."""
+    spec = TableSpec(topic=fresh_name, namespace="upkeep_tests", sort_by=sorted_by)
+    name = things(spec, connections.settings).table
+    table = create_table(connections.catalog, name, NESTED, (), {})
+    rows = pa.Table.from_pylist(ROWS, schema=table.schema().as_arrow())
+    with table.transaction() as tx:
+        append_files(tx, write_files(table, rows), {})
+    table.refresh().append(rows)
+    connections.spark.sql(f"INSERT INTO {spark_name(name)} SELECT * FROM {spark_name(name)}")
+
+    table.refresh()
+    told = [values_told(added_files(table, each), table.schema()) for each in ancestors(table.metadata)]
+    report = compact(spec, connections, time.time(), Order(everything=True))
+
+    by_spark, by_pyiceberg, by_tasks = told[:3]
+    assert by_tasks.whole == {"id": 3, "words": 1, "counts": 5, "place": 1, "text": 3}
+    assert by_pyiceberg.whole == by_tasks.whole
+    assert by_spark.whole == {"id": 6, "place": 2, "text": 6}  # Java says nothing of what is repeated
+    assert (report.numbers["files_after"], table.refresh().scan().count()) == (1, 12)
