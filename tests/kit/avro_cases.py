@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -285,8 +284,7 @@ HINTS = {
 
 
 def _produce(connections: Connections, topic: str) -> None:
-    text = json.dumps({"type": "record", "name": "Wide", "namespace": "kit", "fields": list(_fields())})
-    encode = AvroSerializer(connections.registry, text)
+    encode = AvroSerializer(connections.registry, json.dumps(wide()))
     context = SerializationContext(topic, MessageField.VALUE)
     sent: list[Sent] = []
     for n in range(RECORDS):
@@ -295,8 +293,10 @@ def _produce(connections: Connections, topic: str) -> None:
     send_in_transactions(connections.settings, topic, sent)
 
 
-def _fields() -> Iterator[dict[str, Any]]:
-    return ({"name": c.name, "type": c.schema, **HINTS.get(c.name, {})} for c in AVRO.cases)
+def wide() -> dict[str, Any]:
+    """The schema of a record with every case."""
+    fields = [{"name": c.name, "type": c.schema, **HINTS.get(c.name, {})} for c in AVRO.cases]
+    return {"type": "record", "name": "Wide", "namespace": "kit", "fields": fields}
 
 
 AVRO = Format(

@@ -16,7 +16,7 @@ from frazil.connections import Connections
 from kit.conformance import RECORDS, Case, Format
 from kit.producing import Sent, send_in_transactions
 
-__all__ = ["JSON"]
+__all__ = ["JSON", "MONEY", "record", "wide"]
 
 CONNECT = "org.apache.kafka.connect.data."
 TEXTS = ("", "Žižkov 🚋 \u0000\t\"'`\\ 東京")
@@ -290,17 +290,22 @@ MONEY = {
 def _produce(connections: Connections, topic: str) -> None:
     registry = connections.registry
     registry.register_schema(f"{topic}-money", Schema(json.dumps(MONEY), "JSON"))
-    schema = Schema(json.dumps(_wide()), "JSON", [SchemaReference("money.json", f"{topic}-money", 1)])
+    schema = Schema(json.dumps(wide()), "JSON", [SchemaReference("money.json", f"{topic}-money", 1)])
     encode = JSONSerializer(schema, registry)
     context = SerializationContext(topic, MessageField.VALUE)
     sent: list[Sent] = []
     for n in range(RECORDS):
-        values = {c.name: c.written[n] for c in JSON.cases if c.written[n] is not LEFT_OUT}
-        sent.append((None, encode(values, context), 0))
+        sent.append((None, encode(record(n), context), 0))
     send_in_transactions(connections.settings, topic, sent)
 
 
-def _wide() -> dict[str, Any]:
+def record(n: int) -> dict[str, Any]:
+    """A record with every case."""
+    return {c.name: c.written[n] for c in JSON.cases if c.written[n] is not LEFT_OUT}
+
+
+def wide() -> dict[str, Any]:
+    """Its schema, which refers to `MONEY` as money.json."""
     required = [c.name for c in JSON.cases if not c.optional]
     return {**obj(*required, **{c.name: c.schema for c in JSON.cases}), "title": "Wide", **DEFINED}
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import struct
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
 from frazil.formats import logical
 from frazil.formats.bare import Bare, Unknown
-from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar
-from frazil.formats.json.reasons import Repeated, fault
+from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
+from frazil.formats.json.reasons import Repeated
+from frazil.formats.zoned import is_moment
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = Context(prec=10_000)
@@ -42,8 +45,97 @@ def _value(node: Node, found: Any) -> Any:
         case Members():
             return {m.name: _value(m.node, found.get(m.name)) for m in node.members}
         case Branches():
-            taken = next((m for m in node.members if fault(m.node, found) is None), None)
+            taken = _taken(node, found)
             return {m.name: _value(m.node, found) if m is taken else None for m in node.members}
+
+
+def _taken(node: Branches, found: Any) -> Member | None:
+    """Of the branches that a value fits the one that knows most of its keys; of equals the first."""
+    fitting = [member for member in node.members if _fits(member.node, found)]
+    return max(fitting, key=lambda member: _known(member.node, found), default=None)
+
+
+def _known(node: Node, found: Any) -> int:
+    return len({m.name for m in node.members} & found.keys()) if isinstance(node, Members) else 0
+
+
+def _fits(node: Node, found: Any, optional: bool = False) -> bool:
+    if found is None:
+        return optional
+    match node, found:
+        case Scalar(), _:
+            return _is(node, found) and (node.allowed is None or _is_one_of(node.allowed, found))
+        case Items(), list():
+            return all(_fits(node.element, each, node.optional) for each in found)
+        case Entries(), Repeated():
+            alone = found.again is None
+            return alone and all(_fits(node.value, each, node.optional) for each in found.values())
+        case Pairs(), list():
+            return _are_entries(node, found)
+        case Members(), dict():
+            return all(_fits(m.node, found.get(m.name), m.optional) for m in node.members)
+        case Branches(), _:
+            return _taken(node, found) is not None
+    return False
+
+
+def _are_entries(node: Pairs, found: list[Any]) -> bool:
+    if not all(isinstance(each, dict) for each in found):
+        return False
+    keys = {repr(each.get("key")) for each in found}
+    return len(keys) == len(found) and all(
+        _fits(node.key, each.get("key")) and _fits(node.value, each.get("value"), node.optional)
+        for each in found
+    )
+
+
+def _is(node: Scalar, found: Any) -> bool:
+    """Whether a value is written as a scalar is, within its bounds. Python counts truth as a number."""
+    number = isinstance(found, int | Decimal) and not isinstance(found, bool)
+    match node.wire:
+        case "json":
+            return True
+        case "string":
+            return isinstance(found, str)
+        case "boolean":
+            return isinstance(found, bool)
+        case "float" | "double":
+            return number and math.isfinite(_rounded(node.wire, found))
+        case "number":
+            assert isinstance(node.type, logical.Decimal)
+            return number and node.type.holds(Decimal(found))
+        case "base64" | "base64_number":
+            return isinstance(found, str) and _is_base64(node, found)
+        case "zoned":
+            return isinstance(found, str) and is_moment(found)
+        case _:
+            low, high = node.bounds or (-(2**63), 2**63 - 1)
+            return isinstance(found, int) and number and low <= found <= high
+
+
+def _rounded(wire: str, found: int | Decimal) -> float:
+    try:
+        return float(found) if wire == "double" else float(struct.unpack("f", struct.pack("f", found))[0])
+    except OverflowError:
+        return math.inf
+
+
+def _is_base64(node: Scalar, found: str) -> bool:
+    try:
+        raw = base64.b64decode(found, validate=True)
+    except ValueError:
+        return False
+    match node.type:
+        case logical.Fixed():
+            return len(raw) == node.type.length
+        case logical.Decimal():
+            unscaled = int.from_bytes(raw, "big", signed=True)
+            return 1 <= len(raw) <= 16 and node.type.holds(Decimal(unscaled).scaleb(-node.type.scale, _EXACT))
+    return True
+
+
+def _is_one_of(allowed: tuple[Any, ...], found: Any) -> bool:
+    return any(isinstance(each, bool) == isinstance(found, bool) and each == found for each in allowed)
 
 
 def _scalar(node: Scalar, found: Any) -> Any:
