@@ -20,6 +20,7 @@ from frazil.landing.report import LandingReport
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
 from kit.avro_cases import AVRO
+from kit.compared import note
 from kit.conformance import Format
 from kit.duck import duckdb_on
 from kit.json_cases import JSON
@@ -130,7 +131,9 @@ def make_source(
 ) -> Source:
     """Makes a topic of one partition."""
     create_topic(connections.admin, topic, 1, config or {})
-    return Source(connections, TableSpec(topic=topic, namespace=NAMESPACE, **spec))
+    source = Source(connections, TableSpec(topic=topic, namespace=NAMESPACE, **spec))
+    note(source)
+    return source
 
 
 MakeSource = Callable[..., Source]

@@ -18,6 +18,7 @@ from frazil.connections import Connections
 from frazil.kafka.facts import topic_facts
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
+from kit.compared import note
 from kit.producing import send
 from kit.waiting import PATIENCE, wait_for
 
@@ -134,6 +135,7 @@ def topic_maker(connections: Connections, name: str, namespace: str) -> MakeTopi
         own = f"{name}_{next(numbers)}"
         create_topic(connections.admin, own, partitions, config or {})
         topic = Topic(own, connections, TableSpec(topic=own, namespace=namespace, **spec))
+        note(topic)
         if trades:
             topic.register(TRADE)
         return topic

@@ -86,8 +86,9 @@ def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] 
         rows = pa.Table.from_batches([batch])
         for partition in values_of(pc.unique(rows[name])):
             own = rows.filter(pc.equal(rows[name], partition))
-            every = pa.concat_tables([kept[partition], own]) if partition in kept else own
-            kept[partition] = _drawn(every, count)
+            # PyIceberg has larger types for what an older file lacks than for what it read.
+            parts = [kept[partition], own] if partition in kept else [own]
+            kept[partition] = _drawn(pa.concat_tables(parts, promote_options="permissive"), count)
     return {partition: rows_of(rows) for partition, rows in kept.items()}
 
 

@@ -10,7 +10,10 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from kit.compared import rows_are_their_records
 from kit.formats import Source, make_source
+
+__all__ = ["rows_are_their_records"]
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ def test_records_of_a_new_format_become_rows_or_are_bad(
         )
 
     rows = (
-        decoder.decode(records, headers=False).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()
+        decoder.decode(records, as_read=False).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()
     )
 
     assert [tuple(row)[:2] for row in rows] == [(True, False), (False, True), (False, True)]

@@ -1,0 +1,77 @@
+"""Behind each module of tests: rows of the tables that it left against their records, by the other decoder.
+
+Tests look at what they are about. What else landings do to values is seen here: `frazil check T --values N`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Protocol
+
+import pytest
+
+from frazil.checks.run import run_values
+from frazil.connections import Connections
+from frazil.kafka.facts import topic_facts
+from frazil.landing.ledger import read_ledger
+from frazil.settings.profile import Settings
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalog import load_table_or_none
+from kit.shared_stack import shared_home
+
+__all__ = ["leave_out", "note", "rows_are_their_records"]
+
+_EACH = 2
+"""Rows of each partition that are compared."""
+
+_MOST = 4
+"""Tables of a module, drawn by chance: each takes half a second, and all together 1 % of the suites' time."""
+
+
+class _Made(Protocol):
+    """A topic that a test made, and the spec that lands it."""
+
+    @property
+    def connections(self) -> Connections: ...
+
+    @property
+    def spec(self) -> TableSpec: ...
+
+
+_LEFT: list[_Made] = []
+
+
+def note(made: _Made) -> None:
+    """Has the rows of a topic's table compared once the module is through."""
+    _LEFT.append(made)
+
+
+def leave_out(topic: str, *, because: str) -> None:
+    """Takes a topic out whose rows are not what its records say, and tells why."""
+    assert because
+    _LEFT[:] = [made for made in _LEFT if made.spec.topic != topic]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def rows_are_their_records() -> Iterator[None]:
+    """Compares a few rows of each table that a module leaves on the plain stack."""
+    _LEFT.clear()
+    yield
+    left, _LEFT[:] = [*_LEFT], []
+    stack = Settings.of_profile(shared_home().profile) if left else Settings()
+    whole = [made for made in left if _is_whole(made, stack)]
+    drawn = random.sample(whole, min(len(whole), _MOST))
+    found = [run_values(made.spec, made.connections, _EACH) for made in drawn]
+    assert [f"{each.table}: {each.text}" for each in found if each.failed] == []
+
+
+def _is_whole(made: _Made, stack: Settings) -> bool:
+    """Whether its records and its rows are there, behind no gate, and each row is of one record."""
+    settings, spec = made.connections.settings, made.spec
+    plain = settings.model_copy(update={"spark": stack.spark, "catalog": stack.catalog}) == stack
+    if not plain or spec.mode != "append" or not topic_facts(made.connections.admin, [spec.topic]):
+        return False
+    table = load_table_or_none(made.connections.catalog, things(spec, settings).table)
+    return table is not None and read_ledger(table.metadata) is not None

@@ -1,0 +1,41 @@
+"""Which rows `frazil check T --values N` takes, of files of any age."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.types import StringType
+
+from frazil.checks.values import _sample
+from frazil.formats.columns import metadata_columns
+from frazil.formats.logical import Field, Primitive
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.data_files import write_files
+from frazil.tables.layout import create_table
+from frazil.tables.stage import append_files
+
+SPEC = TableSpec(topic="t")
+
+
+def test_rows_of_files_that_lack_a_text_stand_beside_others(tmp_path: Path) -> None:
+    fields = [Field("n", Primitive("int"))]
+    fields += [Field(c.name(SPEC.metadata_names), c.type, optional=True) for c in metadata_columns(SPEC)]
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+
+    for offset, more in enumerate(({}, {"note": "a"})):
+        with table.transaction() as tx:
+            rows = [{"n": offset, "$$partition": 0, "$$offset": offset, **more}]
+            held = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+            append_files(tx, write_files(table, held), {})
+        with table.update_schema() as update:
+            update.add_column("note" if not offset else "later", StringType())
+        table = table.refresh()
+
+    found = _sample(table, SPEC, 5)
+
+    assert found is not None
+    assert sorted((row["n"], row["note"]) for row in found[0]) == [(0, None), (1, "a")]
