@@ -14,9 +14,9 @@ import fastavro
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
-from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 from kit.drawn_schemas import HINTS, NUMBERED, Choice, Kind, groups_of
+from kit.protobuf import compiled_file
 from kit.random_formats import AVRO, HEAD, JSON, PROTOBUF, RANDOM_FORMATS, as_json
 from kit.random_records import SYMBOLS, Group, Many, Maybe, Named, Scalar
 
@@ -152,8 +152,9 @@ def _write_protobuf(root: Group, number: int) -> Written:
     shared = _shared(root)
     files = {f"shared/{each.name}.proto": _file([each], root) for each in shared}
     own = [group for group in groups_of(root).values() if group not in (root, *shared)]
-    writer = _writer(number, "PROTOBUF", _file([root, *own], root), files)
-    message = GetMessageClass(file_of(compiled(writer, "drawn")).message_types_by_name["Root"])
+    text = _file([root, *own], root)
+    writer = _writer(number, "PROTOBUF", text, files)
+    message = GetMessageClass(compiled_file(text, files).message_types_by_name["Root"])
 
     def encode(record: dict[str, Any]) -> bytes:
         return bytes(ParseDict(_members(root, record), message()).SerializeToString())

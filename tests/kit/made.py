@@ -15,7 +15,6 @@ from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.ledger import DerivedLedger
 from frazil.formats.logical import Field, Primitive
-from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalog import load_table
@@ -109,7 +108,7 @@ class Made:
 
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """Its rows in order, as PyIceberg reads them."""
-        names = columns or tuple(f.name for f in from_iceberg(self.table.schema()))
+        names = columns or tuple(field.name for field in self.table.schema().fields)
         found = self.table.scan(selected_fields=names).to_arrow().to_pylist()
         return sorted((tuple(row[n] for n in names) for row in found), key=repr)
 
