@@ -112,6 +112,7 @@ def _live(
         return
     assert record_columns(SPEC, Struct(()), schemas.columns)
     assert same_type(_sorted(schemas.columns), _sorted(columns_of(root)))
+    assert of.name != "avro" or _names(schemas.columns) == _names(columns_of(root))  # as they were written
     table = catalog.create_table(("n", uuid.uuid4().hex), to_iceberg(_fields(schemas.columns)))
     values = [value_of(root, dice) for _ in range(RECORDS)]
     _append(table, _decoded(schemas, of, [(first, v) for v in values]))
@@ -152,6 +153,11 @@ def _sorted(kind: Type) -> Type:
         if isinstance(kind, Struct)
         else with_fields(kind, inner)
     )
+
+
+def _names(kind: Type) -> list[Any]:
+    """Names of fields in their order, at every depth."""
+    return [(field.name, _names(field.type)) for field in kind.fields]
 
 
 def _fields(columns: Struct) -> tuple[Field, ...]:
