@@ -14,17 +14,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
+import requests
+from confluent_kafka import Producer
 
 from frazil.clients import Clients
+from frazil.cloud.confluent.tableflow import sync_problems
+from frazil.kafka.clients import client_config
 from frazil.local.home import Home
 from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.tables.catalog import load_table_or_none, open_catalog
+from frazil.tables.manifests import rows_held
 from kit.alone import alone
+from kit.in_clouds import at_aws, done, in_it, settings_in
 from kit.shared_stack import free_offset
-from kit.shell import Command, Said
+from kit.shell import Command
+from kit.three_clouds import write_deployment
 from kit.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -38,7 +46,6 @@ COMMANDS = [
 PARTS = ("kafka", "registry", "spark", "cloud-aws", "cloud-confluent", "cloud-snowflake")
 SHIPPED = ROOT / "assets" / "deployments"
 NAME, BUCKET, TRADES = "tableflow_kickstarter", "kickstarter-4711", 2000
-MANAGER = f"/confluent_cloud_resource/{NAME}/kafka_cluster/app_manager/python_client"
 TABLES = ("STOCK_TRADES", "STOCK_TRADES_WITH_TOTALS")
 SCHEMA = "TABLEFLOW_KICKSTARTER_DATABASE.TABLEFLOW_KICKSTARTER_SCHEMA"
 TOTALS = f"SELECT COUNT(*), SUM(total_price - quantity * price) FROM {SCHEMA}.{TABLES[1]}"
@@ -80,49 +87,17 @@ def frazil(
     return Command(monkeypatch, capsys)
 
 
-def done(said: Said) -> Said:
-    assert said.code == 0, said.err
-    return said
-
-
-def in_it(frazil: Command) -> dict[str, str]:
-    """`eval "$(frazil env --deployment tableflow_kickstarter)"`."""
-    told = {}
-    for line in done(frazil("env", "--deployment", NAME)).out.splitlines():
-        name, _, value = line.removeprefix("export ").partition("=")
-        told[name] = "".join(shlex.split(value))
-    return told
-
-
-def as_manager() -> dict[str, str]:
-    """The key of the manager's account, which may write: consumers may not."""
-    return {
-        "FRAZIL_KAFKA__USERNAME": f"aws-secret:{MANAGER}#sasl.username",
-        "FRAZIL_KAFKA__PASSWORD": f"aws-secret:{MANAGER}#sasl.password",
-    }
-
-
 @contextmanager
 def snowflake(environment: dict[str, str]) -> Iterator[Callable[[str], Any]]:
     """Asks Snowflake for a row, as the service user."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        settings = Settings.load()
-    with Clients(settings).snowflake() as connection:
+    with Clients(settings_in(environment)).snowflake() as connection:
         yield lambda query: connection.cursor().execute(query).fetchone()
 
 
 def left_at_aws(home: Home) -> list[str]:
     """Databases of Glue and buckets."""
-    told = json.loads(home.administrator.read_text())["aws"]
-    keys = {"aws_access_key_id": told["access_key"], "aws_secret_access_key": told["secret_key"]}
-    clients = [
-        boto3.client(each, endpoint_url=told["endpoint"], region_name="us-east-1", **keys)
-        for each in ("glue", "s3")
-    ]
-    databases, buckets = clients[0].get_databases()["DatabaseList"], clients[1].list_buckets()["Buckets"]
-    return [each["Name"] for each in (*databases, *buckets)]
+    databases = at_aws(home, "glue").get_databases()["DatabaseList"]
+    return [each["Name"] for each in (*databases, *at_aws(home, "s3").list_buckets()["Buckets"])]
 
 
 def test_the_shipped_deployment_lives_on_the_stand_ins(
@@ -145,7 +120,7 @@ def test_the_shipped_deployment_lives_on_the_stand_ins(
 
 def use(home: Home, frazil: Command, command: Sequence[str], clock: Clock) -> None:
     """Datagen's trades are there. A record comes, after Tableflow and Flink were down and up."""
-    inside = in_it(frazil)
+    inside = in_it(frazil, NAME)
     with snowflake(inside) as ask:
 
         def counted() -> list[int]:
@@ -153,7 +128,7 @@ def use(home: Home, frazil: Command, command: Sequence[str], clock: Clock) -> No
 
         wait_for(lambda: counted() == [TRADES, TRADES])
         restarted(known_stack(home))
-        done(frazil(*command, **{**inside, **as_manager()}))
+        done(frazil(*command, **inside))
         clock("read", lambda: wait_for(lambda: counted() == [TRADES + 1, TRADES + 1]))
         assert ask(TOTALS) == (TRADES + 1, 0)
 
@@ -162,3 +137,92 @@ def restarted(stack: Stack) -> None:
     """Confluent stops and starts, as with `frazil down` and `frazil up`: Tableflow and Flink go on."""
     stack.down(lambda *_: None, ["cloud-confluent"])
     stack.up(lambda *_: None, ["cloud-confluent"])
+
+
+LAB: dict[str, Any] = {
+    "name": "lab",
+    "confluent": {
+        "topics": [{"name": "stock_trades"}],
+        "connectors": [{"name": "SampleSource", "topic": "stock_trades"}],
+        "tableflow": ["stock_trades"],
+    },
+    "aws": {"bucket": "lab-bucket-4711"},
+}
+ROLE = "lab_s3_glue_role"
+
+
+def test_tableflow_meets_a_right_that_lacks_and_a_bad_record_and_is_healed(
+    home: Home, frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(frazil, monkeypatch, tmp_path / "first", LAB)
+    inside = in_it(frazil, "lab")
+    wait_for(lambda: rows(inside) == TRADES)
+    wait_for(lambda: sync_problems(told(home)) == "")
+
+    take_away(home, "glue:UpdateTable")
+    done(frazil("generate", "stock_trades", "--count", "1", **inside))
+    wait_for(lambda: "glue:UpdateTable" in sync_problems(told(home)))
+    assert rows(inside) == TRADES
+    done(frazil("deploy", "create", "lab", "--yes"))
+    wait_for(lambda: rows(inside) == TRADES + 1)
+    wait_for(lambda: sync_problems(told(home)) == "")
+
+    produce_no_avro(settings_in(inside))
+    wait_for(lambda: told(home)["spec"]["suspended"])
+    drifted = frazil("deploy", "drift", "lab", "--json")
+    assert [step["address"] for step in drifted.document["steps"]] == ["confluent/tableflow/stock_trades"]
+    skips = {**LAB["confluent"], "tableflow_settings": {"on_bad_record": "skip"}}
+    deploy(frazil, monkeypatch, tmp_path / "second", {**LAB, "confluent": skips})
+    done(frazil("generate", "stock_trades", "--count", "1", **inside))
+    wait_for(lambda: rows(inside) == TRADES + 2)
+    done(frazil("deploy", "delete", "lab", "--yes"))
+    assert left_at_aws(home) == []
+
+
+def deploy(
+    frazil: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, deployment: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(write_deployment(folder, deployment)))
+    done(frazil("deploy", "create", "lab", "--yes"))
+
+
+def rows(environment: dict[str, str]) -> int:
+    """How many Glue's table has; none where there is no such table."""
+    settings = settings_in(environment)
+    name = TableName(settings.kafka.cluster_id, "stock_trades")
+    table = load_table_or_none(open_catalog(settings), name)
+    return rows_held(table, table.current_snapshot()) if table else 0
+
+
+def told(home: Home) -> dict[str, Any]:
+    """What Tableflow says of the topic, asked with its own key."""
+    secret = at_aws(home, "secretsmanager").get_secret_value(
+        SecretId="/confluent_cloud_resource/lab/tableflow"
+    )
+    held = json.loads(secret["SecretString"])
+    where = {"environment": held["environment.id"], "spec.kafka_cluster": held["kafka.cluster.id"]}
+    address = Settings.of_profile(home.administrator).confluent.endpoint
+    asked = requests.get(
+        f"{address}/tableflow/v1/tableflow-topics/stock_trades",
+        params=where, auth=(held["api.key"], held["api.key.secret"]), timeout=30,
+    )  # fmt: skip
+    asked.raise_for_status()
+    found: dict[str, Any] = asked.json()
+    return found
+
+
+def take_away(home: Home, right: str) -> None:
+    """Takes a right from the writer's role."""
+    iam = at_aws(home, "iam")
+    (policy,) = iam.list_role_policies(RoleName=ROLE)["PolicyNames"]
+    document = iam.get_role_policy(RoleName=ROLE, PolicyName=policy)["PolicyDocument"]
+    for statement in document["Statement"]:
+        if right in statement["Action"]:
+            statement["Action"] = [each for each in statement["Action"] if each != right]
+    iam.put_role_policy(RoleName=ROLE, PolicyName=policy, PolicyDocument=json.dumps(document))
+
+
+def produce_no_avro(settings: Settings) -> None:
+    producer = Producer(client_config(settings))
+    producer.produce("stock_trades", b"no Avro")
+    producer.flush()

@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import SecretStr
 
 from frazil.clients import Clients
-from frazil.errors import NotAllowedError, RetryError, StopError, explain
+from frazil.errors import ConfigureError, MissingError, NotAllowedError, RetryError, StopError, explain
 from frazil.local.cloud.confluent.customer import keys_of_customer
 from frazil.local.cloud.confluent.materialization import OnTopic, note, topics_on
 from frazil.local.cloud.confluent.organization import Json, Organization
@@ -107,8 +107,10 @@ class Materializer(threading.Thread):
             role = topic.role["customer_iam_role_arn"]
             return NotAllowedError(f"Tableflow cannot assume role {role}.", where=str(e))
         except Exception as e:  # noqa: BLE001 - the API tells it, as the real one does
-            self._forget(topic)  # a trust or a right may be another one by now
-            return explain(e)
+            error = explain(e)
+            if isinstance(error, ConfigureError) and not isinstance(error, NotAllowedError | MissingError):
+                self._forget(topic)  # AWS may not know the keys any more
+            return error
         return None
 
     def _customer_of(self, topic: OnTopic) -> _Customer:
