@@ -258,8 +258,12 @@ def test_settings_stay_as_they_are(duck: Sandbox) -> None:
 def test_a_query_that_takes_too_long_is_ended(duck: Sandbox) -> None:
     sql = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range * b.range % 7 = 3"
 
-    with pytest.raises(FrazilError, match="took longer than 0"):
+    with pytest.raises(FrazilError, match="took longer than 0") as told:
         duck.select(sql, rows=1, seconds=0.2)
+    assert told.value.todo == "Ask for less, or give it more time by --seconds."
+
+    less = sql.replace("1000000000", "10")
+    assert duck.select(less, rows=1, seconds=SECONDS).rows
 
 
 def test_a_file_that_is_gone_is_told_as_what_it_is(tmp_path: Path) -> None:

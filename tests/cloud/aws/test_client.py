@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from botocore.exceptions import ClientError
+from pydantic import SecretStr
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
 from frazil.cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.settings.aws import AwsSettings
+from frazil.settings.identity import aws_session
+from frazil.settings.refusals import aws_refusal
 from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/writer"
@@ -151,6 +155,37 @@ def test_a_role_is_taken_with_its_external_id(aws: CloudAws) -> None:
     assert asked.startswith(f"arn:aws:sts::{ACCOUNT}:assumed-role/writer/")
     with pytest.raises(ConfigureError):
         us.taking(ROLE, "wrong")
+
+
+@pytest.mark.parametrize("way", ["the setting", "the trust"])
+def test_a_role_that_settings_name_is_taken_once_the_id_or_its_trust_is_mended(
+    aws: CloudAws, way: str
+) -> None:
+    root, name = f"arn:aws:iam::{ACCOUNT}:root", f"pipelines_{way[-3:]}"
+    iam = aws.client("iam")
+    iam.create_role(RoleName=name, AssumeRolePolicyDocument=policy(trust(root, "right")))
+    us = aws.user(f"who_{way[-3:]}", allow(["sts:AssumeRole"])).settings
+    as_role = us.model_copy(
+        update={"role_arn": f"arn:aws:iam::{ACCOUNT}:role/{name}", "external_id": SecretStr("wrong")}
+    )
+
+    def asked(told: AwsSettings) -> str:
+        try:
+            sts = aws_session(told).create_client("sts", endpoint_url=aws.url, region_name="us-east-1")
+            return str(sts.get_caller_identity()["Arn"])
+        except ClientError as e:
+            raise aws_refusal(e) or e from None
+
+    with pytest.raises(ConfigureError) as refused:
+        asked(as_role)
+    assert "FRAZIL_AWS__ROLE_ARN and FRAZIL_AWS__EXTERNAL_ID, or the role's trust" in refused.value.todo
+
+    if way == "the setting":
+        as_role = as_role.model_copy(update={"external_id": SecretStr("right")})
+    else:
+        iam.update_assume_role_policy(RoleName=name, PolicyDocument=policy(trust(root, "wrong")))
+
+    assert f"assumed-role/{name}/" in asked(as_role)
 
 
 def test_all_pages_are_asked_for(aws: CloudAws) -> None:

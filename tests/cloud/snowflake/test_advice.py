@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
+from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from frazil.clients import Clients
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.rotation.candidate import StagedSecret
 from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
 from frazil.cloud.snowflake.grants import Grants
 from frazil.cloud.snowflake.ownership import Marked
-from frazil.errors import ConfigureError, MissingError, NotAllowedError, RepairError
+from frazil.doctor.snowflake import _Account
+from frazil.errors import ConfigureError, DifferentError, MissingError, NotAllowedError, RepairError
+from frazil.publishing.snowflake.connection import open_snowflake, rows
+from frazil.publishing.snowflake.statements import volume_of
+from frazil.publishing.snowflake.tables import _make_volume
+from frazil.quoting import double_quoted
+from frazil.settings.profile import Settings
 from kit import in_snowflake
 from kit.cloud_snowflake import CloudSnowflake
 from kit.in_snowflake import InSnowflake
@@ -138,3 +147,72 @@ def test_a_secret_of_the_service_user_that_is_gone_is_made_anew_by_deploy_create
     assert shop.faults() == {}
     assert keys.turn().key in user.fingerprints().values()
     shop.delete()
+
+
+def settings_of(standin: CloudSnowflake, user: str = "boss", **told: Any) -> Settings:
+    """As pipelines have them, with the stand-in's key."""
+    key = standin.key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    settings = in_snowflake.settings_of(standin, user)
+    return settings.with_changes(snowflake={"private_key": key, "warehouse": None, **told})
+
+
+def test_a_login_of_a_pipeline_goes_through_with_the_settings_that_the_error_names(
+    snowflake: CloudSnowflake,
+) -> None:
+    wrong = new_key().private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+    for told, named in (
+        ({"private_key": wrong}, "FRAZIL_SNOWFLAKE__PRIVATE_KEY"),
+        ({"login_role": "NOBODY_GAVE_IT"}, "FRAZIL_SNOWFLAKE__LOGIN_ROLE"),
+    ):
+        with (
+            pytest.raises(ConfigureError, match="refuses the login") as refused,
+            open_snowflake(settings_of(snowflake, **told)),
+        ):
+            pass
+        assert named in refused.value.todo
+
+    with open_snowflake(settings_of(snowflake)) as connection:
+        assert rows(connection, "select 1") == [(1,)]
+    snowflake.as_("USERADMIN", "create role given_to_boss", "grant role given_to_boss to user boss")
+    with open_snowflake(settings_of(snowflake, login_role="GIVEN_TO_BOSS")) as connection:
+        assert rows(connection, "select current_role()") == [("GIVEN_TO_BOSS",)]
+
+
+@pytest.mark.parametrize("way", ["a new name", "dropped"])
+def test_a_volume_of_another_place_stays_beside_a_new_one_or_is_dropped(
+    snowflake: CloudSnowflake, way: str
+) -> None:
+    name = f"lake_{way.replace(' ', '_')}"
+    told = {
+        "login_role": "ACCOUNTADMIN", "external_volume": name, "storage_base_url": "s3://here/",
+        "aws_role_arn": "arn:aws:iam::123456789012:role/reader",
+    }  # fmt: skip
+    elsewhere = settings_of(snowflake, **{**told, "storage_base_url": "s3://elsewhere/"})
+    here = settings_of(snowflake, **told)
+    with open_snowflake(elsewhere) as connection:
+        _make_volume(connection, volume_of(elsewhere))
+        with pytest.raises(DifferentError, match="of another place") as refused:
+            _make_volume(connection, volume_of(here))
+        assert "if nobody else reads by it" in refused.value.todo
+
+        if way == "dropped":
+            rows(connection, f"drop external volume {double_quoted(volume_of(here).name)}")
+        else:
+            here = settings_of(snowflake, **{**told, "external_volume": f"{name}_2"})
+        _make_volume(connection, volume_of(here))
+        _make_volume(connection, volume_of(here))  # it is there, and of that place
+        if way == "a new name":
+            _make_volume(connection, volume_of(elsewhere))  # which is as it was
+
+
+def test_a_readers_role_is_made_by_the_statement_that_the_doctor_names(snowflake: CloudSnowflake) -> None:
+    settings = settings_of(snowflake, login_role="ACCOUNTADMIN", role="readers_of_all")
+    with ExitStack() as until_the_end:
+        account = _Account(Clients(settings), until_the_end)
+        account.log_in()
+        with pytest.raises(MissingError, match="no such role") as told:
+            account.find_role("readers_of_all")
+
+        snowflake.as_("USERADMIN", told.value.todo.rstrip(";"))
+
+        account.find_role("readers_of_all")

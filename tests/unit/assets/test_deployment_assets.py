@@ -141,6 +141,13 @@ def test_an_agreed_plan_that_is_stale_is_refused(
 
     assert not result.success
     assert cloud.done == []
+    said = failures(result)
+    assert "Look at the plan of now, and start the run with its digest." in said
+
+    digest = said.partition("not the one of now, which is ")[2][:12]
+    now = {"ops": {"shop_objects": {"config": {"plan": digest}}}}
+    assert run(shop, instance, "aws/shop/bucket", config=now).success
+    assert "aws/bucket" in cloud.names()
 
 
 def test_both_checks_of_each_object_tell_how_it_is(
@@ -186,7 +193,12 @@ def test_delete_wants_the_name_once_more(
     )
 
     assert "This job deletes shop, not ship." in failures(result)
+    assert "Write `deployment: shop` if you mean it." in failures(result)
     assert cloud.names() == ["aws/bucket"]
+
+    meant = {"ops": {"delete_objects_of_shop": {"config": {"deployment": "shop"}}}}
+    shop.resolve_job_def("delete_shop").execute_in_process(instance=instance, run_config=meant)
+    assert cloud.names() == []
 
 
 def test_a_deployment_with_a_mistake_is_one_asset_that_tells_why(

@@ -88,9 +88,17 @@ def test_an_upkeep_job_by_hand_works_on_the_tables_of_each_connection(
 ) -> None:
     lake.catalog.create_namespace("local")
     lake.catalog.create_table("local.orders", SCHEMA)
-    config = {"ops": {KINDS["expiry"].step: {"config": {"tables": ["local.orders", "orders_eu.orders"]}}}}
 
-    run = defs().resolve_job_def("expiry").execute_in_process(instance=instance, run_config=config)
+    def by_hand(*tables: str, fails: bool = False) -> dg.ExecuteInProcessResult:
+        config = {"ops": {KINDS["expiry"].step: {"config": {"tables": [*tables]}}}}
+        job = defs().resolve_job_def("expiry")
+        return job.execute_in_process(instance=instance, run_config=config, raise_on_error=not fails)
+
+    unknown = by_hand("local.ordrs", fails=True)
+    (failure,) = (e for e in unknown.all_events if e.is_step_failure)
+    assert "`frazil tables` lists all of them." in str(failure.event_specific_data)
+
+    run = by_hand("local.orders", "orders_eu.orders")
 
     events = run.filter_events(lambda event: event.event_type_value == "ASSET_OBSERVATION")
     seen = {event.asset_key.path[1] for event in events if event.asset_key}

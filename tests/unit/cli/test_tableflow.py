@@ -92,7 +92,11 @@ def test_whoever_adopts_it_must_say_that_tableflow_is_off(frazil: Frazil, tablef
 
     assert code == 1
     assert "--tableflow-is-off" in said
+    assert "Do not where Confluent stores the table" in said
     assert not tableflow.catalog.table_exists(("trading", "stock_trades"))
+
+    code, adopted, _ = frazil("adopt", OURS, "--tableflow-is-off")
+    assert (code, adopted["rows"]) == (0, 45)
 
 
 def test_a_topic_is_adopted_and_released(frazil: Frazil) -> None:

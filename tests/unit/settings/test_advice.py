@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.transforms import TruncateTransform
 
 from frazil.errors import ConfigureError, UsageError
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
+from frazil.settings.refusals import aws_refusal
 
 
 @pytest.fixture
@@ -127,3 +132,36 @@ def test_a_certificate_that_can_not_be_read_is_mended_by_the_setting_that_is_nam
     monkeypatch.setenv("FRAZIL_REST__CA", str(tmp_path / "ca.pem"))
 
     Settings.load().rest.check_files("REST")
+
+
+@pytest.mark.parametrize("way", ["truncated", "left out of names"])
+def test_a_text_that_is_too_long_for_a_folder_is_truncated_or_left_out_of_names(
+    tmp_path: Path, way: str
+) -> None:
+    said = "during PutObject operation: Unable to parse ExceptionName: KeyTooLongError Message: no"
+    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {said}"))
+    assert refusal
+    assert "truncate(16, column)" in refusal.todo
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    catalog.create_namespace("unit")
+    columns = pa.schema([("name", pa.string())])
+    table = catalog.create_table(("unit", "things"), columns)
+    table.append(pa.table({"name": ["before"]}, schema=columns))
+    with table.update_spec() as update:
+        update.add_identity("name")
+    rows = pa.table({"name": ["x" * 300, "x" * 301]}, schema=columns)
+    with pytest.raises(OSError, match="too long"):
+        table.append(rows)
+
+    if way == "truncated":
+        with table.update_spec() as update:
+            update.remove_field("name")
+            update.add_field("name", TruncateTransform(16), "name_trunc")
+    else:
+        names = re.findall(r"'(write[\w.-]+)'='(\w+)'", refusal.todo)
+        with table.transaction() as tx:
+            tx.set_properties(dict(names))
+    table.append(rows)
+
+    held = catalog.load_table(("unit", "things")).scan().to_arrow()["name"].to_pylist()
+    assert sorted(held) == ["before", "x" * 300, "x" * 301]

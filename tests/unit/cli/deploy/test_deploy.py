@@ -208,3 +208,31 @@ def test_the_objects_are_drawn(deploy: Deploy, tmp_path: Path) -> None:
 
     assert (said.document["assets"], said.document["edges"]) == (3, 2)
     assert "aws/bucket-&gt;aws/role" in (tmp_path / "shop.svg").read_text().replace("&#45;", "-")
+
+
+def test_the_new_plan_is_agreed_to_and_done(deploy: Deploy, cloud: Cloud) -> None:
+    digest = deploy("plan", "--json").document["digest"]
+    cloud.add("aws/bucket", {"public": True})
+    stale = deploy("create", "--plan", digest)
+    assert "Look at the new plan, and agree to it." in stale.err
+
+    new = deploy("plan", "--json").document["digest"]
+
+    assert new in stale.err
+    assert deploy("create", "--plan", new).code == 0
+    assert "Everything is as it should be." in deploy("plan").err
+
+
+def test_a_debug_log_is_written_in_another_folder(
+    deploy: Deploy, cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "frazil-deploy-debug.log").mkdir()
+    refused = deploy("create", "--yes", "--debug")
+    assert "Start it in another folder." in refused.err
+    assert cloud.done == []
+
+    (tmp_path / "another").mkdir()
+    monkeypatch.chdir(tmp_path / "another")
+
+    assert deploy("create", "--yes", "--debug").code == 0
+    assert (tmp_path / "another" / "frazil-deploy-debug.log").is_file()
