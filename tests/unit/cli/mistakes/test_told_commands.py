@@ -1,4 +1,4 @@
-"""Each line that an error tells people to type is taken by its command: only a server that is down ends it."""
+"""Each line that an error tells people to type is taken by its command: only servers that are down end it."""
 
 from __future__ import annotations
 
