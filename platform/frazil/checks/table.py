@@ -101,7 +101,7 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
         ),
         _Limit(
             f"{len(census.dead_branches)} dead branches",
-            len(census.dead_branches), 0, f"`frazil orphans {name}`",
+            len(census.dead_branches), 0, compact,
         ),
     ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
 
+from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.derive.inputs import at_head, note_reader
 from frazil.derive.ledger import DerivedLedger
@@ -26,11 +27,13 @@ from frazil.tables.layout import create_table
 from frazil.tables.ledger import FORMAT
 from frazil.tables.stage import StagedFiles, check_still_there
 from frazil.upkeep.compaction import run
+from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.made import MadeOf, refuse_behind
 from frazil.upkeep.forgetting.report import ForgetReport, read_report
+from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.row_expiry.run import expire_rows
-from kit.mirrored import NAME, Mirror
+from kit.mirrored import DAY, NAME, Mirror
 
 READER = TableName(NAME.namespace, "totals")
 COLUMNS = Schema(NestedField(1, "user_id", LongType()))
@@ -132,3 +135,25 @@ def test_a_compaction_that_took_too_long_is_tried_again_with_less() -> None:
     assert smaller.upkeep.max_bytes < TableSpec(topic="t").upkeep.max_bytes
 
     check_still_there(NAME, StagedFiles(until=time.time() + 3600), "compaction", run._SHORTER)
+
+
+def test_the_branch_of_a_dead_work_goes_as_the_check_says(tmp_path: Path) -> None:
+    """It named `frazil orphans`, which takes files and leaves the branch: the check failed on."""
+    spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=[])
+    source = Mirror(tmp_path, "http://127.0.0.1:1", spec)
+    source.land(1)  # one file: nothing is to be compacted
+    dead = f"landing_{int((time.time() - 86400) * 1000)}_01234567"
+    source.table.manage_snapshots().create_branch(
+        source.table.metadata.current_snapshot_id or 0, dead
+    ).commit()
+    found = run_check("file_health", source.spec, source.connections)
+    assert found.failed
+    assert "1 dead branches" in found.text
+    assert f"`frazil compact {NAME}`" in found.text
+
+    remove_orphans(source.spec, source.connections, time.time() + 30 * DAY)
+    assert run_check("file_health", source.spec, source.connections).failed
+    compact(source.spec, source.connections, time.time())
+
+    assert run_check("file_health", source.spec, source.connections).passed
+    assert source.athena(source.table.metadata_location) == [0]
