@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from frazil.formats.avro.format import Avro, AvroDecoder
 from frazil.formats.protocol import VALUE, DecodedBatch, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import REFUSED, Unmappable
 
 __all__ = ["AvroColumns", "payload"]
 
@@ -24,12 +25,15 @@ class AvroColumns:
 
     versions: tuple[Any, ...]
     is_framed: bool = True
+    unmappable: Unmappable = REFUSED
 
     def decoder(self) -> AvroDecoder:
         """The one that both ways begin with."""
         texts = (v if isinstance(v, str) else json.dumps(v) for v in self.versions)
         writers = tuple(WriterSchema(n, n, text, "AVRO") for n, text in enumerate(texts, 1))
-        return AvroDecoder(HalfSchemas(VALUE, Avro(), "s-value", writers, self.is_framed))
+        return AvroDecoder(
+            HalfSchemas(VALUE, Avro(), "s-value", writers, self.is_framed, unmappable=self.unmappable)
+        )
 
     def batch(self, raw: Sequence[bytes | None]) -> DecodedBatch:
         """Decodes records as a worker does, to which the decoder came by pickle."""

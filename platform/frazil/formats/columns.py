@@ -9,6 +9,7 @@ from typing import Literal
 from frazil.errors import SchemaRefusedError
 from frazil.formats.column_names import keeper, same_path
 from frazil.formats.logical import ROOT, Decimal, Field, Map, Primitive, Struct, Type, Where
+from frazil.formats.unmappable import too_many_digits
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -168,7 +169,9 @@ def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns
     record = RecordColumns(_optional(key), _optional(value) if kept else value)
     _check_names(spec, record)
     if spec.wide_decimals == "refuse" and (wide := _wide(record.fields)):
-        raise _refusal(spec, wide, "Declare fewer digits, or write wide_decimals: narrow in defs.yaml.")
+        raise _refusal(
+            spec, wide, "Declare fewer digits, or write wide_decimals: narrow or text in defs.yaml."
+        )
     return record
 
 
@@ -201,7 +204,7 @@ def _wide(fields: Iterable[Field], at: Where = ROOT, kind: Type | None = None) -
     for field in fields:
         where = at.within(kind or Struct(()), field.name)
         if isinstance(field.type, Decimal) and field.type.declared:
-            return f"field {where.said} is a decimal of {field.type.declared} digits, and columns have 38"
+            return f"field {where.said} is {too_many_digits(field.type.declared)}"
         if found := _wide(field.type.fields, where, field.type):
             return found
     return ""

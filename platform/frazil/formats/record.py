@@ -221,7 +221,9 @@ def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> 
         record_type=spec.record_type if half == VALUE else None,
         strict=spec.validation == "strict",
         renames=tuple(_renames(spec, half)),
-        unmappable=Unmappable.of(spec.unmappable, ROWS_AT if spec.mode == "cdc" else ()),
+        unmappable=Unmappable.of(
+            spec.unmappable, ROWS_AT if spec.mode == "cdc" else (), spec.wide_decimals == "text"
+        ),
     )
 
 

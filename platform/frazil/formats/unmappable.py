@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from typing import Any, TypeVar
 
 from frazil.errors import TooManyFieldsError
+from frazil.formats.logical import MAX_DIGITS
 
 T = TypeVar("T")
 
@@ -28,18 +30,22 @@ class Unmappable:
         texts: Paths of fields, or `EVERYWHERE`.
         refused: Paths that are refused all the same.
         within: What may stand before a path, as of the row in a database's change.
+        digits: Whether a decimal of more digits than columns have becomes a text of them.
     """
 
     texts: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
     within: tuple[str, ...] = ("",)
+    digits: bool = False
 
     @classmethod
-    def of(cls, said: str | Mapping[str, str], within: Iterable[str] = ()) -> Unmappable:
+    def of(
+        cls, said: str | Mapping[str, str], within: Iterable[str] = (), digits: bool = False
+    ) -> Unmappable:
         """What a spec says."""
         paths = {EVERYWHERE: said} if isinstance(said, str) else dict(said)
         found = {word: {plain(path) for path, each in paths.items() if each == word} for word in _WORDS}
-        return cls(frozenset(found["text"]), frozenset(found["refuse"]), ("", *within))
+        return cls(frozenset(found["text"]), frozenset(found["refuse"]), ("", *within), digits)
 
     @property
     def is_everywhere(self) -> bool:
@@ -60,6 +66,9 @@ class Unmappable:
 
 
 _WORDS = ("text", "refuse")
+_DIGITS = "a decimal of "
+_MOST_DIGITS = 4096
+"""Bytes, and digits behind the point, of a decimal that becomes text."""
 
 REFUSED = Unmappable()
 """All such fields are refused."""
@@ -72,7 +81,29 @@ def plain(path: str) -> str:
 
 def note(doc: str, why: str) -> str:
     """The comment of a column that holds text."""
-    return f"{doc.rstrip('. ')}{'. ' if doc else ''}JSON text: {why}."
+    text = "Text" if why.startswith(_DIGITS) else "JSON text"
+    return f"{doc.rstrip('. ')}{'. ' if doc else ''}{text}: {why}."
+
+
+def too_many_digits(precision: int) -> str:
+    """Why a decimal has no column of its own."""
+    return f"{_DIGITS}{precision} digits, and columns have {MAX_DIGITS}"
+
+
+def digits_text(unscaled: bytes, scale: int) -> Written:
+    """A decimal's bytes as its digits, each of them; raises ValueError where they would be far too many."""
+    if not unscaled or not 0 <= scale <= _MOST_DIGITS or len(unscaled) > _MOST_DIGITS:
+        raise ValueError(f"{len(unscaled)} bytes of scale {scale} are no decimal")
+    exact = Context(prec=max(len(unscaled) * 3, scale + 1))
+    return Written(format(Decimal(int.from_bytes(unscaled, "big", signed=True)).scaleb(-scale, exact), "f"))
+
+
+def number_text(number: str) -> str:
+    """A number's digits, without an exponent; raises ValueError where they would be far too many."""
+    found = Decimal(number)
+    if abs(found.adjusted()) > _MOST_DIGITS:
+        raise ValueError(f"{number:.100} is no decimal")
+    return format(found, "f")
 
 
 def fitting(unmappable: Unmappable, walk: Callable[[int], T], deepest: int) -> T:

@@ -128,10 +128,11 @@ class TableSpec(AnyTable):
         alias="validate",
         description="Only for JSON. types: check types and required fields. strict: check every rule.",
     )
-    wide_decimals: Literal["narrow", "refuse"] = Field(
+    wide_decimals: Literal["narrow", "refuse", "text"] = Field(
         "narrow",
         description="A decimal of more than 38 digits, as Connect's JDBC source declares by default. narrow: "
-        "the column has 38, and a record whose number has more is a bad one. refuse: the schema is refused.",
+        "the column has 38, and a record whose number has more is a bad one. refuse: the schema is refused. "
+        "text: the column holds the digits as text.",
     )
     on_null_value: Literal["bad", "skip", "keep", "delete"] = Field(
         "bad",

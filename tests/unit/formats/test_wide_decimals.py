@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from decimal import Context, Decimal
 from typing import Any
 
@@ -11,10 +13,13 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats import logical
 from frazil.formats.columns import record_columns
+from frazil.formats.json.schema import json_columns, json_node
+from frazil.formats.json.texts import with_texts
 from frazil.formats.logical import Field, List, Struct
 from frazil.formats.protobuf.decoder import ProtobufDecoder
 from frazil.formats.protobuf.format import Protobuf
-from frazil.formats.protocol import VALUE, HalfSchemas
+from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import Unmappable
 from frazil.spec.topic import TableSpec
 from kit.avro_columns import AvroColumns, payload
 from kit.avro_versions import array, decimal, record
@@ -86,7 +91,9 @@ def test_protobuf_has_the_same_bounds() -> None:
 def test_they_are_refused_where_the_spec_says_so() -> None:
     for column in (Field("d", WIDE), Field("s", Struct((Field("many", List(WIDE)),)))):
         assert record_columns(TableSpec(topic="t"), Struct(()), Struct((column,))).fields == (column,)
-        with pytest.raises(SchemaRefusedError, match=r"(d|many\[\]) is a decimal of 64 digits[\s\S]*narrow"):
+        with pytest.raises(
+            SchemaRefusedError, match=r"(d|many\[\]) is a decimal of 64 digits[\s\S]*narrow or text"
+        ):
             record_columns(TableSpec(topic="t", wide_decimals="refuse"), Struct(()), Struct((column,)))
 
 
@@ -94,3 +101,99 @@ def test_an_older_version_that_declared_more_digits_refuses_nothing() -> None:
     columns = AvroColumns((schema(64), schema(10))).decoder().columns
 
     assert record_columns(TableSpec(topic="t", wide_decimals="refuse"), Struct(()), columns)
+
+
+TEXTS = Unmappable.of("refuse", digits=True)
+SPECIAL = [*HELD, *BEYOND, Decimal(10**100 - 7).scaleb(-2, EXACT)]
+
+
+def test_avro_holds_their_digits_as_text_where_the_spec_says_so() -> None:
+    optional = record(d=["null", decimal(64, 2)], many=array(decimal(64, 2)), small=decimal(9, 2))
+    plain = record(d=["null", "bytes"], many=array("bytes"), small="bytes")
+    raw = [
+        payload(plain, {"d": written(n), "many": [written(n)], "small": written(Decimal(1))}) for n in SPECIAL
+    ]
+    raw.append(payload(plain, {"d": None, "many": [], "small": written(Decimal(1))}))
+
+    columns = AvroColumns((optional,), unmappable=TEXTS)
+
+    assert columns.rows(raw) == [
+        *({"d": f"{n:f}", "many": [f"{n:f}"], "small": Decimal("1.00")} for n in SPECIAL),
+        {"d": None, "many": [], "small": Decimal("1.00")},
+    ]
+    kinds = {f.name: (str(f.type), f.doc) for f in columns.decoder().columns}
+    assert kinds["d"] == ("string", "Text: a decimal of 64 digits, and columns have 38.")
+    assert kinds["small"] == ("decimal(9,2)", "")
+
+
+def test_no_bytes_are_no_decimal_and_a_bad_record() -> None:
+    columns = AvroColumns((record(d=decimal(64, 2)),), unmappable=TEXTS)
+
+    assert columns.rows([payload(record(d="bytes"), {"d": b""})]) == [None]
+
+
+def test_versions_of_fewer_digits_are_no_text_and_never_taken_for_it() -> None:
+    columns = AvroColumns((record(d=decimal(10, 2)), record(d=decimal(64, 2))), unmappable=TEXTS)
+    raw = [payload(record(d="bytes"), {"d": written(HELD[0])}, schema_id) for schema_id in (1, 2)]
+
+    assert columns.rows(raw) == [None, {"d": "123.45"}]
+
+
+CONNECT = {"type": "string", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes"}
+
+
+def json_decimal(kind: str) -> dict[str, Any]:
+    size = {"connect.parameters": {"scale": "2", "connect.decimal.precision": "64"}}
+    return {**CONNECT, "type": kind, **size, "description": "Money"}
+
+
+@pytest.mark.parametrize("kind", ["string", "number"])
+def test_json_holds_their_digits_as_text(kind: str) -> None:
+    one = json_decimal(kind)
+    both = {"oneOf": [{"type": "null"}, one]}
+    schema = {"type": "object", "properties": {"d": one, "o": both, "many": {"type": "array", "items": one}}}
+    node = json_node(json.dumps(schema), (), "s", TEXTS)
+
+    for number in SPECIAL:
+        as_text = base64.b64encode(written(number)).decode() if kind == "string" else f"{number:f}"
+        held = f'"{as_text}"' if kind == "string" else as_text
+        found = with_texts(node, f'{{"d":{held},"o":null,"many":[{held}]}}'.encode())
+        assert found
+        assert json.loads(found) == {"d": f"{number:f}", "o": None, "many": [f"{number:f}"]}
+    writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
+    doc = {f.name: f.doc for f in json_columns([writer], "s", "value", TEXTS)}
+    assert doc["d"] == "Money. Text: a decimal of 64 digits, and columns have 38."
+
+
+@pytest.mark.parametrize(
+    ("kind", "held"),
+    [("string", "1.5"), ("string", '""'), ("string", '"%%%"'), ("number", '"1.5"'), ("number", "1e99999999"),
+     ("number", "true"), ("number", "{}")],
+)  # fmt: skip
+def test_what_is_no_decimal_is_a_bad_record_of_json(kind: str, held: str) -> None:
+    schema = {"type": "object", "properties": {"d": json_decimal(kind)}}
+
+    assert with_texts(json_node(json.dumps(schema), (), "s", TEXTS), f'{{"d":{held}}}'.encode()) is None
+
+
+def test_within_a_union_of_json_they_are_refused() -> None:
+    union = {"oneOf": [{"type": "boolean"}, json_decimal("string")]}
+
+    with pytest.raises(SchemaRefusedError, match="in a union"):
+        json_node(json.dumps({"type": "object", "properties": {"u": union}}), (), "s", TEXTS)
+
+
+def test_protobuf_holds_their_digits_as_text() -> None:
+    text = """syntax = "proto3"; import "confluent/meta.proto"; import "confluent/type/decimal.proto";
+      message M { confluent.type.Decimal d = 1 [
+      (confluent.field_meta).params = {key: "precision", value: "64"},
+      (confluent.field_meta).params = {key: "scale", value: "2"}]; }"""
+    cls = message_class(text, "M")
+    raw = [framed(1, cls(d={"value": written(n), "scale": 2}).SerializeToString()) for n in SPECIAL]
+
+    schemas = HalfSchemas(VALUE, Protobuf(), "s", (proto(text),), unmappable=TEXTS)
+    decoder = ProtobufDecoder(schemas)
+    found = decoder.arrow().decode(pa.array(raw, pa.binary()))
+
+    assert [row["d"] for row in found.data.to_pylist()] == [f"{n:f}" for n in SPECIAL]
+    assert decoder.columns.fields[0].doc == "Text: a decimal of 64 digits, and columns have 38."

@@ -17,6 +17,7 @@ from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.logical import (
     JSON_TEXT,
+    MAX_DIGITS,
     Decimal,
     Field,
     Fixed,
@@ -28,7 +29,7 @@ from frazil.formats.logical import (
     branch_name,
 )
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
-from frazil.formats.unmappable import REFUSED, Unmappable, plain
+from frazil.formats.unmappable import REFUSED, Unmappable, plain, too_many_digits
 from frazil.formats.zoned import ZONED
 
 _PLAIN = {
@@ -159,6 +160,8 @@ class AvroColumns(Mapping):
         if logical in ("timestamp-nanos", "local-timestamp-nanos"):
             why = f"{logical} has no column type: Spark keeps microseconds"
             raise self.refusal(path, why, f"Use {logical.replace('nanos', 'micros')}, or a plain long.")
+        if self._unmappable.digits and is_wide(node):
+            raise self.refusal(path, too_many_digits(node["precision"]), "Declare fewer digits.")
         if logical == "decimal" and kind in ("bytes", "fixed"):
             return decimal_type(node["precision"], node["scale"], partial(self.refusal, path))
         if kind == "fixed":
@@ -167,7 +170,8 @@ class AvroColumns(Mapping):
 
     def _text(self, node: dict[str, Any], path: str) -> Type:
         """What stands for a type that no column holds."""
-        if path and not self._unmappable.takes(path):
+        digits = self._unmappable.digits and is_wide(node["json"])
+        if path and not digits and not self._unmappable.takes(path):
             raise self.refusal(path, node["why"], "Bound the depth in the schema.")
         self._texts[plain(path)] = node["why"]
         return JSON_TEXT
@@ -186,6 +190,16 @@ class AvroColumns(Mapping):
         if node.get("flink.type") == "multiset" and value != Primitive("int"):
             raise self.refusal(path, "a multiset counts in int", "Mend the type of its values.")
         return Map(key, value, optional)
+
+
+def is_wide(node: Any) -> bool:
+    """Whether a type is a decimal of more digits than columns have."""
+    return (
+        isinstance(node, dict)
+        and node["type"] in ("bytes", "fixed")
+        and node.get("logicalType") == "decimal"
+        and node["precision"] > MAX_DIGITS
+    )
 
 
 def branch_names(branches: list[dict[str, Any]], hints: Any) -> list[str]:

@@ -10,15 +10,14 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Context, Decimal
 from typing import Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.canonical import BadPayloadError, PayloadWalk, varint
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from frazil.formats.avro.parser import children
-from frazil.formats.avro.schema import AvroColumns, branch_names
-from frazil.formats.unmappable import Unmappable, Written, json_text
+from frazil.formats.avro.schema import AvroColumns, branch_names, is_wide
+from frazil.formats.unmappable import Unmappable, digits_text, json_text
 
 _NULL = {"type": "null"}
 
@@ -29,7 +28,7 @@ def with_texts(tree: dict[str, Any], subject: str, unmappable: Unmappable) -> di
     Raises:
         SchemaRefusedError: It wants none there.
     """
-    if not unmappable.texts:
+    if not unmappable.texts and not unmappable.digits:
         if has_text(tree):
             AvroColumns(subject).record(tree, "")
         return tree
@@ -61,7 +60,8 @@ class _Marks:
             self._check(marked, path, hints)
             return marked
         except SchemaRefusedError as e:
-            if not self._unmappable.takes(path):
+            wide = self._unmappable.digits and is_wide(node)
+            if not wide and not self._unmappable.takes(path):
                 raise
             return _text(node, e)
 
@@ -241,7 +241,9 @@ def _shortest(held: bytes) -> float:
 
 def _binary(node: dict[str, Any], held: bytes) -> str:
     """Base64, or the digits of a decimal."""
-    if node.get("logicalType") != "decimal" or not held:
+    if node.get("logicalType") != "decimal" or not (held or is_wide(node)):
         return base64.b64encode(held).decode()
-    exact = Context(prec=max(len(held) * 3, node["scale"] + 1))
-    return Written(format(Decimal(int.from_bytes(held, signed=True)).scaleb(-node["scale"], exact), "f"))
+    try:
+        return digits_text(held, node["scale"])
+    except ValueError as e:
+        raise BadPayloadError(str(e)) from None

@@ -140,6 +140,11 @@ def _is_one_of(allowed: tuple[Any, ...], found: Any) -> bool:
 
 def _scalar(node: Scalar, found: Any) -> Any:
     match node.wire:
+        case "digits":
+            return format(Decimal(found), "f")
+        case "base64_digits":
+            unscaled = int.from_bytes(base64.b64decode(found), "big", signed=True)
+            return format(Decimal(unscaled).scaleb(-node.declared[1], _EXACT), "f")
         case "json":
             return Unknown("a text in the place of what no column holds")
         case "base64":

@@ -23,8 +23,11 @@ from frazil.formats.zoned import ZONED
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
     "days", "time_millis", "millis", "local_millis", "local_micros", "zoned", "json",
+    "digits", "base64_digits",
 ]  # fmt: skip
-"""How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes, `json` any value."""
+"""How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes, `json` any value.
+
+Of `digits` and `base64_digits` a text stands for the number."""
 
 _CONNECT = "org.apache.kafka.connect.data."
 MICROS = "frazil.MicroTimestamp"
@@ -51,6 +54,7 @@ class Scalar:
     wire: Wire
     bounds: tuple[int, int] | None = None
     allowed: tuple[str | int | float | bool, ...] | None = None
+    declared: tuple[int, int] = (0, 0)  # precision and scale of a decimal that is text
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def has_text(node: Node) -> bool:
     """Whether some of its values are held as text."""
     match node:
         case Scalar():
-            return node.wire == "json"
+            return node.wire in ("json", "digits", "base64_digits")
         case Items():
             return has_text(node.element)
         case Entries():
@@ -148,9 +152,15 @@ def as_columns(node: Node, kind: Type, word: str) -> Struct:
     return kind if isinstance(node, Members) and isinstance(kind, Struct) else Struct((Field(word, kind),))
 
 
-def scalar(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:
-    """The node of a schema of type `boolean`, `integer`, `number` or `string`, by Connect's notes."""
+def scalar(kind: str, schema: dict[str, Any], refuse: Refuse, digits: bool = False) -> Scalar:
+    """The node of a schema of type `boolean`, `integer`, `number` or `string`, by Connect's notes.
+
+    `digits`: whether a decimal of more of them than columns have becomes text.
+    """
     match kind:
+        case "integer" | "number" | "string" if digits and _is_wide(kind, schema, refuse):
+            wire: Wire = "base64_digits" if kind == "string" else "digits"
+            return Scalar(JSON_TEXT, wire, declared=_declared(schema, refuse))
         case "boolean":
             return Scalar(Primitive("boolean"), "boolean", None, _allowed(schema))
         case "integer" | "number" if schema.get("connect.type") == "bytes":
@@ -204,15 +214,25 @@ def _bytes(schema: dict[str, Any], refuse: Refuse) -> Scalar:
     return Scalar(Primitive("binary"), "base64")
 
 
+def _is_wide(kind: str, schema: dict[str, Any], refuse: Refuse) -> bool:
+    titled = kind != "string" or str(schema.get("title", "")) == f"{_CONNECT}Decimal"
+    is_decimal = schema.get("connect.type") == "bytes" and titled
+    return is_decimal and _declared(schema, refuse)[0] > MAX_DIGITS
+
+
 def _decimal(schema: dict[str, Any], refuse: Refuse) -> Decimal:
+    return decimal_type(*_declared(schema, refuse), refuse)
+
+
+def _declared(schema: dict[str, Any], refuse: Refuse) -> tuple[int, int]:
+    """Precision and scale."""
     names = ("connect.decimal.precision", "flink.precision", "precision")
     precision = next((p for n in names if (p := _note(schema, n)) is not None), MAX_DIGITS)
     scale = _note(schema, "scale")
     try:
-        digits = int(precision), 18 if scale is None else int(scale)
+        return int(precision), 18 if scale is None else int(scale)
     except (TypeError, ValueError):
         raise refuse(f"decimal({precision},{scale}) is no size", "Write numbers.") from None
-    return decimal_type(*digits, refuse)
 
 
 def _stamp(title: str, schema: dict[str, Any]) -> Scalar:

@@ -178,9 +178,9 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
         case "float" | "double" if isinstance(found, int | Decimal):
             if not Decimal(found).copy_abs() < _INFINITY[node.wire]:
                 yield "range", f"{found!s:.100} is beyond a {node.wire}"
-        case "number" if isinstance(found, int | Decimal):
+        case "number" | "digits" if isinstance(found, int | Decimal):
             yield from _exact(node, Decimal(found))
-        case "base64" | "base64_number" if isinstance(found, str):
+        case "base64" | "base64_number" | "base64_digits" if isinstance(found, str):
             yield from _binary(node, found)
         case "integer" | "days" | "time_millis" | "millis" | "local_millis" | "local_micros":
             yield from _integer(node, found)
@@ -204,8 +204,7 @@ def _integer(node: Scalar, found: Any) -> Iterator[Reason]:
 
 
 def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
-    assert isinstance(node.type, logical.Decimal)
-    if not node.type.holds(found):
+    if isinstance(node.type, logical.Decimal) and not node.type.holds(found):
         yield "range", f"{found!s:.100} does not fit {node.type}"
 
 
@@ -217,6 +216,8 @@ def _binary(node: Scalar, found: str) -> Iterator[Reason]:
     match node.type:
         case logical.Fixed() if len(raw) != node.type.length:
             yield "range", f"{len(raw)} bytes, not {node.type.length}"
+        case logical.Primitive() if node.wire == "base64_digits" and not raw:
+            yield "range", "no bytes are no decimal"
         case logical.Decimal():
             digits = Decimal(int.from_bytes(raw, "big", signed=True)).scaleb(-node.type.scale)
             if not 1 <= len(raw) <= 16:

@@ -30,7 +30,7 @@ from frazil.formats.json.nodes import (
 from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
-from frazil.formats.unmappable import REFUSED, Unmappable, fitting
+from frazil.formats.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 
 _LAST = 2**31
 _NAME = re.compile(r"\w+")
@@ -200,7 +200,16 @@ class _Nodes(Mapping):
             case None:
                 raise self.refusal(path, "the schema has no type", _EMPTY)
             case _:
-                return scalar(kind, schema, partial(self.refusal, path))
+                return self._scalar(kind, schema, path)
+
+    def _scalar(self, kind: str, schema: dict[str, Any], path: str) -> Node:
+        found = scalar(kind, schema, partial(self.refusal, path), self._unmappable.digits)
+        if found.wire in ("digits", "base64_digits"):
+            why = too_many_digits(found.declared[0])
+            if self._unions:
+                raise self.refusal(path, f"{why}, in a union", "Write wide_decimals: narrow.")
+            self._texts[plain(path)] = why
+        return found
 
     def _object(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         if values := [self.node(v, f"{path}{{}}", within, depth + 1) for v in _values(schema)]:

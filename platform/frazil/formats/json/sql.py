@@ -20,6 +20,7 @@ _PARSED = {
     "number": "variant", "string": "string", "base64": "string", "base64_number": "string",
     "days": "bigint", "time_millis": "bigint", "millis": "bigint", "local_millis": "bigint",
     "local_micros": "bigint", "zoned": "string", "json": "string",
+    "digits": "string", "base64_digits": "string",
 }  # fmt: skip
 _COUNTED = {
     "days": "date_from_unix_date(CAST({} AS int))",

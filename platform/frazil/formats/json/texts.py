@@ -6,13 +6,14 @@ values, numbers above all, are written as they stood. Spark then reads it as any
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from frazil.exact import values_of
 from frazil.formats.json.nodes import Entries, Items, Members, Node, Pairs, Scalar, has_text
-from frazil.formats.unmappable import Written, json_text
+from frazil.formats.unmappable import Written, digits_text, json_text, number_text
 from frazil.formats.wire import HEADER
 
 
@@ -69,6 +70,12 @@ def _with_texts(node: Node, value: Any) -> Any:
     if value is None or not has_text(node):
         return value
     match node, value:
+        case Scalar(wire="digits"), Written():
+            return number_text(value)
+        case Scalar(wire="base64_digits"), str() if not isinstance(value, Written):
+            return str(digits_text(base64.b64decode(value, validate=True), node.declared[1]))
+        case Scalar(wire="digits" | "base64_digits"), _:
+            raise ValueError(f"{value!s:.100} is no decimal")
         case Scalar(), _:
             return json_text(_whole(value))
         case Items(), list() if not isinstance(value, _Object):

@@ -27,6 +27,7 @@ from frazil.formats.protobuf.json_text import message_text
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
+from frazil.formats.unmappable import digits_text
 from frazil.formats.wire import in_place
 
 _MOST = 2**63
@@ -135,7 +136,7 @@ class _Walk:
 
     def _single(self, field: FieldDescriptor, value: Any, kind: Type) -> Any:
         if field.message_type is not None:
-            return message_text(value) if is_json(kind) else self._message(field, value, kind)
+            return _text(field, value) if is_json(kind) else self._message(field, value, kind)
         if field.enum_type is not None:
             symbol = field.enum_type.values_by_number.get(value)
             return symbol.name if symbol else str(value)
@@ -162,6 +163,13 @@ class _Walk:
             return self._field(value, payload, kind)
         assert isinstance(kind, Struct)
         return self.columns(value, kind)
+
+
+def _text(field: FieldDescriptor, value: Any) -> str:
+    """What stands for a message that has no column: its JSON, or the digits of a decimal."""
+    if field.message_type.full_name == well_known.DECIMAL and well_known.decimal_of(field):
+        return digits_text(value.value or b"\0", value.scale)
+    return message_text(value)
 
 
 class PtarsMessages:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import (
     JSON_TEXT,
-    Decimal,
     Field,
     List,
     Map,
@@ -39,7 +38,7 @@ from frazil.formats.protobuf.well_known import (
     params_of,
 )
 from frazil.formats.protocol import MAX_DEPTH, VARIANT_NEEDS_V3, Mapping, WriterSchema, decimal_type
-from frazil.formats.unmappable import REFUSED, Unmappable, fitting
+from frazil.formats.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor
@@ -165,11 +164,14 @@ class _Columns(Mapping):
             return make(payload, path, self._within(field.message_type, path, outer)).type
         return known_type(field) or self.message(field.message_type, path, outer)
 
-    def _decimal(self, field: FieldDescriptor, path: str) -> Decimal:
+    def _decimal(self, field: FieldDescriptor, path: str) -> Type:
         todo = 'Write [(confluent.field_meta).params = {key: "precision", value: "18"}, ...] behind it.'
         found = decimal_of(field)
         if found is None:
             raise self.refusal(path, f"{DECIMAL} without precision and scale has no column type", todo)
+        if found.declared and self._unmappable.digits:
+            self._texts[plain(path)] = too_many_digits(found.declared)
+            return JSON_TEXT
         return decimal_type(found.declared or found.precision, found.scale, partial(self.refusal, path))
 
 
