@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.chosen import chosen
 from frazil.formats.column_names import keeper, same_path
 from frazil.formats.logical import ROOT, Decimal, Field, Map, Primitive, Struct, Type, Where
 from frazil.formats.unmappable import too_many_digits
@@ -166,6 +167,7 @@ def record_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns
     """
     # Then a delete makes a row of the key alone.
     kept = spec.on_null_value == "keep" or spec.by_lsn or spec.keeps_versions
+    key, value = chosen(spec, key, value)
     record = RecordColumns(_optional(key), _optional(value) if kept else value)
     _check_names(spec, record)
     if spec.wide_decimals == "refuse" and (wide := _wide(record.fields)):

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
-from frazil.formats.bare import Bare
+from frazil.formats.bare import Bare, Unknown
 from frazil.formats.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.debezium import with_types
 from frazil.formats.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
-from frazil.formats.logical import Field, Struct
+from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.oversize import TOO_LARGE
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
@@ -110,9 +110,11 @@ class RecordDecoder:
         others = tuple(map(header_bytes, self.others))
         told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
+        decoded = {f.name for f in (*self.key.columns, *self.value.columns)}
+        left_out = frozenset(decoded - {f.name for f in self.columns.fields})
         of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
         return ArrowRecords(
-            key, value, _NULL[self.on_null_value], others, told, needs_key, (of_key, of_value)
+            key, value, _NULL[self.on_null_value], others, told, needs_key, (of_key, of_value), left_out
         )
 
     def _mine(self, is_named: str) -> str:
@@ -132,7 +134,15 @@ class RecordDecoder:
             return None
         by_key = {name: key.get(name) for name in self.row_key.columns if name not in self.row_key.of_value}
         absent = dict.fromkeys(f.name for f in self.columns.fields)
-        return {**absent, **key, **value, **by_key}
+        return {**absent, **key, **value, **by_key, **self._as_text}
+
+    @property
+    def _as_text(self) -> Bare:
+        """The columns that hold the texts of other values: the independent decoders have no such texts."""
+        decoded = {f.name: f.type for f in (*self.key.columns, *self.value.columns)}
+        text = Primitive("string")
+        own = (f.name for f in self.columns.fields if f.type == text and decoded.get(f.name, text) != text)
+        return {name: Unknown("the text of a number") for name in own}
 
     def explain(
         self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,

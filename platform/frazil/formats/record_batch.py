@@ -29,6 +29,7 @@ class Verdicts:
     key: DecodedBatch
     value: DecodedBatch
     by_key: frozenset[str] = frozenset()  # columns that the key fills, whatever the value has
+    left_out: frozenset[str] = frozenset()  # fields that become no column
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
@@ -40,7 +41,8 @@ class Verdicts:
     def columns(self) -> dict[str, pa.Array]:
         """The good records' columns by name; another field that key and value share is the value's."""
         key, value = _columns(self.key, self.ok), _columns(self.value, self.ok)
-        return {**key, **value, **{name: key[name] for name in self.by_key}}
+        found = {**key, **value, **{name: key[name] for name in self.by_key}}
+        return {name: column for name, column in found.items() if name not in self.left_out}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class ArrowRecords:
         needs_key: Whether a record with a null value must have them, too.
         named: Headers that name the schema of the key and of the value; empty where it has none. Such a half
             is bad: by the prefix, which it lacks, it could be taken for another version's.
+        left_out: Fields that become no column.
     """
 
     key: ArrowDecoder
@@ -63,6 +66,7 @@ class ArrowRecords:
     row_key: tuple[tuple[str, bool], ...] = ()
     needs_key: bool = False
     named: tuple[str, str] = ("", "")
+    left_out: frozenset[str] = frozenset()
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Records, some at a time: few bytes may become very many values."""
@@ -92,7 +96,7 @@ class ArrowRecords:
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
-        return Verdicts(mine & holds, mine & fails, key, value, by_key)
+        return Verdicts(mine & holds, mine & fails, key, value, by_key, self.left_out)
 
     def _has_key(self, key: DecodedBatch, value: DecodedBatch) -> Flags:
         import numpy as np

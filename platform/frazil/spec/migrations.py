@@ -46,9 +46,14 @@ class Retype(Part):
     @field_validator("to")
     @classmethod
     def _known(cls, value: str) -> str:
-        if not _TYPE.fullmatch(value):
-            raise ValueError(f"{value!r} is no type; write string, long, double, decimal(10,2) and so on")
-        return value.replace(" ", "")
+        return type_word(value)
+
+
+def type_word(value: str) -> str:
+    """Iceberg's name of a type without parts; raises ValueError where it is none."""
+    if not _TYPE.fullmatch(value):
+        raise ValueError(f"{value!r} is no type; write string, long, double, decimal(10,2) and so on")
+    return value.replace(" ", "")
 
 
 def renaming(path: str, to: str) -> str:

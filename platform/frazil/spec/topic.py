@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import ByteSize, Field, field_validator, model_validator
+from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
 
-from frazil.spec.migrations import Migration
+from frazil.spec.migrations import Migration, type_word
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Duration, Part
 
@@ -22,10 +22,25 @@ SCHEMA_KINDS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 """A schema's format, by the registry's name, by the suffix of the schema's file."""
 
 
+_STRATEGIES = {
+    "TopicNameStrategy": "topic",
+    "RecordNameStrategy": "record",
+    "TopicRecordNameStrategy": "topic_record",
+}
+"""What Confluent's serializers call the ways to name a subject; they may name the class with its package."""
+
 _KEYED = ("upsert", "cdc")
 _OTHER_KEYS = {
     "cdc": "mode: cdc tells rows apart by the record's key; write message.key.columns in Debezium's connector"
 }
+
+
+LEAVE_OUT, OPTIONAL = "leave_out", "optional"
+"""What `columns` says of a field that becomes no column, and of one that may be null all the same."""
+
+
+def _column(said: str) -> str:
+    return said if said in (LEAVE_OUT, OPTIONAL) else type_word(said)
 
 
 class LandWhen(Part):
@@ -93,7 +108,9 @@ class TableSpec(AnyTable):
     )
     value_format: Format = Field("auto", description="Format of the values. auto: as the registry says.")
     subject_names: Literal["topic", "record", "topic_record"] = Field(
-        "topic", description="How the value's subject is named: `<topic>-value`, by record_type, or by both."
+        "topic",
+        description="How the value's subject is named: `<topic>-value`, by record_type, or by both. Or "
+        "Confluent's TopicNameStrategy, RecordNameStrategy, TopicRecordNameStrategy, which mean the same.",
     )
     value_subject: str | None = Field(
         None,
@@ -117,6 +134,12 @@ class TableSpec(AnyTable):
         "refuse",
         description="A field that no column can hold, such as a free-form object or a record within itself. "
         "refuse: the topic. text: its value lands as JSON text. Or one of them for each path; `*` is any.",
+    )
+    columns: dict[str, Annotated[str, AfterValidator(_column)]] = Field(
+        default_factory=dict,
+        description="What becomes of single columns, by name. leave_out: the field has none. optional: it "
+        "may be null. Or a wider type, by Iceberg's name: long, double, decimal(20,2); string: whole numbers "
+        "and decimals as text.",
     )
     framing: Literal["confluent", "none"] = Field(
         "confluent",
@@ -249,6 +272,11 @@ class TableSpec(AnyTable):
         """Time between two landings while few records come: `land_when.age`, or half of `freshness`."""
         age = self.land_when.age
         return age if self.freshness is None else min(age, self.freshness / 2)
+
+    @field_validator("subject_names", mode="before")
+    @classmethod
+    def _by_confluents_name(cls, value: Any) -> Any:
+        return _STRATEGIES.get(value.rpartition(".")[2], value) if isinstance(value, str) else value
 
     @field_validator("migrations")
     @classmethod

@@ -243,6 +243,17 @@ def test_a_topic_may_become_several_tables_and_is_one_asset(write: Write, tables
     assert {things(spec, Settings()).kafka_path for spec in pipeline.tables} == {("kafka", "shop")}
 
 
+def test_a_column_of_no_type_is_refused_with_its_line(write: Write) -> None:
+    folder = write(
+        "shop", f"{HEAD}  tables:\n    - topic: shop\n      columns:\n        n: long\n        m: number\n"
+    )
+
+    said = refusal(folder)
+
+    assert "'number' is no type" in said
+    assert f"{folder / 'shop' / 'defs.yaml'}:7" in said
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -141,3 +141,20 @@ def test_what_changes_of_a_source_can_not_do_is_refused_at_once(written: dict[st
         TableSpec.model_validate({"topic": "t", "mode": "cdc", **written})
 
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [("TopicNameStrategy", "topic"), ("RecordNameStrategy", "record"),
+     ("io.confluent.kafka.serializers.subject.TopicRecordNameStrategy", "topic_record")],
+)  # fmt: skip
+def test_ways_to_name_a_subject_have_confluents_names_too(said: str, means: str) -> None:
+    assert TableSpec(topic="t", subject_names=said, record_type="R").subject_names == means  # type: ignore[arg-type]
+
+
+def test_what_becomes_of_a_column_is_a_type_or_leave_out() -> None:
+    spec = TableSpec(topic="t", columns={"ssn": "leave_out", "n": "decimal(20, 0)"})
+
+    assert spec.columns == {"ssn": "leave_out", "n": "decimal(20,0)"}
+    with pytest.raises(ValidationError, match="'number' is no type"):
+        TableSpec(topic="t", columns={"n": "number"})

@@ -11,6 +11,7 @@ from frazil.connections import Connections
 from frazil.exact import rows_of
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.formats.types import spark_type
 from frazil.landing.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
@@ -83,7 +84,8 @@ def _path(column: str) -> str:
 def _decoded(decoder: RecordDecoder, column: str) -> str:
     """Where the decoded record has a column of the table; null where it is none of the record's."""
     halves = ((KEY, decoder.columns.key), (VALUE, decoder.columns.value))
-    found = [quoted(half.data, column) for half, fields in halves if fields.get(column)]
+    known = [(half, field) for half, fields in halves if (field := fields.get(column))]
+    found = [f"CAST({quoted(half.data, column)} AS {spark_type(field.type)})" for half, field in known]
     return f"coalesce({', '.join(found)})" if found else "NULL"
 
 
