@@ -41,8 +41,8 @@ _DENIED = ("AccessDenied", "AccessDeniedException", "LakeFormation")
 
 _KEYS = "Mend FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
 _NOBODY = (
-    "`frazil up` starts the embedded stack. For AWS, set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY, or "
-    "give this machine a role (docs/connect.md)."
+    "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY, or give this machine a role (docs/connect.md). For a "
+    "stack without AWS, on this machine: `frazil up`."
 )
 _ENDED = "Renew FRAZIL_AWS__SESSION_TOKEN, or the login of FRAZIL_AWS__PROFILE (`aws sso login`)."
 _ROLE = "Mend FRAZIL_AWS__ROLE_ARN and FRAZIL_AWS__EXTERNAL_ID, or the role's trust policy."

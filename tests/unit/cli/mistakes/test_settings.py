@@ -60,4 +60,4 @@ def test_without_credentials_of_aws_it_says_so(frazil: Command) -> None:
     assert (said.code, said.out) == (1, "")
     assert "AWS does not know who asks." in said.err
     assert "`frazil up`" in said.err
-    assert "set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY" in said.err
+    assert "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY" in said.err
