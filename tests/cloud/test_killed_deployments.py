@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from kit.cloud_confluent import QUICK
 from kit.deploying import Deploying, deploying
 from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
 
@@ -72,10 +73,11 @@ def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
     secrets = clouds.secrets()
     with failing(clouds):
         removed = frazil.killed("delete", KILLS, chance)
-    print(f"seed {SEED}: {made} and {removed} runs were killed")
+    print(f"seed {SEED}: {made} and {removed} runs were killed, after deeds and in waits")
 
     assert clouds.everything() == before
-    assert made + removed > KILLS
+    assert sum(made) + sum(removed) > KILLS
+    assert made[1] > 0
     assert len(secrets) > 6
     written = [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
     assert [secret for secret in secrets if any(secret in text for text in written)] == []
@@ -83,7 +85,23 @@ def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
 
 def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Deploying) -> None:
     before = clouds.everything()
-    assert frazil.run("create", kill_after=5) == -signal.SIGKILL
+    assert frazil.run("create", after_deeds=5) == -signal.SIGKILL
     assert clouds.everything() != before
+    assert frazil.run("delete") == 0
+    assert clouds.everything() == before
+
+
+def test_a_run_that_is_killed_while_it_waits_goes_on(clouds: ThreeClouds, frazil: Deploying) -> None:
+    before = clouds.everything()
+    clouds.confluent.delay(provision=1.0)
+    assert frazil.run("create", in_wait=3) == -signal.SIGKILL
+    assert clouds.everything() != before
+    assert frazil.run("create", in_wait=6) == -signal.SIGKILL
+    clouds.confluent.delay(**QUICK)
+    assert frazil.run("create") == 0
+    made = kinds(clouds)
+    assert frazil.run("delete", in_wait=1) == -signal.SIGKILL
+    assert frazil.run("create") == 0
+    assert kinds(clouds) == made
     assert frazil.run("delete") == 0
     assert clouds.everything() == before

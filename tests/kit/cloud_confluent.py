@@ -62,6 +62,10 @@ class CloudConfluent:
         """Sets some of the delays."""
         self.organization.knobs.turn(**delays)
 
+    def calls(self) -> int:
+        """How many requests it has had."""
+        return int(self.ask("GET", "/_knobs").json()["calls"])
+
     def reset(self) -> None:
         """Forgets everything; all is quick."""
         self.organization.knobs.set({"more": dict(QUICK)})

@@ -1,7 +1,7 @@
 """A process whose children make and remove a deployment, so that each can be killed within milliseconds.
 
 `python deploying.py` answers each line, `create` or `delete`: first the child's number, then what becomes of
-each object, at last `ended STATUS`.
+each object and what it waits for, at last `ended STATUS`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from stamina.instrumentation import set_on_retry_hooks
 
+from frazil.cloud import patience
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.deployment import reconciler_of
 from frazil.cloud.reconciler import Reconciler, Report
@@ -25,7 +26,9 @@ from frazil.pipelines.deployments import load_deployments
 from frazil.settings.profile import Settings
 
 _DEEDS = ("creating", "updating", "deleting")
+_WAITS = "waits"
 _MOST = 3  # deeds until a run is killed: of more than a hundred in a life
+_LONGEST = 8  # waits until then: a plan has a few, and each deed one or more
 
 
 @dataclass
@@ -34,24 +37,39 @@ class Deploying:
 
     process: subprocess.Popen[str]
 
-    def run(self, what: str, kill_after: int | None = None) -> int:
-        """What a child ended with; it is killed once it began so many deeds."""
-        child, begun = int(self._asked(what)), 0
+    def run(self, what: str, *, after_deeds: int = 0, in_wait: int = 0) -> int:
+        """What a child ended with; it is killed once it began so many deeds, or waits for the n-th time."""
+        child, begun, waited = int(self._asked(what)), 0, 0
         for line in iter(self._line, ""):
             if line.startswith("ended "):
                 return int(line.removeprefix("ended "))
             begun += line.endswith(_DEEDS)
-            if begun == kill_after:
+            waited += line.endswith(_WAITS)
+            if (line.endswith(_DEEDS) and begun == after_deeds) or (
+                line.endswith(_WAITS) and waited == in_wait
+            ):
                 os.kill(child, signal.SIGKILL)
         raise AssertionError("the process of children ended")
 
-    def killed(self, what: str, times: int, chance: random.Random) -> int:
-        """Runs until it is through, killed so many times on the way; how often it really was."""
-        met = 0
-        while met < times and self.run(what, chance.randint(1, _MOST)) == -signal.SIGKILL:
-            met += 1
+    def killed(self, what: str, times: int, chance: random.Random) -> tuple[int, int]:
+        """Runs until it is through, killed so many times on the way, by turns after a deed and in a wait.
+
+        Returns:
+            How often it really was, after deeds and in waits.
+        """
+        met = [0, 0]
+        while sum(met) < times:
+            in_waits = sum(met) % 2
+            when = (
+                {"in_wait": chance.randint(1, _LONGEST)}
+                if in_waits
+                else {"after_deeds": chance.randint(1, _MOST)}
+            )
+            if self.run(what, **when) != -signal.SIGKILL:
+                break
+            met[in_waits] += 1
         assert self.run(what) == 0
-        return met
+        return met[0], met[1]
 
     def _asked(self, what: str) -> str:
         assert self.process.stdin
@@ -86,13 +104,14 @@ def deploying(environment: Mapping[str, str], log: Path) -> Iterator[Deploying]:
 def serve() -> None:
     """Answers until nobody asks any more. Clients are opened in the children: nothing is shared with them."""
     set_on_retry_hooks([])  # they print
+    patience.SAID_EVERY = 0.0  # each wait, from its first moment
     settings = Settings.load()
     spec = load_deployments(settings, ()).named("").spec
     _warm(settings)
     for line in sys.stdin:
         if (child := os.fork()) == 0:
             sys.stdin.close()
-            reconciler = reconciler_of(spec, settings, patience=300, pause=0.5)
+            reconciler = reconciler_of(spec, settings, patience=300, pause=0.5, hear=_say_wait)
             _say(str(os.getpid()))
 
             def report(address: str, what: str) -> None:
@@ -116,6 +135,10 @@ def _warm(settings: Settings) -> None:
 def _say(text: str) -> None:
     """One line in one write: several threads tell of their objects."""
     os.write(sys.stdout.fileno(), f"{text}\n".encode())
+
+
+def _say_wait(waiting: patience.Waiting) -> None:
+    _say(f"{waiting.address} {_WAITS}")
 
 
 def _create(reconciler: Reconciler, report: Report) -> None:

@@ -71,8 +71,11 @@ class MadeAtAws:
                 "snowflake/catalog_integration",
                 facts={"iam_user_arn": f"{user}/integration", "external_id": "ext-i"},
             ),
+            Given("snowflake/user"),
         ]
+        uses = self.spec.confluent.key_uses if self.spec.confluent else ()
         confluent = [
+            *(Given(f"confluent/key/{use}") for use in uses),
             Given("confluent/provider_integration", facts=trusted),
             Given("confluent/cluster", facts={"id": "lkc-1"}),
             Given("confluent/tableflow/stock_trades", facts={"table_path": PATH}),

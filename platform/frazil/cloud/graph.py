@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
+from types import MappingProxyType
 
 from frazil.cloud.patience import Hear, Patience, log_waiting
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NeedMissingError, NotYet, Resource
@@ -19,7 +20,15 @@ _THREADS = 8
 
 
 class KnownFacts(dict[str, Facts]):
-    """Facts by address; what nobody has read is missing in words of its own."""
+    """Facts by address; what nobody has read is missing in words of its own.
+
+    Attributes:
+        unread: The objects that nobody could look for, by what is missing for that: they may be there.
+    """
+
+    def __init__(self, facts: Known = MappingProxyType({})) -> None:
+        super().__init__(facts)
+        self.unread: dict[str, str] = {}
 
     def __missing__(self, address: str) -> Facts:
         raise NeedMissingError(address)
@@ -81,7 +90,11 @@ class Graph:
         known = KnownFacts(self._given)
 
         def read(address: str, patience: Patience) -> None:
-            there = patience.wait(lambda: _read(self.all[address], known))
+            try:
+                there = patience.wait(lambda: self.all[address].read(known))
+            except NeedMissingError as e:
+                known.unread[address] = str(e.args[0])
+                return
             if there is not None:
                 known[address] = there
 

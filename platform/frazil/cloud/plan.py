@@ -97,9 +97,13 @@ class Plan:
         return "\n".join(map(str, self.news))
 
 
-def step_of(resource: Resource, known: Known) -> Step:
-    """What is to be done with one object, given the facts of all."""
+def step_of(resource: Resource, known: Known, unread: str = "") -> Step:
+    """What is to be done with one object, given the facts of all.
+
+    `unread` is what was missing for looking for it, so that it may be there.
+    """
     missing = [need for need in resource.needs if need not in known]
+    missing += [unread] if unread and unread not in missing else []
     why = f"(after {', '.join(missing)})" if missing else ""
     there = known.get(resource.address)
     if there is None:

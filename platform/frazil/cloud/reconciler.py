@@ -71,7 +71,7 @@ class Reconciler:
     def plan(self) -> Plan:
         """What would be made or changed; also how drift is found."""
         known = self._graph.read()
-        steps = (step_of(self._graph.all[address], known) for address in self.addresses)
+        steps = (step_of(self._graph.all[each], known, known.unread.get(each, "")) for each in self.addresses)
         return Plan((*steps, *self._former(known, removes_data=self._removes_data).steps))
 
     def removal(self, only: str = "") -> Plan:

@@ -95,6 +95,13 @@ class ConfluentPart(Part):
             raise ValueError(f"nothing makes the topic {', '.join(missing)}: add it to topics")
         return self
 
+    @property
+    def key_uses(self) -> tuple[KeyUse, ...]:
+        """What it has API keys for: none for what it does not run."""
+        always: tuple[KeyUse, ...] = ("app_manager", "app_producer", "app_consumer", "schema_registry")
+        flink: tuple[KeyUse, ...] = ("flink",) if self.max_cfu else ()
+        return (*always, *flink, *(("tableflow",) if self.tableflow else ()))
+
 
 class AwsPart(Part):
     """Bucket, roles, secrets and parameters."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import pytest
 
 from frazil.cloud.aws.policies import canonical
 from frazil.errors import ConfigureError, DifferentError
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
+from kit.cloud_aws import ACCOUNT, CloudAws, policy, trust
 from kit.made_at_aws import FOREIGN, MadeAtAws
 
 WRITER, READER = "lab_s3_glue_role", "lab_snowflake_s3_glue_role"
@@ -88,81 +87,6 @@ def test_roles_that_are_seen_late_are_waited_for(lab: MadeAtAws) -> None:
     )
 
     assert lab.failures(patience=30.0) == {}
-
-
-def _public(aws: CloudAws) -> None:
-    aws.client("s3").delete_public_access_block(Bucket="lab-lake")
-
-
-def _plain_text(aws: CloudAws) -> None:
-    aws.client("s3").delete_bucket_policy(Bucket="lab-lake")
-
-
-def _no_rule(aws: CloudAws) -> None:
-    aws.client("s3").delete_bucket_lifecycle(Bucket="lab-lake")
-
-
-def _more_rights(aws: CloudAws) -> None:
-    aws.client("iam").put_role_policy(
-        RoleName=WRITER, PolicyName="more", PolicyDocument=policy(allow("s3:*"))
-    )
-
-
-def _attached(aws: CloudAws) -> None:
-    arn = aws.client("iam").create_policy(PolicyName="all", PolicyDocument=policy(allow("*")))["Policy"][
-        "Arn"
-    ]
-    aws.client("iam").attach_role_policy(RoleName=READER, PolicyArn=arn)
-
-
-def _no_rights(aws: CloudAws) -> None:
-    aws.client("iam").delete_role_policy(RoleName=READER, PolicyName=f"{READER}_access_policy")
-
-
-def _everybody(aws: CloudAws) -> None:
-    document = policy({"Effect": "Allow", "Principal": "*", "Action": "sts:AssumeRole"})
-    aws.client("iam").update_assume_role_policy(RoleName=WRITER, PolicyDocument=document)
-
-
-def _one_parameter(aws: CloudAws) -> None:
-    name = "/confluent_cloud_resource/lab/producer_kafka_client/acks"
-    aws.client("ssm").put_parameter(Name=name, Value="0", Type="String", Overwrite=True)
-
-
-def _no_parameter(aws: CloudAws) -> None:
-    name = "/confluent_cloud_resource/lab/consumer_kafka_client/sasl.mechanism"
-    aws.client("ssm").delete_parameter(Name=name)
-
-
-def _for_ever(aws: CloudAws) -> None:
-    aws.client("logs").delete_retention_policy(logGroupName="/frazil/lab")
-
-
-DRIFTS: dict[str, tuple[Callable[[CloudAws], None], str, str]] = {
-    "a bucket that may become public": (_public, "aws/bucket", "private"),
-    "a bucket that answers without TLS": (_plain_text, "aws/bucket", "policy"),
-    "uploads that are never aborted": (_no_rule, "aws/bucket", "abort_multipart_days"),
-    "another policy on a role": (_more_rights, "aws/writer_role", "other_policies"),
-    "a role that everybody may take": (_everybody, "aws/writer_role", "trust"),
-    "a managed policy on a role": (_attached, "aws/reader_role", "other_policies"),
-    "a role without its rights": (_no_rights, "aws/reader_role", "rights"),
-    "a parameter of another value": (_one_parameter, "aws/parameters", "values"),
-    "a parameter that is gone": (_no_parameter, "aws/parameters", "values"),
-    "logs that are kept for ever": (_for_ever, "aws/log_group", "retention_days"),
-}
-
-
-def test_what_somebody_changes_by_hand_is_found_and_healed(lab: MadeAtAws) -> None:
-    lab.create()
-    for change, *_ in DRIFTS.values():
-        change(lab.cloud)
-
-    found = lab.drift()
-    lab.create()
-
-    missed = [name for name, (_, address, field) in DRIFTS.items() if field not in found.get(address, [])]
-    assert missed == []
-    assert lab.drift() == {}
 
 
 def test_a_principal_that_was_deleted_and_made_anew_is_drift(lab: MadeAtAws) -> None:

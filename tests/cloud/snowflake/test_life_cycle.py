@@ -42,20 +42,6 @@ def test_the_secret_names_the_user_that_is_there(made: InSnowflake) -> None:
     assert made.admin.shown(f"show users like '{told['snowflake_service_user']}'")[0]["type"] == "SERVICE"
 
 
-@pytest.mark.parametrize("kind", ["EXTERNAL VOLUME", "CATALOG INTEGRATION"])
-def test_what_was_replaced_by_hand_is_trusted_again(made: InSnowflake, kind: str) -> None:
-    address = "snowflake/" + {"EXTERNAL VOLUME": "volume"}.get(kind, "catalog_integration")
-    replaced, before = made.resources[address], made.reconciler.facts()[address]["external_id"]
-    made.standin.as_("ACCOUNTADMIN", f"CREATE OR REPLACE {kind} {replaced.options(made.reconciler.facts())}")  # type: ignore[attr-defined]
-
-    assert made.reconciler.facts()[address]["external_id"] != before
-    changes = made.changes()
-    changes.pop("snowflake/table/trades", None)  # its refresh stalls, sooner or later
-    assert changes == {"aws/reader_role": "update", "snowflake/grants/system": "update"}
-    made.create()
-    assert made.faults() == {}
-
-
 def test_each_missing_grant_is_found_and_named_by_the_statement_that_gives_it(made: InSnowflake) -> None:
     for grants in (each for each in made.resources.values() if isinstance(each, Grants)):
         for grant in grants.grants:
@@ -144,48 +130,6 @@ def test_the_table_follows_glue_by_itself_and_one_that_stays_behind_is_named(mad
     with pytest.raises(RefusedYet, match="is behind Glue"):
         behind.verify({}, made.reconciler.facts())
     assert made.changes() == {"snowflake/table/trades": "update"}
-    made.create()
-    assert made.changes() == made.faults() == {}
-
-
-_INTEGRATION, _ALTERED = "snowflake/catalog_integration", "alter catalog integration {CATALOG} set"
-_VIEW = "create or replace view {SCHEMA}.TRADES_WITHOUT_METADATA as"
-CHANGED_BY_HAND = {
-    "a role besides": ("snowflake/grants/user", "grant role sysadmin to user {USER}"),
-    "a right besides": ("snowflake/grants/system", "grant create database on account to role {ROLE}"),
-    "a disabled user": ("snowflake/user", "alter user {USER} set disabled = true"),
-    "a foreign key": ("snowflake/user", "alter user {USER} set rsa_public_key_2 = '{key}'"),
-    "no catalog": (_INTEGRATION, f"{_ALTERED} enabled = false"),
-    "rare looks": (_INTEGRATION, f"{_ALTERED} refresh_interval_seconds = 3600"),
-    "a view": ("snowflake/view/trades", f'{_VIEW} select "price" + 1 as "price" from {{SCHEMA}}.TRADES'),
-}
-
-
-@pytest.mark.parametrize("what", CHANGED_BY_HAND)
-def test_what_was_widened_or_turned_by_hand_is_named_and_healed(made: InSnowflake, what: str) -> None:
-    made.show("trades")
-    made.create()
-    address, statement = CHANGED_BY_HAND[what]
-    name = made.spec.names.snowflake
-    told = {"USER": name("USER"), "ROLE": made.system_role, "CATALOG": name("CATALOG_INTEGRATION")}
-    schema = made.shown("").rstrip(".")
-    changed = statement.format(**told, key=made.standin.key.public, SCHEMA=schema)
-    made.as_owner(changed) if "view" in address else made.standin.as_("ACCOUNTADMIN", changed)
-
-    changes = made.changes()
-    changes.pop("snowflake/table/trades", None)  # its refresh stalls without a catalog
-    assert changes == {address: "update"}
-    made.create()
-    assert made.changes() == made.faults() == {}
-
-
-def test_a_table_that_was_dropped_under_its_view_ends_no_command(made: InSnowflake) -> None:
-    made.show("trades")
-    made.create()
-    made.as_owner(f"drop iceberg table {made.shown('trades')}")
-
-    assert made.changes() == {"snowflake/table/trades": "create", "snowflake/view/trades": "update"}
-    assert "snowflake/table/trades" in made.faults()
     made.create()
     assert made.changes() == made.faults() == {}
 

@@ -7,6 +7,7 @@ from frazil.cloud.aws.glue import GlueDatabase
 from frazil.cloud.aws.logs import LogGroup
 from frazil.cloud.aws.parameters import Parameters
 from frazil.cloud.aws.reader import ReaderRole
+from frazil.cloud.aws.secret_policies import SecretPolicies
 from frazil.cloud.aws.writer import WriterRole
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Resource
@@ -23,4 +24,6 @@ def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
         Parameters(aws, spec),
         LogGroup(aws, spec),
     ]
+    if spec.confluent or spec.snowflake:
+        found.append(SecretPolicies(aws, spec))
     return [*found, ReaderRole(aws, spec)] if spec.snowflake else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -94,6 +94,19 @@ class Plane:
             after = parse_qs(urlsplit(page.get("metadata", {}).get("next") or "").query)
             if not (token := after.get("page_token", [""])[0]):
                 return
+
+    def by_few(self, path: str, name: str, values: Collection[str], **query: str) -> Iterator[Json]:
+        """The objects of a collection whose `name` is one of some values, and maybe others.
+
+        One request where all fit on one page; else one, or more, for each value.
+        """
+        if len(values) > 1:
+            page = self.ask("GET", path, query={"page_size": _PAGE, **query})
+            if not page.get("metadata", {}).get("next"):
+                yield from page.get("data", [])
+                return
+        for value in values:
+            yield from self.every(path, **query, **{name: value})
 
     def post(self, path: str, body: Json, right: str = "", soon: Soon = _never) -> Json:
         """Makes something; `right` is what the caller needs for it, for people."""

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.client import Json
-from frazil.cloud.confluent.kafka import Acl, InCluster, marked_topics
+from frazil.cloud.confluent.kafka import Acl, InCluster, marks
 from frazil.cloud.confluent.rights import Binding
 from frazil.cloud.resource import Facts, GoesWithAnother, Known
 
-_CLIENTS = ("confluent/account/app_producer", "confluent/account/app_consumer")
 _CONNECTORS = "confluent/account/app_connector"
 _MANAGER = "confluent/account/app_manager"
+_ON_TOPICS = {
+    "confluent/account/app_producer": "WRITE",
+    "confluent/account/app_consumer": "READ",
+    _CONNECTORS: "WRITE",
+    _MANAGER: "DESCRIBE",
+}
+"""What each account may do with a topic of the deployment."""
 _OF_AN_ACL = (
     "resource_type", "resource_name", "pattern_type", "principal", "host", "operation", "permission",
 )  # fmt: skip
@@ -67,28 +73,37 @@ class ExtraRights(InCluster):
     def _roles(self, known: Known, accounts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         given = {(w["principal"], w["role"], w["pattern"]) for w in (b.wanted(known) for b in self.bindings)}
         organization = f"crn://confluent.cloud/organization={known['confluent/environment']['organization']}"
-        for id_, address in accounts.items():
-            asked = {"principal": f"User:{id_}", "crn_pattern": organization}
-            for body in self.confluent.cloud.every(Binding.path, **asked):
-                role, pattern = str(body["role_name"]), str(body["crn_pattern"])
-                if (f"User:{id_}", role, pattern) not in given and not _may_be_former(address, role, pattern):
-                    yield str(body["id"]), f"{_duty(address)}: {role} on {pattern.removeprefix(organization)}"
+        principals = {f"User:{id_}": address for id_, address in accounts.items()}
+        asked = {"crn_pattern": organization}
+        for body in self.confluent.cloud.by_few(Binding.path, "principal", principals, **asked):
+            who, role, pattern = (str(body[name]) for name in ("principal", "role_name", "crn_pattern"))
+            if who not in principals or (who, role, pattern) in given:
+                continue
+            if not _may_be_former(principals[who], role, pattern):
+                where = pattern.removeprefix(organization)
+                yield str(body["id"]), f"{_duty(principals[who])}: {role} on {where}"
 
     def _extra_acls(self, known: Known, accounts: Mapping[str, str]) -> Iterator[Json]:
-        plane, given = self.plane(known), [acl.wanted(known) for acl in self.acls]
-        ours = set(marked_topics(plane, known["confluent/cluster"]["id"], known[_MANAGER]["id"]))
-        for id_, address in accounts.items():
-            asked = {"principal": f"User:{id_}"}
-            for body in plane.ask("GET", self.path(known, "acls"), query=asked)["data"]:
-                acl = {name: body[name] for name in _OF_AN_ACL}
-                if acl not in given and not _may_be_former_acl(address, acl, ours):
+        given = [acl.wanted(known) for acl in self.acls]
+        listed = {address: self._acls_of(known, id_) for id_, address in accounts.items()}
+        marked = set(marks(listed[_MANAGER]))
+        present = {acl.name for acl in self.acls if acl.kind == "TOPIC"}
+        for address, acls in listed.items():
+            for acl in acls:
+                if acl not in given and not _may_be_former_acl(address, acl, marked, present):
                     yield acl
 
+    def _acls_of(self, known: Known, account: str) -> list[Json]:
+        """By account: a list of all may name it otherwise than `sa-...` (kafkarest/v3, api/openapi.yaml)."""
+        asked = {"principal": f"User:{account}"}
+        told = self.plane(known).ask("GET", self.path(known, "acls"), query=asked)["data"]
+        return [{name: body[name] for name in _OF_AN_ACL} for body in told]
+
     def _keys(self, accounts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-        for id_, address in accounts.items():
-            for body in keys.owned(self.confluent, id_):
-                if not str(body["spec"].get("description", "")).startswith(f"{self.mark}:"):
-                    yield str(body["id"]), f"{_duty(address)}, of {body['metadata'].get('created_at', 'old')}"
+        for body in keys.owned(self.confluent, *accounts):
+            if not str(body["spec"].get("description", "")).startswith(f"{self.mark}:"):
+                owner = _duty(accounts[body["spec"]["owner"]["id"]])
+                yield str(body["id"]), f"{owner}, of {body['metadata'].get('created_at', 'old')}"
 
 
 def _duty(address: str) -> str:
@@ -103,10 +118,10 @@ def _may_be_former(address: str, role: str, pattern: str) -> bool:
     )
 
 
-def _may_be_former_acl(address: str, acl: Json, ours: set[str]) -> bool:
-    """What is left of a topic that was taken out, of its mark, or of its connector."""
-    if acl["resource_type"] != "TOPIC" or acl["pattern_type"] != "LITERAL" or acl["resource_name"] == "*":
+def _may_be_former_acl(address: str, acl: Json, marked: set[str], present: set[str]) -> bool:
+    """What is left of a topic that was taken out, of its mark, or of its connector: what these were given."""
+    named = str(acl["resource_name"])
+    given = (acl["resource_type"], acl["pattern_type"], acl["host"], acl["permission"], acl["operation"])
+    if given != ("TOPIC", "LITERAL", "*", "ALLOW", _ON_TOPICS.get(address)):
         return False
-    if address == _CONNECTORS:
-        return bool(acl["operation"] == "WRITE")
-    return address in (*_CLIENTS, _MANAGER) and acl["resource_name"] in ours
+    return named in (marked if address == _CONNECTORS else marked - present)

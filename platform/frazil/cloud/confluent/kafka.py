@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -17,13 +17,20 @@ _RIGHT = "the role CloudClusterAdmin for the manager's account on the cluster"
 
 AclKind = Literal["TOPIC", "GROUP", "CLUSTER"]
 
-MANAGED = ("confluent/environment", _CLUSTER, MANAGER, "confluent/binding/app_manager-CloudClusterAdmin")
+MANAGERS_ROLE = "confluent/binding/app_manager-CloudClusterAdmin"
+MANAGED = ("confluent/environment", _CLUSTER, MANAGER, MANAGERS_ROLE)
 """What whoever works in the cluster needs."""
 
 
 def cluster_plane(confluent: Confluent, secrets: SecretStore, known: Known, key: str = MANAGER) -> Plane:
-    """The cluster's plane, with the manager's key or another one."""
+    """The cluster's plane, with the manager's key or another one.
+
+    Raises:
+        NeedMissingError: There is no such key, or the manager lacks its role: it would be refused for long.
+    """
     cluster = known[_CLUSTER]
+    if key == MANAGER:
+        known[MANAGERS_ROLE]
     pair = stored_pair(secrets, known, key)
     name = f"cluster {cluster['id']}"
     return confluent.plane(name, cluster["http_endpoint"], pair, settled_key(known, key))
@@ -47,10 +54,16 @@ def mark_of(topic: str) -> str:
 def marked_topics(plane: Plane, cluster: str, manager: str) -> Iterator[str]:
     """The topics that bear the mark of whoever has this manager; patterns of names are no topics."""
     asked = {"principal": f"User:{manager}", "resource_type": "TOPIC", "operation": "DESCRIBE"}
-    told = plane.ask("GET", f"/kafka/v3/clusters/{cluster}/acls", query=asked, right=_RIGHT)["data"]
-    for acl in told:
-        if acl["pattern_type"] == "LITERAL" and acl["resource_name"] != "*":
-            yield str(acl["resource_name"])
+    return marks(plane.ask("GET", f"/kafka/v3/clusters/{cluster}/acls", query=asked, right=_RIGHT)["data"])
+
+
+def marks(acls: Iterable[Json]) -> Iterator[str]:
+    """The topics that ACLs of the manager mark."""
+    for acl in acls:
+        named = str(acl["resource_name"])
+        wanted = ("TOPIC", "LITERAL", "DESCRIBE")
+        if (acl["resource_type"], acl["pattern_type"], acl["operation"]) == wanted and named != "*":
+            yield named
 
 
 @dataclass(frozen=True, kw_only=True)

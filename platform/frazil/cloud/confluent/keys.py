@@ -174,9 +174,11 @@ def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:
         revoke(confluent, body["id"])
 
 
-def owned(confluent: Confluent, account: str) -> Iterator[Json]:
-    """All keys of one account, as Confluent lists them."""
-    return confluent.cloud.every(_PATH, **{"spec.owner": account})
+def owned(confluent: Confluent, *accounts: str) -> Iterator[Json]:
+    """All keys of some accounts, as Confluent lists them."""
+    for body in confluent.cloud.by_few(_PATH, "spec.owner", accounts):
+        if body["spec"]["owner"]["id"] in accounts:
+            yield body
 
 
 def _marked(confluent: Confluent, duty: KeyDuty, known: Known) -> Iterator[Json]:

@@ -11,7 +11,7 @@ from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.datagen import Datagen
 from frazil.cloud.confluent.extra import ExtraRights
 from frazil.cloud.confluent.kafka import MANAGED, Acl, AclKind, Topic, mark_of
-from frazil.cloud.confluent.keys import KAFKA_USES, KeyDuty
+from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.places import Cluster, Environment, Pool, Registry
 from frazil.cloud.confluent.rights import Account, Binding, Key
 from frazil.cloud.confluent.statement import FlinkStatement
@@ -53,7 +53,7 @@ class _Objects:
             name = self.spec.names.account(duty)
             yield Account(address=address, name=name, mark=self.spec.mark, confluent=self.confluent)
         yield from self._bindings()
-        for use in self._uses():
+        for use in self.part.key_uses:
             yield self._key(use)
         yield from self._acls()
         yield from self._topics()
@@ -68,11 +68,6 @@ class _Objects:
         connector: tuple[Duty, ...] = ("app_connector",) if self.part.connectors else ()
         flink: tuple[Duty, ...] = ("flink",) if self.part.max_cfu else ()
         return (*always, *connector, *flink)
-
-    def _uses(self) -> tuple[KeyUse, ...]:
-        flink: tuple[KeyUse, ...] = ("flink",) if self.part.max_cfu else ()
-        tableflow: tuple[KeyUse, ...] = ("tableflow",) if self.part.tableflow else ()
-        return (*KAFKA_USES, "schema_registry", *flink, *tableflow)
 
     def _places(self) -> Iterator[Resource]:
         name, region, confluent = self.spec.name, self.spec.region, self.confluent

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import pair_of
-from frazil.cloud.confluent.kafka import Acl, Topic, marked_topics
+from frazil.cloud.confluent.kafka import MANAGERS_ROLE, Acl, Topic, marked_topics
 from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.confluent.rights import Account
@@ -23,6 +23,12 @@ from frazil.spec.deployment import (
 )
 
 _CLIENTS: tuple[Duty, ...] = ("app_producer", "app_consumer")
+_ROLES: dict[KeyUse, str] = {
+    "app_manager": MANAGERS_ROLE,
+    "tableflow": MANAGERS_ROLE,
+    "flink": "confluent/binding/flink-FlinkDeveloper",
+}
+"""What the account of a key needs, so that it is not refused."""
 _NONE = "none"  # stands for an object that is asked for in vain, so that what it would need is asked for
 
 
@@ -36,7 +42,8 @@ def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]
         if body.get("description") == spec.mark
     }
     own = {each.address for each in objects(spec, clouds)}
-    wider = spec.model_copy(update={"confluent": _Former(spec, clouds, known, ours).widened(spec.confluent)})
+    had = _Former(spec, clouds, known, ours, own - known.keys()).widened(spec.confluent)
+    wider = spec.model_copy(update={"confluent": had})
     found = [each for each in objects(wider, clouds) if each.address not in own]
     return [
         _behind_its_acls(each, found) for each in found if not isinstance(each, Account) or each.name in ours
@@ -53,8 +60,11 @@ def _behind_its_acls(one: Resource, found: list[Resource]) -> Resource:
 
 
 class _Former:
-    def __init__(self, spec: DeploymentSpec, clouds: Clouds, known: Known, ours: dict[str, str]) -> None:
+    def __init__(
+        self, spec: DeploymentSpec, clouds: Clouds, known: Known, ours: dict[str, str], missing: set[str]
+    ) -> None:
         self._spec, self._clouds, self._known, self._ours = spec, clouds, known, ours
+        self._missing = missing
         self._environment, self._cluster = (
             known[f"confluent/{it}"]["id"] for it in ("environment", "cluster")
         )
@@ -122,7 +132,9 @@ class _Former:
         return sorted(names - set(part.tableflow))
 
     def _pair(self, use: KeyUse) -> tuple[str, str] | None:
-        """A key and its secret; None where there is none, or somebody revoked the key."""
+        """A key and its secret; None where there is none, or its account lacks the role that it needs."""
+        if _ROLES[use] in self._missing:
+            return None
         if not self._known.get(f"confluent/key/{use}", {"stored": True})["stored"]:
             return None
         held = self._clouds.secrets.get(self._spec.names.secret(use))

@@ -17,7 +17,7 @@ from frazil.errors import RepairError
 from frazil.spec.deployment import Statement
 
 _RIGHTS = "the roles FlinkDeveloper on the environment and Assigner on the account that runs statements"
-_KEY = "confluent/key/flink"
+_KEY, _ROLE = "confluent/key/flink", "confluent/binding/flink-FlinkDeveloper"
 _GOES_ON = re.compile(r"\bAS\s+SELECT\b|\bINSERT\s+INTO\b", re.IGNORECASE)
 _STATES: Mapping[str, Literal["works", "stopped", "failed"]] = {
     "RUNNING": "works", "COMPLETED": "works", "DEGRADED": "works",
@@ -71,6 +71,7 @@ class FlinkStatement(Thing):
 
     def create(self, known: Known) -> None:
         """Submits it, as the account that runs statements."""
+        self._refuse_lost_rows("is gone", "Somebody removed it.", known)
         environment = known["confluent/environment"]
         context = {"sql.current-catalog": self.catalog, "sql.current-database": self.database}
         spec = {
@@ -87,7 +88,7 @@ class FlinkStatement(Thing):
             self._resume(known)
             return
         if there["state"] == "failed":
-            self._refuse_lost_rows(there, known)
+            self._refuse_lost_rows("FAILED", str(there["detail"]), known)
         self.delete(there, known)
         why = f"it FAILED: {there['detail']}" if there["state"] == "failed" else "another text"
         raise RefusedYet(f"the statement is submitted anew: {why}")
@@ -109,14 +110,14 @@ class FlinkStatement(Thing):
             resumed = {**body, "spec": {**body["spec"], "stopped": False}}
             self._plane(known).ask("PUT", f"{statements_path(known)}/{self.spec.name}", resumed)
 
-    def _refuse_lost_rows(self, there: Facts, known: Known) -> None:
+    def _refuse_lost_rows(self, became: str, why: str, known: Known) -> None:
         """What made a table is not submitted again: over a table that is there it may start no job."""
         makes, goes_on = self.spec.makes, _GOES_ON.search(self.spec.sql)
         if not makes or not goes_on or not topic_is_there(self.confluent, self.secrets, known, makes):
             return
         raise RepairError(
-            f"The statement {self.spec.name} FAILED, and its table {makes} is there.",
-            where=str(there["detail"]),
+            f"The statement {self.spec.name} {became}, and its table {makes} is there.",
+            where=why,
             meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
             todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
             f"then `frazil deploy create`. Else write its query as INSERT INTO {makes}, under another name, "
@@ -125,6 +126,7 @@ class FlinkStatement(Thing):
         )
 
     def _plane(self, known: Known) -> Plane:
+        known[_ROLE]  # without it all is refused, for as long as anybody waits
         pair = stored_pair(self.secrets, known, _KEY)
         return self.confluent.flink(self.region, pair, settled_key(known, _KEY))
 

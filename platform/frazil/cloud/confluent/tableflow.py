@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from frazil.cloud.confluent.client import Confluent, Json, Plane, awaited, settled_key, stored_pair
+from frazil.cloud.confluent.kafka import MANAGERS_ROLE
 from frazil.cloud.confluent.places import InEnvironment
 from frazil.cloud.resource import Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
@@ -69,7 +70,8 @@ class OfTableflow(InEnvironment):
     rests: ClassVar[str]
 
     def plane(self, known: Known) -> Plane:
-        """Tableflow's, with its own key."""
+        """Tableflow's, with its own key; who holds that needs a role on the cluster."""
+        known[MANAGERS_ROLE]
         pair = stored_pair(self.secrets, known, _KEY)
         return self.confluent.tableflow(pair, settled_key(known, _KEY))
 

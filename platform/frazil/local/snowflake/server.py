@@ -34,8 +34,8 @@ from frazil.local.snowflake.answers import Refused, Result, failure, success, sy
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
 from frazil.local.snowflake.iceberg import IcebergTables
-from frazil.local.snowflake.objects import Objects
-from frazil.local.snowflake.parsing import is_merge
+from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.parsing import is_merge, parse_name
 from frazil.local.snowflake.session import Session
 from frazil.local.snowflake.statements import DropDatabase, Statement, Use
 from frazil.local.snowflake.strict import StrictAccount
@@ -95,13 +95,13 @@ class StandIn:
         warehouse = (
             str(request.query_params.get("warehouse") or user.text("DEFAULT_WAREHOUSE")).upper() or None
         )
-        return JSONResponse(self._opened(request, Session(user.plain_name, role, warehouse), data))
+        who = Session(user.plain_name, role, warehouse, *_place(request, user))
+        return JSONResponse(self._opened(who, data))
 
-    def _opened(self, request: Request, who: Session, data: dict[str, Any]) -> dict[str, Any]:
-        database, schema = (_identifier(request, f"{part}Name") for part in ("database", "schema"))
+    def _opened(self, who: Session, data: dict[str, Any]) -> dict[str, Any]:
         autocommit = data.get("SESSION_PARAMETERS", {}).get("AUTOCOMMIT", True)
         token = secrets.token_urlsafe(32)
-        session = self._fakesnow.connect(database, schema, autocommit=autocommit)
+        session = self._fakesnow.connect(who.database, who.schema, autocommit=autocommit)
         sessions[token] = session
         still_open = {t: each for t, each in self._sessions.items() if t in sessions}
         self._sessions = {**still_open, token: who}
@@ -211,6 +211,16 @@ async def _body(request: Request) -> dict[str, Any]:
         body = gzip.decompress(body)
     parsed: dict[str, Any] = json.loads(body)
     return parsed
+
+
+def _place(request: Request, user: Stored) -> tuple[str | None, str | None]:
+    """Database and schema of a new session: those that it asks for, else its user's DEFAULT_NAMESPACE."""
+    database, schema = (_identifier(request, f"{part}Name") for part in ("database", "schema"))
+    namespace = user.text("DEFAULT_NAMESPACE")
+    if database or not namespace:
+        return database, schema
+    first, *rest = parse_name(namespace)
+    return first, schema or (rest[0] if rest else None)
 
 
 def _identifier(request: Request, parameter: str) -> str | None:

@@ -57,7 +57,7 @@ class StrictAccount(Account):
         """Refuses what fakesnow must not do for this session; opens the Iceberg tables that it reads."""
         tree = _parsed(sql)
         self._guard.check_query(tree, session)
-        if isinstance(tree, exp.Query):
+        if isinstance(tree, exp.Query | exp.Describe):
             for name in self._relations.read_by(tables_of(tree), session):
                 self._tables.open(name)
 

@@ -1,0 +1,220 @@
+"""What somebody changes by hand in Snowflake is named, and healed or explained."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
+
+ALL, OWNER = "ACCOUNTADMIN", "SYSTEM_ADMIN_ROLE"
+USER, VOLUME, CATALOG = "snowflake/user", "snowflake/volume", "snowflake/catalog_integration"
+SYSTEM, OF_USER = "snowflake/grants/system", "snowflake/grants/user"
+TABLE, VIEW, READER = "snowflake/table/trades", "snowflake/view/trades", "aws/reader_role"
+SHOWN = "{SCHEMA}.TRADES_WITHOUT_METADATA"
+
+
+def said(*statements: str, role: str = ALL) -> Any:
+    """The deed of saying these in a role."""
+    return lambda tour: [tour.say(role, statement) for statement in statements]
+
+
+by_owner = partial(said, role=OWNER)
+
+
+def replaced(tour: Tour, kind: str, address: str) -> None:
+    """Made anew by somebody who wrote OR REPLACE; Snowflake draws another external id."""
+    options = tour.resource(address).options(tour.known)
+    tour.say(ALL, f"CREATE OR REPLACE {kind} " + options.replace("{", "{{").replace("}", "}}"))
+
+
+def other_keys(tour: Tour) -> None:
+    """As after a restore of an old secret: no slot of the user has a key of its pairs."""
+    tour.say(ALL, "alter user {USER} set rsa_public_key = '{key}'")
+
+
+CHANGES = (
+    Change(
+        "a grant is gone",
+        said("revoke usage on warehouse {WAREHOUSE} from role {SYSTEM_ADMIN_ROLE}"),
+        (SYSTEM,),
+        ("WAREHOUSE",),
+    ),
+    Change(
+        "a grant on the schema is gone",
+        said("revoke create view on schema {SCHEMA} from role {SYSTEM_ADMIN_ROLE}"),
+        (SYSTEM,),
+        ("CREATE VIEW",),
+    ),
+    Change(
+        "the user lost its role",
+        said("revoke role {SYSTEM_ADMIN_ROLE} from user {USER}"),
+        (OF_USER,),
+        ("SYSTEM_ADMIN_ROLE",),
+    ),
+    Change(
+        "the role may make databases",
+        said("grant create database on account to role {SYSTEM_ADMIN_ROLE}"),
+        (SYSTEM,),
+        ("CREATE DATABASE ON ACCOUNT",),
+    ),
+    Change(
+        "the role may use a foreign warehouse",
+        said(
+            "create warehouse if not exists of_others",
+            "grant usage on warehouse of_others to role {SYSTEM_ADMIN_ROLE}",
+        ),
+        (SYSTEM,),
+        ("OF_OTHERS",),
+    ),
+    Change(
+        "the user is an administrator of the account",
+        said("grant role accountadmin to user {USER}"),
+        (OF_USER,),
+        ("ACCOUNTADMIN",),
+    ),
+    Change(
+        "the role has another one's rights",
+        said("grant role sysadmin to role {SYSTEM_ADMIN_ROLE}"),
+        (SYSTEM,),
+        ("SYSADMIN",),
+    ),
+    Change(
+        "the user is disabled",
+        said("alter user {USER} set disabled = true"),
+        (USER,),
+        ("disabled",),
+        also=(TABLE,),
+    ),
+    Change(
+        "a foreign key lets somebody in",
+        said("alter user {USER} set rsa_public_key_2 = '{key}'"),
+        (USER,),
+        ("RSA_PUBLIC_KEY_2",),
+    ),
+    Change(
+        "the key in use is gone",
+        said("alter user {USER} unset rsa_public_key"),
+        (USER,),
+        ("another, or none",),
+    ),
+    Change("the key in use is a foreign one", other_keys, (USER,), ("another, or none",)),
+    Change(
+        "the user works in another role",
+        said("alter user {USER} set default_role = 'PUBLIC'"),
+        (USER,),
+        ("default_role",),
+    ),
+    Change(
+        "the user works elsewhere",
+        said("alter user {USER} set default_namespace = 'ELSEWHERE.S'"),
+        (USER,),
+        ("default_namespace",),
+    ),
+    Change("the user is a person", said("alter user {USER} set type = person"), (USER,), ("PERSON",)),
+    Change(
+        "the integration is off",
+        said("alter catalog integration {CATALOG_INTEGRATION} set enabled = false"),
+        (CATALOG,),
+        ("enabled",),
+        also=(TABLE,),
+    ),
+    Change(
+        "the integration looks rarely",
+        said("alter catalog integration {CATALOG_INTEGRATION} set refresh_interval_seconds = 3600"),
+        (CATALOG,),
+        ("3600",),
+    ),
+    Change(
+        "the volume may write",
+        said("alter external volume {VOLUME} set allow_writes = true"),
+        (VOLUME,),
+        ("allow_writes",),
+    ),
+    Change(
+        "the volume is another one",
+        lambda t: replaced(t, "EXTERNAL VOLUME", VOLUME),
+        (READER, SYSTEM),
+        ("trust",),
+        also=(TABLE,),
+    ),
+    Change(
+        "the integration is another one",
+        lambda t: replaced(t, "CATALOG INTEGRATION", CATALOG),
+        (READER, SYSTEM),
+        ("trust",),
+        also=(TABLE,),
+    ),
+    Change(
+        "the view shows something else",
+        by_owner(f'create or replace view {SHOWN} as select "price" + 1 as "price" from {{SCHEMA}}.TRADES'),
+        (VIEW,),
+        ("query",),
+    ),
+    Change("the view is gone", by_owner(f"drop view {SHOWN}"), (VIEW,)),
+    Change("the table is gone under its view", by_owner("drop iceberg table {SCHEMA}.TRADES"), (TABLE, VIEW)),
+    Change(
+        "the table stands still",
+        by_owner("alter iceberg table {SCHEMA}.TRADES set auto_refresh = false"),
+        (TABLE,),
+        ("not by itself",),
+    ),
+    Change(
+        "another role owns the table",
+        said("grant ownership on iceberg table {SCHEMA}.TRADES to role sysadmin copy current grants"),
+        (TABLE,),
+        ("owner",),
+    ),
+    Change(
+        "the warehouse is huge",
+        said("alter warehouse {WAREHOUSE} set warehouse_size = xlarge"),
+        ("snowflake/warehouse",),
+        ("XLARGE",),
+    ),
+    Change(
+        "the warehouse never sleeps",
+        said("alter warehouse {WAREHOUSE} set auto_suspend = 36000"),
+        ("snowflake/warehouse",),
+        ("36000",),
+    ),
+    Change(
+        "the warehouse is gone",
+        said("drop warehouse {WAREHOUSE}"),
+        ("snowflake/warehouse", SYSTEM),
+        alone=True,
+    ),
+    Change(
+        "the warehouse bears another comment",
+        said("alter warehouse {WAREHOUSE} set comment = 'of others'"),
+        told=("not of this deployment", "COMMENT = 'frazil:lab'"),
+        mended=lambda t, _: t.say(ALL, "alter warehouse {WAREHOUSE} set comment = 'frazil:lab'"),
+        ends_looks=True,
+    ),
+    Change(
+        "the role is gone",
+        said("drop role {SYSTEM_ADMIN_ROLE}"),
+        ("snowflake/role/system", SYSTEM, OF_USER, "snowflake/grants/administrator", TABLE, VIEW),
+        alone=True,
+    ),
+    Change(
+        "the schema is gone",
+        said("drop schema {SCHEMA}"),
+        ("snowflake/schema", SYSTEM, TABLE, VIEW),
+        alone=True,
+    ),
+    Change(
+        "the user is gone", said("drop user {USER}"), (USER, OF_USER, "snowflake/grants/security"), alone=True
+    ),
+)
+
+
+@pytest.mark.parametrize("wave", waves(CHANGES), ids=lambda wave: f"{wave[0]} and {len(wave) - 1} more")
+def test_changes_by_hand_are_named_and_healed(tour: Tour, frazil: Frazil, wave: list[Change]) -> None:
+    heal(tour, frazil, wave)
+
+
+@pytest.mark.parametrize("change", explained(CHANGES), ids=str)
+def test_a_change_that_nobody_may_heal_is_explained(tour: Tour, frazil: Frazil, change: Change) -> None:
+    explain(tour, frazil, change)
