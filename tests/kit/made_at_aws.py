@@ -36,7 +36,7 @@ PATH = "s3://lab-lake/10110110/10101001/org/env-1/lkc-1/v1/a-table"
 
 @dataclass
 class MadeAtAws:
-    """Three parties with users of their own trust each other through the deployment."""
+    """Three parties with users of their own trust each other through the deployment; nobody makes secrets."""
 
     cloud: CloudAws
     told: dict[str, Any] = field(default_factory=lambda: dict(LAB))
@@ -56,7 +56,8 @@ class MadeAtAws:
 
     @property
     def resources(self) -> list[Resource]:
-        made = objects(self.spec, Clouds(self.aws, None, None, SecretsManager(self.aws)))
+        clouds = Clouds(self.aws, None, None, SecretsManager(self.aws))
+        made = [each for each in objects(self.spec, clouds) if each.address != "aws/secret_policies"]
         patient = [
             replace(each, lateness=Lateness(self.late)) if isinstance(each, Role) else each for each in made
         ]
@@ -71,11 +72,8 @@ class MadeAtAws:
                 "snowflake/catalog_integration",
                 facts={"iam_user_arn": f"{user}/integration", "external_id": "ext-i"},
             ),
-            Given("snowflake/user"),
         ]
-        uses = self.spec.confluent.key_uses if self.spec.confluent else ()
         confluent = [
-            *(Given(f"confluent/key/{use}") for use in uses),
             Given("confluent/provider_integration", facts=trusted),
             Given("confluent/cluster", facts={"id": "lkc-1"}),
             Given("confluent/tableflow/stock_trades", facts={"table_path": PATH}),

@@ -227,7 +227,7 @@ def compare(steps: list[Any], wave: list[Change]) -> None:
     """Each change is named by its objects and words, and nothing is named besides."""
     named = {address for change in wave for address in change.named}
     found = {step["address"] for step in steps} - _behind(steps, named)
-    found -= {address for change in wave for address in change.also}
+    found -= {address for change in wave for address in change.also} - named
     assert found == named - _behind(steps, named), f"{found} were named, not {named}"
     for change in wave:
         lines = [step for step in steps if step["address"] in change.named]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlglot import exp, parse_one
 
 from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.account import Account
-from frazil.local.snowflake.answers import Result, missing
+from frazil.local.snowflake.answers import Refused, Result, missing
 from frazil.local.snowflake.guard import Guard
 from frazil.local.snowflake.iceberg import IcebergTables
 from frazil.local.snowflake.objects import Objects, Stored, granted_as
@@ -57,9 +58,15 @@ class StrictAccount(Account):
         """Refuses what fakesnow must not do for this session; opens the Iceberg tables that it reads."""
         tree = _parsed(sql)
         self._guard.check_query(tree, session)
-        if isinstance(tree, exp.Query | exp.Describe):
-            for name in self._relations.read_by(tables_of(tree), session):
-                self._tables.open(name)
+        if isinstance(tree, exp.Query):
+            self._open(tree, session)
+        elif isinstance(tree, exp.Describe):
+            with suppress(Refused):  # Snowflake describes what it may not read: the storage is not asked
+                self._open(tree, session)
+
+    def _open(self, tree: exp.Expr, session: Session) -> None:
+        for name in self._relations.read_by(tables_of(tree), session):
+            self._tables.open(name)
 
     def done(self, sql: str, session: Session) -> None:
         """Follows what fakesnow did for this session."""
