@@ -193,6 +193,12 @@ CHANGES = (
         ends_looks=True,
     ),
     Change(
+        "no administrator may take the role",
+        said("revoke role {SYSTEM_ADMIN_ROLE} from role sysadmin"),
+        ("snowflake/grants/administrator",),
+        alone=True,
+    ),
+    Change(
         "the role is gone",
         said("drop role {SYSTEM_ADMIN_ROLE}"),
         ("snowflake/role/system", SYSTEM, OF_USER, "snowflake/grants/administrator", TABLE, VIEW),

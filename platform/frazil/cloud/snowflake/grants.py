@@ -13,7 +13,9 @@ from frazil.cloud.snowflake.ownership import GRANTS, SYSTEM_ROLES
 from frazil.errors import MissingError, NotAllowedError
 from frazil.quoting import double_quoted
 
-_HELD, _MISSING = "granted", "missing"
+_HELD, MISSING = "granted", "missing"
+ADMINISTRATOR = "snowflake/grants/administrator"
+"""The address of what lets an administrator take the deployment's roles."""
 _EXTRA = "more than that"
 _MEANT: Mapping[str, str] = {
     "VOLUME": "EXTERNAL VOLUME",
@@ -71,7 +73,7 @@ class Grants:
             held = self._held()
         except MissingError:
             return None
-        found = {self.statement(each): _HELD if each in held else _MISSING for each in self.grants}
+        found = {self.statement(each): _HELD if each in held else MISSING for each in self.grants}
         extra = sorted(self.statement(each) for each in held - {*self.grants} if self._is_extra(each))
         return {**found, _EXTRA: extra} if _HELD in found.values() else None
 
@@ -83,7 +85,7 @@ class Grants:
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
         for statement, state in there.items():
-            if state == _MISSING:
+            if state == MISSING:
                 self.snowflake.query(statement, role=GRANTS)
         for statement in there[_EXTRA]:
             self.snowflake.query(_revoked(statement), role=GRANTS)
@@ -94,7 +96,7 @@ class Grants:
 
     def verify(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
-        if missing := [statement for statement, state in there.items() if state == _MISSING]:
+        if missing := [statement for statement, state in there.items() if state == MISSING]:
             raise NotAllowedError(
                 f"{self.to_kind.capitalize()} {self.to_name} lacks grants.",
                 where=self.address,

@@ -10,7 +10,7 @@ from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.tableflow import told_of
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
-from frazil.cloud.snowflake.grants import Grant, Grants
+from frazil.cloud.snowflake.grants import ADMINISTRATOR, Grant, Grants
 from frazil.cloud.snowflake.ownership import OBJECTS
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
 from frazil.cloud.snowflake.tables import IcebergTable, Pointer, View
@@ -116,7 +116,7 @@ class _Objects:
         user, at = self._keys.user, self._clouds.snowflake
         # What a role owns that is not granted to SYSADMIN, no administrator can change.
         return (
-            Grants(at, "snowflake/grants/administrator", roles, "ROLE", OBJECTS, of_roles),
+            Grants(at, ADMINISTRATOR, roles, "ROLE", OBJECTS, of_roles),
             Grants(at, "snowflake/grants/user", ("snowflake/user", *roles), "USER", user, of_roles),
             Grants(
                 at, "snowflake/grants/security", ("snowflake/user", _SECURITY), "ROLE", self._security,

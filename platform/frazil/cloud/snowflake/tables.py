@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
-from frazil.cloud.snowflake.grants import Grants
+from frazil.cloud.snowflake.grants import ADMINISTRATOR, MISSING, Grants
 from frazil.cloud.snowflake.ownership import GRANTS, Marked
 from frazil.cloud.snowflake.user import Keys, logged_in
 from frazil.errors import MissingError, NotAllowedError, RepairError
@@ -53,6 +53,22 @@ class Owned(Marked):
     keys: Keys = field(kw_only=True)
 
     its_own: ClassVar[bool] = False
+
+    def wanted(self, known: Known) -> Facts:
+        """See `Resource`."""
+        return {**super().wanted(known), "owner": self.owner}
+
+    def read(self, known: Known) -> Facts | None:
+        """See `Resource`. Where the owner's role is gone, nobody can take it and look."""
+        if MISSING in known[ADMINISTRATOR].values():
+            raise NeedMissingError(ADMINISTRATOR)
+        return super().read(known)
+
+    def take_back(self, there: Facts) -> None:
+        """Makes the owner's what another role owns, as after the owner was dropped."""
+        if there["owner"] != self.owner:
+            to = f"TO ROLE {double_quoted(self.owner)}"
+            self.snowflake.query(f"GRANT OWNERSHIP ON {self} {to} COPY CURRENT GRANTS", role=GRANTS)
 
     def say(self, sql: str) -> list[tuple[Any, ...]]:
         """See `Marked`: its owner does it."""
@@ -101,7 +117,6 @@ class IcebergTable(Owned):
         """See `Resource`."""
         return {
             **super().wanted(known),
-            "owner": self.owner,
             "volume": self.volume,
             "integration": self.integration,
             "namespace": self.namespace(known),
@@ -139,9 +154,7 @@ class IcebergTable(Owned):
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
-        if there["owner"] != self.owner:
-            to = f"TO ROLE {double_quoted(self.owner)}"
-            self.snowflake.query(f"GRANT OWNERSHIP ON {self} {to} COPY CURRENT GRANTS", role=GRANTS)
+        self.take_back(there)
         if there["refreshes"] != _RUNNING:
             self.say(f"ALTER {self} SET AUTO_REFRESH = TRUE")
         if there["behind"]:
@@ -185,9 +198,10 @@ class View(Owned):
         try:
             columns = self.columns("VIEW")
         except (MissingError, RepairError):
-            return {"columns": None, "query": made}
+            return {"owner": row["owner"], "columns": None, "query": made}
         query = self._query(columns)
-        return {"columns": columns, "query": query if made.endswith(query) else made}
+        told = query if made.endswith(query) else made
+        return {"owner": row["owner"], "columns": columns, "query": told}
 
     def create(self, known: Known) -> None:
         """See `Resource`."""
@@ -195,6 +209,7 @@ class View(Owned):
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`: a view carries no trust, and its grants are copied."""
+        self.take_back(there)
         self._make("CREATE OR REPLACE VIEW", "COPY GRANTS ")
 
     def _make(self, verb: str, copying: str) -> None:
