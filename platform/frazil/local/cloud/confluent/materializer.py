@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -86,23 +87,29 @@ class Materializer(threading.Thread):
             self.join()
 
     def look(self) -> None:
-        """One look at all topics."""
+        """One look at all topics: all tables are there before the first record is landed."""
         with self._organization.lock:
             topics = topics_on(self._organization)
-        for topic in topics:
-            if self._ended.is_set():
-                return
-            error = self._met(topic)
-            if isinstance(error, RetryError | StopError):
-                _log.warning("%s: %s", topic.table, error)  # of the stack, not of the customer
-                continue
+        for step in (_make, _land):
+            topics = [topic for topic in topics if self._is_done(step, topic)]
+
+    def _is_done(self, step: _Step, topic: OnTopic) -> bool:
+        """Takes a step, and has the API tell what it met."""
+        if self._ended.is_set():
+            return False
+        error = self._met(step, topic)
+        if isinstance(error, RetryError | StopError):
+            _log.warning("%s: %s", topic.table, error)  # of the stack, not of the customer
+            return False
+        if error or step is _land:  # made alone, a table is not in step
             with self._organization.lock:
                 note(self._organization, topic, error)
+        return error is None
 
-    def _met(self, topic: OnTopic) -> Exception | None:
-        """What a look at a topic meets, if anything keeps its records from the table."""
+    def _met(self, step: _Step, topic: OnTopic) -> Exception | None:
+        """What keeps a topic's records from the table, if anything does."""
         try:
-            _land(topic, self._customer_of(topic).clients)
+            step(topic, self._customer_of(topic).clients)
         except (ClientError, BotoCoreError) as e:  # where the role is taken; the engine explains its own
             role = topic.role["customer_iam_role_arn"]
             return NotAllowedError(f"Tableflow cannot assume role {role}.", where=str(e))
@@ -143,19 +150,25 @@ class Materializer(threading.Thread):
         )
 
 
-def _land(topic: OnTopic, clients: Clients) -> None:
-    """Lands what the topic has and the table lacks; a new table is made where Tableflow said it would be."""
+def _make(topic: OnTopic, clients: Clients) -> None:
+    """Makes the table where Tableflow said that it would be."""
     from frazil.formats.record import decoder_for
-    from frazil.landing.land import land
-    from frazil.landing.many import quiet_tables
     from frazil.landing.tables import ensure_table
     from frazil.tables.catalog import catalog_errors, load_table_or_none
 
-    spec, name = topic.spec, topic.table
-    if any(quiet_tables([spec], clients)):
-        return
     with catalog_errors(clients.settings):
-        if load_table_or_none(clients.catalog, name) is None:
-            columns = decoder_for(spec, clients.registry).columns
-            ensure_table(spec, name, clients.catalog, columns, location=topic.place)
-    land(spec, clients)
+        if load_table_or_none(clients.catalog, topic.table) is None:
+            columns = decoder_for(topic.spec, clients.registry).columns
+            ensure_table(topic.spec, topic.table, clients.catalog, columns, location=topic.place)
+
+
+def _land(topic: OnTopic, clients: Clients) -> None:
+    """Lands what the topic has and the table lacks."""
+    from frazil.landing.land import land
+    from frazil.landing.many import quiet_tables
+
+    if not any(quiet_tables([topic.spec], clients)):
+        land(topic.spec, clients)
+
+
+_Step = Callable[[OnTopic, Clients], None]
