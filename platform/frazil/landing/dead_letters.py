@@ -17,7 +17,7 @@ from frazil.landing.bad_records import BadRecord
 from frazil.landing.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table_or_none
+from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.commit import LONGEST, commit
 from frazil.tables.data_files import write_files
 from frazil.tables.erasure import forgettings as looked_for
@@ -109,11 +109,7 @@ class _Kept(Landed):
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
         if self.forgettings not in (None, looked_for(table.metadata)):
-            raise CommitConflictError(
-                f"Dead letters of {name} were forgotten while some were about to be kept.",
-                meaning="Nothing of this work is visible.",
-                todo="Try again.",
-            )
+            raise _forgotten(f"Dead letters of {name}")
         if (read_ledger(table.metadata) or EMPTY).landing != self.last:
             raise OvertakenError(
                 f"Another landing was quicker to keep its bad records in {name}; this one was dropped.",
@@ -123,12 +119,20 @@ class _Kept(Landed):
         return self.ledger.following(read_ledger(table.metadata))
 
 
+def _forgotten(what: str) -> CommitConflictError:
+    return CommitConflictError(
+        f"{what} were forgotten while some dead letters were about to be kept.",
+        meaning="Nothing of this work is visible.",
+        todo="Try again.",
+    )
+
+
 def keep_dead_letters(
     catalog: Catalog,
     name: TableName,
     ledger: Ledger,
     bad: Sequence[BadRecord],
-    forgettings: int | None = None,
+    forgettings: tuple[int, int] | None = None,
 ) -> None:
     """Writes bad records to the dead-letter table, under its own position.
 
@@ -138,7 +142,8 @@ def keep_dead_letters(
     Args:
         name: The topic's table.
         ledger: What the main table's snapshot will say.
-        forgettings: How often dead letters had been looked for to be forgotten when these were compared.
+        forgettings: How often dead letters, and the table's rows, had been looked for to be forgotten when
+            these were compared.
 
     Raises:
         CommitConflictError: Some were forgotten since.
@@ -146,6 +151,10 @@ def keep_dead_letters(
         RetryError: It took hours, after which orphan removal may have taken the files.
     """
     table = _table(catalog, name.dead_letters)
+    of_letters, of_rows = forgettings or (None, None)
+    # Behind the table's making: who forgets beside it finds the table, or is found here.
+    if of_rows is not None and of_rows != looked_for(load_table(catalog, name).metadata):
+        raise _forgotten(f"Rows of {name}")
     before = read_ledger(table.metadata) or EMPTY
     log = ledger.log
     ahead = before.position if before.log == log else {}
@@ -158,7 +167,7 @@ def keep_dead_letters(
             entry,
             before,
             last=before.landing,
-            forgettings=forgettings,
+            forgettings=of_letters,
         )
         publish(catalog, name.dead_letters, staged)
 

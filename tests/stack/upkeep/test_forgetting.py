@@ -16,14 +16,17 @@ from pyiceberg.table import Table
 
 from frazil.checks.run import run_check
 from frazil.clients import Clients
-from frazil.errors import OvertakenError, RetryError, UsageError
+from frazil.errors import OvertakenError, RepairError, RetryError, UsageError
 from frazil.landing.acceptance import accept, foreign_commits
+from frazil.landing.dead_letters import _table as create_letters
 from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
+from frazil.landing.replay import run
+from frazil.landing.replay.run import replay
 from frazil.landing.rollback import roll_back
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.catalog import load_table
+from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.spark import spark_name
 from frazil.upkeep import survivors
 from frazil.upkeep.expiry import expire
@@ -270,6 +273,33 @@ def test_a_redrive_that_began_before_brings_nothing_back(make_topic: MakeTopic) 
     assert [row["symbol"] for row in topic.rows()] == ["ZTEST"]
     assert redrive(topic.spec, topic.connections).chosen == 0
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["no table yet", "a table that is made"])
+def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    topic = make_topic(key_format="string", on_null_value="keep")
+    topic.send_keyed([(PLANTED.encode(), None), (b"other", trade(topic, 1, "ZTEST"))])
+    land(topic.spec, topic.connections)
+    changed = topic.spec.model_copy(update={"on_null_value": "bad", "on_bad_record": "dead_letter"})
+    keep, times = run.keep_dead_letters, iter([1])
+
+    def beside(*args: Any) -> None:
+        for _ in times:
+            if made:
+                create_letters(topic.connections.catalog, topic.things.table.dead_letters)
+            forgotten(topic, where=f"key = '{PLANTED}'", after=DAY)
+        keep(*args)
+
+    monkeypatch.setattr(run, "keep_dead_letters", beside)
+
+    with pytest.raises(RepairError, match="dead letters"):
+        replay(changed, topic.connections, {0: (0, 2)})
+
+    assert [row["key"] for row in topic.rows()] == ["other"]
+    letters = load_table_or_none(topic.connections.catalog, topic.things.table.dead_letters)
+    assert letters is None or not letters.scan().to_arrow().num_rows
 
 
 @pytest.mark.parametrize("way", ["the first derivation", "a rebuild"])

@@ -18,6 +18,7 @@ from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
 from frazil.landing.ledger import Ledger
 from frazil.spec.names import TableName
+from frazil.tables.erasure import forgettings
 from frazil.tables.keys import keys_in
 
 NAME = TableName("tests", "trades")
@@ -172,3 +173,34 @@ def test_who_reads_a_head_that_expires_meanwhile_is_told_to_try_again(catalog: C
 
     with pytest.raises(CommitConflictError, match="went while it was read"):
         keys_in(table, [(0, 1)])
+
+
+def test_none_are_kept_where_rows_were_forgotten_since_they_were_compared(catalog: Catalog) -> None:
+    """A table of dead letters that is made only then knows of no forgetting."""
+    catalog.create_namespace(NAME.namespace)
+    rows = catalog.create_table(NAME.identifier, letters_schema(), properties=looks(1))
+
+    with pytest.raises(CommitConflictError, match=r"Rows of tests\.trades were forgotten"):
+        keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)], (0, 0))
+    assert kept(catalog) == []
+
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)], (0, forgettings(rows.metadata)))
+    assert kept(catalog) == [(0, 1)]
+
+
+def test_none_are_kept_where_dead_letters_were_looked_for_since(catalog: Catalog) -> None:
+    catalog.create_namespace(NAME.namespace)
+    catalog.create_table(NAME.identifier, letters_schema())
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)], (0, 0))
+    letters = catalog.load_table(NAME.dead_letters.identifier)
+    with letters.transaction() as tx:
+        tx.set_properties(looks(1))
+
+    with pytest.raises(CommitConflictError, match="Dead letters of"):
+        keep_dead_letters(catalog, NAME, replace(LEDGER, landing="landing_2_b"), [bad(0, 2)], (0, 0))
+    assert kept(catalog) == [(0, 1)]
+
+
+def looks(times: int) -> dict[str, str]:
+    """The property by which a table tells how often rows of it were looked for."""
+    return {"frazil.upkeep-forgettings": str(times)}

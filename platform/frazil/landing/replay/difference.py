@@ -31,8 +31,9 @@ class Present:
         holding: The files that have rows of them.
         letters: The dead letters of these spans that no row is of.
         redriven: Those that a row is of.
-        forgot: Whether dead letters of the table were forgotten: then some may be missing above.
-        letters_forgotten: How often somebody looked for such dead letters; 0 where the table has none.
+        forgot: Whether dead letters of the table were forgotten, or rows of it, of which none was kept then:
+            some may be missing above.
+        looks: How often somebody looked for such dead letters, and for rows, to forget them.
     """
 
     table: Table
@@ -41,7 +42,7 @@ class Present:
     letters: frozenset[Key]
     redriven: frozenset[Key]
     forgot: bool
-    letters_forgotten: int = 0
+    looks: tuple[int, int] = (0, 0)
 
     @property
     def head(self) -> int:
@@ -73,8 +74,8 @@ def find_present(
         holding=holding,
         letters=frozenset(letters - redriven),
         redriven=frozenset(redriven),
-        forgot=kept is not None and has_forgotten(kept.metadata),
-        letters_forgotten=forgettings(kept.metadata) if kept else 0,
+        forgot=any(has_forgotten(each.metadata) for each in (kept, table) if each),
+        looks=(forgettings(kept.metadata) if kept else 0, forgettings(table.metadata)),
     )
 
 

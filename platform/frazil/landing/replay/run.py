@@ -260,7 +260,7 @@ class _Replay:
                 self._name,
                 entry.beside(present.ledger),
                 outcome.new_letters,
-                present.letters_forgotten,
+                present.looks,
             )
             self._noted |= {letter.key for letter in outcome.new_letters}
         if not present.holding.rows and not written.good:

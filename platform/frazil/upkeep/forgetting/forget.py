@@ -140,6 +140,7 @@ class _Forgetting:
                 self._take(self._letters.going, due)
             self.on_step("dead letters")
             self._take(self._rows, due)
+            self._take_late(due)
             self.on_step("rows")
             unread = list(self._followed(due))
             self.on_step("derived tables")
@@ -151,6 +152,14 @@ class _Forgetting:
 
     def _take(self, going: Going, due: int) -> None:
         self._left.append(Left(take_rows(going, self.connections, due), going))
+
+    def _take_late(self, due: int) -> None:
+        """Takes dead letters out of a table that was made since the first look, by work that began before.
+
+        What is kept there behind this look compares what it began with, and is refused.
+        """
+        if self._letters is None and (letters := self._letters_of_topic()):
+            self._take(letters.going, due)
 
     def _followed(self, due: int) -> Iterator[str]:
         """Takes the rows out of what is made of the table; those are named that have yet to read some.
