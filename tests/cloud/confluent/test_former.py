@@ -81,7 +81,7 @@ def test_what_others_made_beside_it_stays(deployed: Deployed) -> None:
     known = deployed.create()
     environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))
     theirs = {
-        "connector.class": "DatagenSource", "kafka.auth.mode": "SERVICE_ACCOUNT",
+        "name": "theirs", "connector.class": "DatagenSource", "kafka.auth.mode": "SERVICE_ACCOUNT",
         "kafka.service.account.id": deployed.cloud.account(), "kafka.topic": "stock_trades",
         "output.data.format": "AVRO", "quickstart": "USERS", "tasks.max": "1",
     }  # fmt: skip

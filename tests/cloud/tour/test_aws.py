@@ -226,7 +226,7 @@ CHANGES = (
     Change(
         "a secret is no JSON",
         lambda t: spoil_secret(t, "app_consumer"),
-        told=("no JSON object", "delete it"),
+        told=("no JSON object", "it may be deleted"),
         mended=lambda t, _: no_secret(t, "app_consumer"),
         ends_looks=True,
     ),

@@ -19,7 +19,7 @@ from frazil.local.snowflake.integrations import (
 )
 from frazil.local.snowflake.listings import listed, listed_grants, table_information
 from frazil.local.snowflake.objects import Objects, Stored
-from frazil.local.snowflake.options import check_options, check_privileges
+from frazil.local.snowflake.options import check_names, check_options, check_privileges
 from frazil.local.snowflake.parsing import parse_name, parse_statement
 from frazil.local.snowflake.relations import deed_of
 from frazil.local.snowflake.session import Session
@@ -205,6 +205,7 @@ class Account:
             return _DONE
         before = self._objects.get(kind, name).properties
         check_options(kind, statement.assigned)
+        check_names(kind, statement.unset)
         changed: dict[str, Any] = {**before, **statement.assigned}
         if kind == "USER":
             changed = checked_user(changed, before)

@@ -6,7 +6,7 @@ of options as in terraform-provider-snowflake, `pkg/sdk` (2026-08-21).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from frazil.local.snowflake.answers import Refused, invalid, syntax_error
@@ -90,11 +90,16 @@ _PRIVILEGES: Mapping[str, Collection[str]] = {
 }  # fmt: skip
 
 
-def check_options(kind: str, given: Mapping[str, Any]) -> None:
-    """Refuses options that a kind of object does not have, and values that they can't have."""
+def check_names(kind: str, names: Iterable[str]) -> None:
+    """Refuses options that a kind of object does not have, also where they are unset."""
     known = _OPTIONS.get(kind)
-    if known is not None and (strange := [name for name in given if name not in known]):
+    if known is not None and (strange := [name for name in names if name not in known]):
         raise syntax_error(f"invalid property '{strange[0]}' for '{kind}'")
+
+
+def check_options(kind: str, given: Mapping[str, Any]) -> None:
+    """The same, and values that they can't have."""
+    check_names(kind, given)
     for name, value in given.items():
         choices = ("TRUE", "FALSE") if (kind, name) in _SWITCHES else _CHOICES.get((kind, name))
         if choices is not None and str(value).upper() not in choices:

@@ -97,9 +97,9 @@ def test_acls_are_given_by_administrators_alone_and_removed_by_a_query(lab: Lab)
 
 def connector(lab: Lab, account: str, **more: str) -> Any:
     config = {
-        "connector.class": "DatagenSource", "kafka.auth.mode": "SERVICE_ACCOUNT", "tasks.max": "1",
+        "name": "Sample", "connector.class": "DatagenSource", "kafka.auth.mode": "SERVICE_ACCOUNT",
         "kafka.service.account.id": account, "kafka.topic": "stock_trades", "output.data.format": "AVRO",
-        "quickstart": "STOCK_TRADES", **more,
+        "tasks.max": "1", "quickstart": "STOCK_TRADES", **more,
     }  # fmt: skip
     path = f"/connect/v1/environments/{lab.environment}/clusters/{lab.cluster}/connectors"
     return lab.cloud.ask("POST", path, {"name": "Sample", "config": config})
@@ -141,7 +141,7 @@ def test_a_connector_without_its_topic_fails_and_wrong_settings_are_counted(lab:
     told = lab.cloud.ask(
         "PUT", f"{path}/connector-plugins/DatagenSource/config/validate", {"quickstart": "X"}
     )
-    assert told.json()["error_count"] == 7
+    assert told.json()["error_count"] == 8
     connector(lab, account)
     assert "UnknownTopic" in state(lab)["trace"]
 

@@ -212,3 +212,11 @@ def test_show_lists_what_a_role_may_use_with_comment_and_owner(shop: Shop) -> No
         shown = connection.cursor().execute(f"show schemas like '{shop.name}%' in database db").fetchall()
 
     assert [(row[1], row[3], row[4]) for row in shown] == [(shop.name.upper(), "SYSADMIN", "frazil:x")]
+
+
+def test_what_a_user_does_not_have_can_t_be_unset_either(shop: Shop) -> None:
+    boss = User(shop.standin, "boss", shop.standin.key)
+    unset = f"alter user {shop.user.name} unset"
+
+    assert boss.says(f"{unset} rsa_public_key_3", role="ACCOUNTADMIN") == "001003 42000"
+    assert boss.says(f"{unset} comment", role="ACCOUNTADMIN") == OK

@@ -14,7 +14,7 @@ _CHOICES = {
     "connector.class": ("DatagenSource",), "kafka.auth.mode": ("SERVICE_ACCOUNT", "KAFKA_API_KEY"),
     "output.data.format": ("AVRO", "JSON", "JSON_SR", "PROTOBUF"), "quickstart": ("STOCK_TRADES", "USERS"),
 }  # fmt: skip
-_WANTED = (*_CHOICES, "kafka.topic", "tasks.max", "kafka.service.account.id")
+_WANTED = (*_CHOICES, "name", "kafka.topic", "tasks.max", "kafka.service.account.id")
 _STATES = ("PROVISIONING", "DEGRADED", "RUNNING")
 """One after the other, each for as long as the delays say, the second for half of it."""
 
@@ -89,7 +89,7 @@ def validate(organization: Organization, call: Call) -> Answer:
     """What is wrong with settings, before a connector is made of them."""
     _entered(organization, call)
     mistakes = _mistakes(call.said)
-    told = [{"value": {"name": name, "value": call.said.get(name), "errors": mistakes.get(name, []),
+    told = [{"value": {"name": name, "value": call.said.get(name, ""), "errors": mistakes.get(name, []),
                        "recommended_values": list(_CHOICES.get(name, ())), "visible": True}}
             for name in sorted({*_WANTED, *call.said})]  # fmt: skip
     count = sum(map(len, mistakes.values()))

@@ -98,9 +98,16 @@ class Organization:
     def admit(self, key: str, secret: str) -> None:
         """Makes the administrator, who may do everything, and the key of theirs."""
         spec = {"owner": {"id": ADMIN}, "display_name": "admin", "secret": secret}
-        self.of(KEYS)[key] = Held({"id": key, "kind": "ApiKey", "spec": spec, "metadata": {}}, 0.0)
+        self.of(KEYS)[key] = Held(
+            {"id": key, "kind": "ApiKey", "spec": spec, "metadata": self._metadata(KEYS, key)}, 0.0
+        )
         binding = {"principal": f"User:{ADMIN}", "role_name": "OrganizationAdmin", "crn_pattern": self.crn}
-        self.of(BINDINGS)["rb-admin"] = Held({"id": "rb-admin", "metadata": {}, **binding}, 0.0)
+        self.of(BINDINGS)["rb-admin"] = Held(
+            {"id": "rb-admin", "metadata": self._metadata(BINDINGS, "rb-admin"), **binding}, 0.0
+        )
+
+    def _metadata(self, path: str, id_: str) -> Json:
+        return {"self": f"{self.places.here}{path}/{id_}", "resource_name": self.crn}
 
     def of(self, path: str) -> dict[str, Held]:
         """The objects at one address, without those that have left."""

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-_BY_NUMBER = ("/kafka/v3/", "/pim/", "/iam/v2/role-bindings", "/registry/")
+_BY_NUMBER = ("/kafka/v3/", "/registry/")
 _CODES = {
     400: "invalid_request", 401: "user_unauthenticated", 402: "quota_exceeded", 403: "forbidden_access",
     404: "resource_not_found", 409: "resource_conflict", 429: "rate_limited", 500: "internal_error",
