@@ -13,7 +13,7 @@ from typing import Any, Literal
 import fastavro
 from confluent_kafka.schema_registry import Schema
 
-from kit.producing import Sent, send
+from kit.producing import Sent, send, send_in_transactions
 from kit.topics import MakeTopic
 from kit.upserts import Change, Upserts
 
@@ -130,7 +130,9 @@ class Captured(Upserts):
     moment: int = AT // 1000  # when the source makes the next change, in milliseconds
     text: str = ""  # behind each note
 
-    def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
+    def send(
+        self, changes: Iterable[Change], partition: int | None = None, *, plain: bool = False, **more: Any
+    ) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
         told, records, count = list[Change](), list[Sent](), self.topic.partitions
         for change in changes:
@@ -138,7 +140,8 @@ class Captured(Upserts):
             for key, value in self.records(*change):
                 records.append((key, value, place))
                 told.append(change)
-        send(self.topic.connections.settings, self.topic.name, records, **more)
+        produce = send if plain else send_in_transactions
+        produce(self.topic.connections.settings, self.topic.name, records, **more)
         self.sent += len(told)
         return told
 

@@ -24,7 +24,7 @@ from kit.compared import note
 from kit.conformance import Format
 from kit.duck import duckdb_on
 from kit.json_cases import JSON
-from kit.producing import send
+from kit.producing import send, send_in_transactions
 from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
 
@@ -79,7 +79,7 @@ class Source:
         return int(self.connections.registry.register_schema(subject, Schema(text, kind)))
 
     def produce(self, *records: Record, **more: Any) -> None:
-        """Produces records to the first partition, in order."""
+        """Produces records to the first partition, in order; see `produce`."""
         produce(self.connections, self.spec.topic, records, **more)
 
     def land(self, **changed: Any) -> LandingReport:
@@ -140,9 +140,12 @@ MakeSource = Callable[..., Source]
 """`source(key_format="none")`: what is given goes into the spec."""
 
 
-def produce(connections: Connections, topic: str, records: Iterable[Record], **more: Any) -> None:
-    """Produces bytes as they are."""
-    send(connections.settings, topic, ((key, value, 0) for key, value in records), **more)
+def produce(
+    connections: Connections, topic: str, records: Iterable[Record], *, plain: bool = False, **more: Any
+) -> None:
+    """Produces bytes in a transaction, behind one that is aborted; `plain`: in none, for exact offsets."""
+    by = send if plain else send_in_transactions
+    by(connections.settings, topic, [(key, value, 0) for key, value in records], **more)
 
 
 def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes:

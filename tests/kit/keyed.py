@@ -18,12 +18,12 @@ from functools import cached_property
 from typing import Any
 
 import fastavro
-from confluent_kafka import IsolationLevel, Producer, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka import Producer
 from confluent_kafka.schema_registry import Schema
 
 from frazil.kafka.clients import client_config
 from kit.envelopes import ORIGIN, avro_envelope, record
+from kit.producing import is_stable
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE, wait_for
 
@@ -261,16 +261,7 @@ class Keyed:
                     producer.produce(self.topic.name, value, key, partition, headers=headers)
             producer.flush(PATIENCE)
             ends(PATIENCE)
-        wait_for(self._all_is_stable)
-
-    def _all_is_stable(self) -> bool:
-        """Whether no transaction is open any more: the broker writes the end of one a bit later."""
-        asked = {TopicPartition(self.topic.name, p): OffsetSpec.latest() for p in range(2)}
-        ends = []
-        for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
-            answers = self.topic.connections.admin.list_offsets(asked, isolation_level=level)
-            ends.append([answers[place].result(PATIENCE).offset for place in asked])
-        return ends[0] == ends[1]
+        wait_for(lambda: is_stable(self.topic.connections.admin, self.topic.name, range(2)))
 
     def _change(self) -> Iterator[tuple[bytes, bytes | None, int]]:
         key = self.chance.choice(self.keys)

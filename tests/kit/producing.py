@@ -10,13 +10,14 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
-from kit.waiting import PATIENCE
+from kit.waiting import PATIENCE, wait_for
 
-__all__ = ["HEADERS", "Sent", "send", "send_in_transactions"]
+__all__ = ["HEADERS", "Sent", "is_stable", "send", "send_in_transactions"]
 
 Sent = tuple[bytes | None, bytes | None, int]
 """Key, value and partition."""
@@ -57,6 +58,18 @@ def send_in_transactions(settings: Settings, topic: str, records: Sequence[Sent]
     _hand_over(producer, topic, records, **more)
     producer.commit_transaction(PATIENCE)
     _raise(failed)
+    admin = AdminClient(client_config(settings))
+    wait_for(lambda: is_stable(admin, topic, partitions))
+
+
+def is_stable(admin: AdminClient, topic: str, partitions: Iterable[int]) -> bool:
+    """Whether no transaction is open any more: the broker writes the end of one a bit later."""
+    asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in partitions}
+    ends = []
+    for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
+        answers = admin.list_offsets(asked, isolation_level=level) if asked else {}
+        ends.append([answers[place].result(PATIENCE).offset for place in asked])
+    return ends[0] == ends[1]
 
 
 def _aborted(records: Sequence[Sent], partition: int) -> Iterable[Sent]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kit.producing import Sent, send
+from kit.producing import Sent, send, send_in_transactions
 from kit.topics import MakeTopic, Topic
 
 K, V = TypeVar("K"), TypeVar("V")
@@ -23,10 +23,12 @@ class Upserts:
     rows: dict[str, int] = field(default_factory=dict)
     sent: int = 0
 
-    def send(self, changes: Iterable[Change], partition: int | None = None, **more: Any) -> list[Change]:
-        """Produces changes; a key's partition follows from it, unless one is given.
+    def send(
+        self, changes: Iterable[Change], partition: int | None = None, *, plain: bool = False, **more: Any
+    ) -> list[Change]:
+        """Produces changes in a transaction, behind one that is aborted; `plain`: in none, for exact offsets.
 
-        Returns the change that each record says, in order.
+        A key's partition follows from it, unless one is given. Returns the change that each record says.
         """
         topic, schema_id = self.topic, self.topic.register(self.topic.schema)
         partitions = topic.partitions
@@ -39,7 +41,8 @@ class Upserts:
             self.rows |= {} if quantity is None else {key: quantity}
             if quantity is None:
                 self.rows.pop(key, None)
-        send(topic.connections.settings, topic.name, records, **more)
+        produce = send if plain else send_in_transactions
+        produce(topic.connections.settings, topic.name, records, **more)
         return told
 
     def value(self, quantity: int, schema_id: int) -> bytes:

