@@ -19,6 +19,7 @@ from frazil.formats.avro.format import Avro, AvroDecoder
 from frazil.formats.bare import Bare, Unknown
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import Unmappable
 from kit import avro_cases, json_cases
 from kit.avro_columns import payload
 from kit.conformance import RECORDS, Case
@@ -135,3 +136,18 @@ def test_the_branch_is_taken_that_json_schema_lets_the_value_be(
 
     assert found is not None
     assert [name for name, held in found["u"].items() if held is not None] == [taken]
+
+
+def test_what_stands_beside_a_text_for_what_no_column_holds_is_told() -> None:
+    node = {"type": "record", "name": "Node", "fields": [{"name": "up", "type": ["null", "Node"]}]}
+    fields = [{"name": "n", "type": "int"}, {"name": "node", "type": node}, {"name": "z", "type": "string"}]
+    schema = {"type": "record", "name": "R", "fields": fields}
+    writer = WriterSchema(1, 1, json.dumps(schema), "AVRO")
+    asked = HalfSchemas(VALUE, Avro(), "s-value", (writer,), unmappable=Unmappable.of("text"))
+    record = {"n": 7, "node": {"up": {"up": {"up": None}}}, "z": "end"}
+
+    found = AvroDecoder(asked).values(payload(schema, record))
+
+    assert found is not None
+    assert (found["n"], found["z"]) == (7, "end")
+    assert isinstance(found["node"]["up"], Unknown)

@@ -163,7 +163,8 @@ class AvroDecoder:
         """See `Decoder.values`."""
         try:
             schema_id, payload = self._wire.parts(raw)
-        except WireError:
+            payload = self._texts.payload(schema_id, payload) if self._texts else payload
+        except (WireError, BadPayloadError):
             return None
         return self._reasons[schema_id].values(payload) if schema_id in self._reasons else None
 

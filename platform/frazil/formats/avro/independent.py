@@ -85,6 +85,8 @@ def _is_called(node: dict[str, Any], name: str) -> bool:
 
 def _plain(one: dict[str, Any], other: dict[str, Any], wanted: Type, value: Any) -> Any:
     """A value that is no union, in its column's type."""
+    if "json" in one:
+        return Unknown("a text in the place of what no column holds")
     if isinstance(value, tuple):
         value = value[1]
     match wanted:
@@ -121,8 +123,6 @@ def _scalar(one: dict[str, Any], other: dict[str, Any], wanted: Type, value: Any
         return (datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, int) and wanted != Primitive("string"):
         return _number(logical, wanted, value)
-    if wanted == Primitive("string") and not isinstance(value, str | bytes):
-        return Unknown("a text in the place of what no column holds")
     if isinstance(value, bytes) and wanted == Primitive("string"):
         return value.decode()
     return value.encode() if isinstance(value, str) and wanted == Primitive("binary") else value
