@@ -154,6 +154,11 @@ def test_the_bucket_answers_by_tls_only(made: MadeAtAws) -> None:
     made.cloud.turn(more={"plain": True})
 
     assert refused(us.get_object, Bucket="lab-lake", Key="warehouse/x")
+    root = made.cloud.client("s3")  # what a bucket's policy denies to all it denies to the account's owner
+    assert refused(root.get_object, Bucket="lab-lake", Key="warehouse/x")
+    assert refused(root.put_object, Bucket="lab-lake", Key="warehouse/x", Body=b"2")
+    made.cloud.turn()
+    assert root.get_object(Bucket="lab-lake", Key="warehouse/x")["Body"].read() == b"1"
 
 
 def refused(ask: Any, **told: Any) -> bool:

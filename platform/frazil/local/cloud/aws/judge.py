@@ -1,7 +1,8 @@
 """Refuses what AWS refuses and MiniStack lets pass; without it 36 of 41 denials were right.
 
 A trust names principals that exist; STS learns of a role's trust late; a secret's name is blocked while its
-deletion is scheduled; a deleted principal leaves its id in the trusts that named it.
+deletion is scheduled; a deleted principal leaves its id in the trusts that named it; a bucket that takes TLS
+only takes nothing else from its owner either.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ministack.services import iam, secretsmanager
+from ministack.services import iam, s3, secretsmanager
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from frazil.local.cloud.aws.calls import Asked, asked, refusal
@@ -38,7 +39,8 @@ class Judge:
             return
         call = await read(scope, receive)
         question = asked(call)
-        if refused := self._refusal(question):
+        plain = self._knobs.more.get("plain")  # loopback stands for TLS: policies ask for it
+        if refused := (plain and _without_tls(scope, question)) or self._refusal(question):
             await refusal(call, *refused)(scope, receive, send)
             return
         status = 0
@@ -49,7 +51,6 @@ class Judge:
             await send(message)
 
         before = _principal(question)
-        plain = self._knobs.more.get("plain")  # loopback stands for TLS: policies ask for it
         await self._app({**scope, "scheme": "http" if plain else "https"}, replay(call.body), watch)
         if status < 300:
             self._learn(question, before)
@@ -84,6 +85,19 @@ class Judge:
             self._known_at[arn] = time.monotonic() + self._knobs.propagation
         if before:
             _leave_id(*before)
+
+
+def _without_tls(scope: Scope, question: Asked) -> Refusal | None:
+    """The refusal of plain HTTP by a bucket's policy; the policy itself its owner may always mend."""
+    bucket = scope["path"].strip("/").partition("/")[0]
+    policy = s3._bucket_policies.get_scoped(question.account, None, bucket) if bucket else None
+    if not policy or b"policy" in scope["query_string"]:
+        return None
+    for statement in json.loads(policy).get("Statement", []):
+        asked_for = statement.get("Condition", {}).get("Bool", {}).get("aws:SecureTransport")
+        if statement["Effect"] == "Deny" and asked_for == "false":
+            return 403, "AccessDenied", "an explicit deny in a resource-based policy"
+    return None
 
 
 def _stranger(document: str) -> Refusal | None:
