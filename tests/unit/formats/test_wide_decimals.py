@@ -13,6 +13,7 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats import logical
 from frazil.formats.columns import record_columns
+from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.json.schema import json_columns, json_node
 from frazil.formats.json.texts import with_texts
 from frazil.formats.logical import Field, List, Struct
@@ -147,6 +148,15 @@ def json_decimal(kind: str) -> dict[str, Any]:
     return {**CONNECT, "type": kind, **size, "description": "Money"}
 
 
+def json_rows(schema: dict[str, Any], text: str) -> list[dict[str, Any]]:
+    """The rows that a bare text becomes by columns: one, or none."""
+    writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
+    decoder = JsonDecoder(HalfSchemas(VALUE, Json(), "s", (writer,), framed=False, unmappable=TEXTS))
+    found = decoder.arrow().decode(pa.array([text.encode()], pa.binary()))
+    rows: list[dict[str, Any]] = found.data.filter(found.ok).to_pylist()
+    return rows
+
+
 @pytest.mark.parametrize("kind", ["string", "number"])
 def test_json_holds_their_digits_as_text(kind: str) -> None:
     one = json_decimal(kind)
@@ -160,6 +170,9 @@ def test_json_holds_their_digits_as_text(kind: str) -> None:
         found = with_texts(node, f'{{"d":{held},"o":null,"many":[{held}]}}'.encode())
         assert found
         assert json.loads(found) == {"d": f"{number:f}", "o": None, "many": [f"{number:f}"]}
+        assert json_rows(schema, f'{{"d":{held},"o":null,"many":[{held}]}}') == [
+            {"d": f"{number:f}", "o": None, "many": [f"{number:f}"]}
+        ]
     writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
     doc = {f.name: f.doc for f in json_columns([writer], "s", "value", TEXTS)}
     assert doc["d"] == "Money. Text: a decimal of 64 digits, and columns have 38."
@@ -174,6 +187,7 @@ def test_what_is_no_decimal_is_a_bad_record_of_json(kind: str, held: str) -> Non
     schema = {"type": "object", "properties": {"d": json_decimal(kind)}}
 
     assert with_texts(json_node(json.dumps(schema), (), "s", TEXTS), f'{{"d":{held}}}'.encode()) is None
+    assert json_rows(schema, f'{{"d":{held}}}') == []
 
 
 def test_within_a_union_of_json_they_are_refused() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -25,13 +25,13 @@ from frazil.formats.avro.canonical import BadPayloadError, canonical
 from frazil.formats.avro.defaults import default_payload
 from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.projection import Projection
-from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.shapes import MOST_LEAVES, UnreadableShapeError, shape_text
 from frazil.formats.avro.versions import Pair
+from frazil.formats.by_version import decode_by_version
 from frazil.formats.logical import Field, Struct, Type
 from frazil.formats.protocol import DecodedBatch
+from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
-from frazil.formats.wire import HEADER, by_schema_id, in_place
 
 _ZEROS = bytes(512)
 """With these behind it, a payload that was cut off can be read, and is then seen to differ: as many as the
@@ -80,38 +80,14 @@ class AvroBatches:
         self._type = arrow_type(recipe.columns)
         self._texts = texts_of({i: json.loads(writer) for i, writer, _ in recipe.pairs}, recipe.framed)
         self._versions = {
-            schema_id: (number, AvroVersion(json.loads(writer), json.loads(reader), recipe.columns))
-            for number, (schema_id, writer, reader) in enumerate(recipe.pairs)
+            schema_id: AvroVersion(json.loads(writer), json.loads(reader), recipe.columns)
+            for schema_id, writer, reader in recipe.pairs
         }
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""
         raw = self._texts.written(raw) if self._texts else raw
-        ok, writers = np.zeros(len(raw), bool), np.full(len(raw), -1, np.int32)
-        parts = []
-        for schema_id, places in self._groups(raw):
-            if schema_id not in self._versions:
-                continue
-            number, version = self._versions[schema_id]
-            read, rows, good = version.decode(self._payloads(raw, places))
-            parts.append((places[read], rows))
-            ok[places[read]], writers[places] = good, number
-        return DecodedBatch(self._whole(parts, len(raw)), pa.array(ok), pa.array(writers, mask=writers < 0))
-
-    def _groups(self, raw: pa.BinaryArray) -> Iterable[tuple[int, np.ndarray]]:
-        if self._framed:
-            return by_schema_id(raw)
-        return [(next(iter(self._versions)), np.flatnonzero(raw.is_valid().to_numpy(zero_copy_only=False)))]
-
-    def _payloads(self, raw: pa.BinaryArray, places: np.ndarray) -> pa.BinaryArray:
-        own = raw if len(places) == len(raw) else raw.take(pa.array(places))
-        # Without a stop pyarrow 26 fails: "Negative buffer resize".
-        return pc.binary_slice(own, HEADER, 2**31 - 1) if self._framed else own
-
-    def _whole(self, parts: list[tuple[np.ndarray, pa.StructArray]], count: int) -> pa.StructArray:
-        if len(parts) == 1 and len(parts[0][1]) == count:
-            return parts[0][1]
-        return in_place(parts, count, pa.nulls(1, self._type))
+        return decode_by_version(raw, self._versions, self._type, self._framed)
 
 
 @lru_cache(maxsize=64)

@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from frazil.formats.avro.limits import MOST_ITEMS
 from frazil.formats.avro.pairs import real, takers, written
-from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.scalars import scalar
 from frazil.formats.avro.shapes import UnreadableShapeError, held_fields, is_optional
 from frazil.formats.entries import map_of
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
+from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 
 Default = Callable[[dict[str, Any], Type], pa.Array]

@@ -16,10 +16,10 @@ from frazil.exact import values_of
 from frazil.formats.avro.decimals import decimals
 from frazil.formats.avro.limits import MOST_BYTES
 from frazil.formats.avro.pairs import is_lossy
-from frazil.formats.avro.rows import Rows
 from frazil.formats.avro.shapes import UnreadableShapeError, parts_of_fixed
 from frazil.formats.avro.values import DAY
 from frazil.formats.logical import Decimal, Primitive, Type
+from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 
 _MILLIS = 2**63 // 1000

@@ -115,9 +115,17 @@ class JsonDecoder:
             .drop(*(f"{own}{part}" for part in (*_PARTS, *range(len(self._nodes)))))
         )
 
-    def arrow(self) -> ArrowDecoder | None:
+    def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""
-        return None
+        from frazil.formats.json.arrow import JsonRecipe
+
+        rules = ((self._texts[i].text, self._texts[i].dependencies) for i in self._nodes)
+        return JsonRecipe(
+            nodes=tuple(self._nodes.items()),
+            columns=self.columns,
+            framed=self._schemas.framed,
+            rules=tuple(rules) if self._schemas.strict else (),
+        )
 
     def explain(self, raw: bytes) -> Reason:
         """See `Decoder.explain`; by Python's parser and jsonschema-rs."""

@@ -21,6 +21,7 @@ _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 _CODES = {"const": "enum", "oneOf": "type", "anyOf": "type"}  # rules that are told by another word
 _SPACE = " \t\r\n"
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
+_PLAIN = {"string": str, "boolean": bool}
 _LONG = (-(2**63), 2**63 - 1)
 _INFINITY = {"float": Decimal(2**128 - 2**103), "double": Decimal(2**1024 - 2**970)}
 """The smallest numbers that would be rounded to infinity."""
@@ -40,7 +41,7 @@ class JsonReasons:
             return "utf8", f"byte {e.start} of the text is not UTF-8"
         try:
             found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
-            exact, _ = json.JSONDecoder(parse_float=_exactly, object_pairs_hook=Repeated).raw_decode(text)
+            exact, _ = json.JSONDecoder(parse_float=exact_number, object_pairs_hook=Repeated).raw_decode(text)
         except (ValueError, RecursionError) as e:
             return "not_json", f"the text is no JSON: {e!s:.200}"
         if rest := text[end:].strip(_SPACE):
@@ -79,7 +80,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def _exactly(text: str) -> Decimal:
+def exact_number(text: str) -> Decimal:
     """A number as it is written; an exponent that no Decimal has makes it zero, or infinite."""
     try:
         return Decimal(text)
@@ -187,7 +188,7 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
         case "zoned" if isinstance(found, str):
             if not is_moment(found):
                 yield "range", f"{found!r:.100} is no moment with a zone, as ISO 8601 writes it"
-        case "string" | "boolean" if isinstance(found, str | bool):
+        case "string" | "boolean" if isinstance(found, _PLAIN[node.wire]):
             return
         case wire:
             yield "type", f"{found!s:.100} is no {wire}"

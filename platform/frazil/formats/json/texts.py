@@ -46,19 +46,31 @@ def _rewritten(nodes: Mapping[int, Node], first: int, framed: bool, raw: bytes |
     return payload if node is None or not has_text(node) else with_texts(node, payload)
 
 
+def text_of(text: bytes) -> str | None:
+    """A value of JSON as text of its own: canonical; None where one of its keys stands twice."""
+    try:
+        return json_text(_whole(_loaded(text.decode())))
+    except (ValueError, RecursionError):
+        return None
+
+
 def with_texts(node: Node, payload: bytes) -> bytes | None:
     """A record whose free-form values are texts; None where it is no JSON, or one of them is ambiguous."""
     try:
-        found = json.loads(
-            payload.decode(),
-            parse_int=Written,
-            parse_float=Written,
-            parse_constant=_no_constant,
-            object_pairs_hook=_Object,
-        )
-        return _written(_with_texts(node, found)).encode()
+        return _written(_with_texts(node, _loaded(payload.decode()))).encode()
     except (ValueError, RecursionError):
         return None
+
+
+def _loaded(text: str) -> Any:
+    """What the text says, with each number as it is written and each member of an object."""
+    return json.loads(
+        text,
+        parse_int=Written,
+        parse_float=Written,
+        parse_constant=_no_constant,
+        object_pairs_hook=_Object,
+    )
 
 
 def _no_constant(name: str) -> Any:

@@ -23,17 +23,27 @@ LARGE = 16 * 2**20
 """Bytes of a text whose size is worth a word where nothing else is wrong with it."""
 
 
+def _widest(node: Node) -> int:
+    """Places of the widest object that may be there many times."""
+    return max(_repeated(node), default=0)
+
+
+def places_per_byte(node: Node) -> float:
+    """Values in columns that a byte of text may become."""
+    return max(1.0, _widest(node) / _LEAST)
+
+
 def narrow_sql(node: Node, payload: str) -> str:
     """Whether a text takes few enough places, as SQL over its bytes; most need no count."""
-    widest = _widest(node)
-    if widest <= _LEAST:
+    most_wide = _widest(node)
+    if most_wide <= _LEAST:
         return "true"
     size, text = f"octet_length({payload})", f"CAST({payload} AS string)"
     braces = f"(length({text}) - length(replace({text}, '{{', '')))"
-    few = f"{size} * {widest}L <= {_LEAST}L * {MOST_PLACES}L"
+    few = f"{size} * {most_wide}L <= {_LEAST}L * {MOST_PLACES}L"
     most = f"{MOST_PLACES}L + {size}"
     counted = let(f"try_parse_json({text})", "whole", _counted_sql(node, "whole") or "0L")
-    return f"({few} OR {braces} * {widest}L <= {most} OR coalesce({counted} <= {most}, false))"
+    return f"({few} OR {braces} * {most_wide}L <= {most} OR coalesce({counted} <= {most}, false))"
 
 
 def fault(node: Node, payload: bytes) -> Reason | None:
@@ -51,11 +61,6 @@ def fault(node: Node, payload: bytes) -> Reason | None:
         f"its {len(payload):,} bytes would take {places:,} values in memory; "
         f"{MOST_PLACES:,} more than bytes are allowed"
     )
-
-
-def _widest(node: Node) -> int:
-    """Places of the widest object that may be there many times."""
-    return max(_repeated(node), default=0)
 
 
 def _repeated(node: Node) -> Iterator[int]:

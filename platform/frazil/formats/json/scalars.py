@@ -1,0 +1,151 @@
+"""Columns of JSON's values without parts, and which records these make bad."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from decimal import Context
+from decimal import Decimal as Number
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.formats.json.nodes import Scalar
+from frazil.formats.json.reasons import exact_number
+from frazil.formats.json.texts import text_of
+from frazil.formats.logical import Decimal, Fixed
+from frazil.formats.rows import Rows
+from frazil.formats.types import arrow_type
+from frazil.formats.unmappable import Written, digits_text, number_text
+from frazil.formats.zoned import micros
+
+_BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
+_NUMBER = b"-0123456789"
+_MOST_BYTES = 16
+"""Of a decimal of 38 digits."""
+
+_EXACT = Context(prec=1_000)
+_PYTHONS: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,), "string": (str,), "integer": (int,), "float": (int, float), "double": (int, float),
+}  # fmt: skip
+
+
+def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
+    """The column of the node's own type; a record is bad where a value can't be in it."""
+    kind = arrow_type(node.type)
+    match node.wire:
+        case "float":
+            found = pa.array(values, pa.float64()).cast(kind, safe=False)
+            rows.spoil(_true(pc.is_inf(found)))
+        case "boolean" | "string" | "integer" | "double":
+            found = pa.array(values, kind)
+        case "days":
+            return pa.array(values, pa.int32()).cast(kind)
+        case "time_millis":
+            return pc.multiply(pa.array(values, pa.int64()), 1000)
+        case "millis" | "local_millis":
+            return pc.multiply(pa.array(values, pa.int64()), 1000).cast(kind)
+        case "local_micros":
+            return pa.array(values, pa.int64()).cast(kind)
+        case _:
+            return _each(values, _MAKERS[node.wire](node), kind, rows)
+    if node.allowed is not None:
+        rows.spoil(~_true(pc.is_in(found, _allowed(node, kind))) & _true(found.is_valid()))
+    return found
+
+
+def _allowed(node: Scalar, kind: pa.DataType) -> pa.Array:
+    """The values of an enumeration that the column can hold at all."""
+    fitting = [v for v in node.allowed or () if type(v) in _PYTHONS[node.wire]]
+    low, high = node.bounds or (-(2**63), 2**63 - 1)
+    if node.wire == "integer":
+        fitting = [v for v in fitting if low <= int(v) <= high]
+    return pa.array(fitting, kind)
+
+
+def _each(values: list[Any], make: Callable[[Any], Any], kind: pa.DataType, rows: Rows) -> pa.Array:
+    """What is made of each value; one of which nothing can be made makes its record bad."""
+    made = [None if value is None else _or_none(make, value) for value in values]
+    rows.spoil(np.array([v is not None and m is None for v, m in zip(values, made, strict=True)], bool))
+    numbers = pa.types.is_timestamp(kind)
+    return pa.array(made, pa.int64()).cast(kind) if numbers else pa.array(made, kind)
+
+
+def _or_none(make: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return make(value)
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _true(flags: pa.BooleanArray) -> np.ndarray:
+    found: np.ndarray = flags.fill_null(False).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _number(node: Scalar) -> Callable[[bytes], Number | None]:
+    assert isinstance(node.type, Decimal)
+    fitting = _fitting(node.type)
+    return lambda text: fitting(exact_number(text.decode())) if text[0] in _NUMBER else None
+
+
+def _of_bytes(node: Scalar) -> Callable[[str], Number | None]:
+    """Connect's decimals: an unscaled number, the highest byte first."""
+    kind = node.type
+    assert isinstance(kind, Decimal)
+    fitting = _fitting(kind)
+
+    def number(text: str) -> Number | None:
+        raw = _raw(text)
+        if raw is None or not 1 <= len(raw) <= _MOST_BYTES:
+            return None
+        return fitting(_EXACT.scaleb(Number(int.from_bytes(raw, "big", signed=True)), -kind.scale))
+
+    return number
+
+
+def _fitting(kind: Decimal) -> Callable[[Number], Number | None]:
+    unit = Number(1).scaleb(-kind.scale)
+    return lambda number: _EXACT.quantize(number, unit) if kind.holds(number) else None
+
+
+def _binary(node: Scalar) -> Callable[[str], bytes | None]:
+    length = node.type.length if isinstance(node.type, Fixed) else None
+
+    def raw(text: str) -> bytes | None:
+        found = _raw(text)
+        return None if found is None or length not in (None, len(found)) else found
+
+    return raw
+
+
+def _raw(text: str) -> bytes | None:
+    return base64.b64decode(text) if len(text) % 4 == 0 and _BASE64.fullmatch(text) else None
+
+
+def _digits(text: bytes) -> str | None:
+    """The text of a number of any length."""
+    return number_text(Written(text.decode())) if text[0] in _NUMBER else None
+
+
+def _digits_of_bytes(node: Scalar) -> Callable[[str], str | None]:
+    def digits(text: str) -> str | None:
+        raw = _raw(text)
+        return digits_text(raw, node.declared[1]) if raw else None
+
+    return digits
+
+
+_MAKERS: dict[str, Callable[[Scalar], Callable[[Any], Any]]] = {
+    "number": _number,
+    "base64": _binary,
+    "base64_number": _of_bytes,
+    "zoned": lambda _: micros,
+    "json": lambda _: text_of,
+    "digits": lambda _: _digits,
+    "base64_digits": _digits_of_bytes,
+}
+"""What makes values of those that are looked at one by one."""
