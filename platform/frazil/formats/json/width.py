@@ -8,7 +8,7 @@ is counted, in a variant, which takes no more memory than the text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
@@ -120,11 +120,17 @@ def _counted(node: Node, value: Any) -> int:
     """The same of a text that was read."""
     match node, value:
         case (Items() | Pairs(), list()):
-            return sum(_places(_item(node)) + _counted(_item(node), each) for each in value)
+            return _counted_items(_item(node), value)
         case (Entries(), dict()):
-            return sum(_places(_item(node)) + _counted(_item(node), each) for each in value.values())
+            return _counted_items(_item(node), value.values())
         case (Members(), dict()):
             return sum(_counted(m.node, value.get(m.name)) for m in node.members)
         case (Branches(), _):
             return sum(_counted(m.node, value) for m in node.members)
     return 0
+
+
+def _counted_items(item: Node, values: Collection[Any]) -> int:
+    own = _places(item) * len(values)
+    within = any(True for _ in _repeated(item))
+    return own + (sum(_counted(item, each) for each in values) if within else 0)
