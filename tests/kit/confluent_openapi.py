@@ -33,7 +33,8 @@ SERVICES = (
 KNOWN = {
     "'statement_name' is a required property": "a statement's name stands beside its spec",
     "Tried to write read-only property with": "kind and api_version of a key's resource: Flink's need them",
-    "config: 'kafka.api.": "the other way to log in; a connector of a service account has no key",
+    "'kafka.api.": "the other way to log in; a connector of a service account has no key",
+    "/statements: 404 is not among": "a region that does not know a key yet (terraform-provider-confluent)",
     "POST /tableflow/v1/tableflow-topics: 404 is not among": "a topic that is not seen yet: no code",
 }
 """What is right all the same, and why."""

@@ -19,6 +19,7 @@ from frazil.spec.deployment import Statement
 _RIGHTS = "the roles FlinkDeveloper on the environment and Assigner on the account that runs statements"
 _KEY, _ROLE = "confluent/key/flink", "confluent/binding/flink-FlinkDeveloper"
 _GOES_ON = re.compile(r"\bAS\s+SELECT\b|\bINSERT\s+INTO\b", re.IGNORECASE)
+_MAKES = re.compile(r"\bCREATE\s+TABLE\b", re.IGNORECASE)
 _STATES: Mapping[str, Literal["works", "stopped", "failed"]] = {
     "RUNNING": "works", "COMPLETED": "works", "DEGRADED": "works",
     "STOPPED": "stopped", "FAILED": "failed", "FAILING": "failed",
@@ -71,7 +72,8 @@ class FlinkStatement(Thing):
 
     def create(self, known: Known) -> None:
         """Submits it, as the account that runs statements."""
-        self._refuse_lost_rows("is gone", "Somebody removed it.", known)
+        if _MAKES.search(self.spec.sql):
+            self._refuse_lost_rows("is gone", "Somebody removed it.", known)
         environment = known["confluent/environment"]
         context = {"sql.current-catalog": self.catalog, "sql.current-database": self.database}
         spec = {
