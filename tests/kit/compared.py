@@ -65,7 +65,8 @@ def rows_are_their_records() -> Iterator[None]:
     drawn = random.sample(whole, min(len(whole), _MOST))
     found = [run_values(made.spec, made.connections, _EACH) for made in drawn]
     # Where there are no numbers it could not look: a test took a subject away, or suspended the table.
-    assert [f"{each.table}: {each.text}" for each in found if each.failed and each.numbers] == []
+    wrong = [f"{each.table}: {each.text}" for each in found if each.failed and each.numbers]
+    assert not wrong, "\n".join(wrong)
 
 
 def _is_whole(made: _Made, stack: Settings) -> bool:
