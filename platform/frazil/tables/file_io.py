@@ -21,6 +21,7 @@ from pyiceberg.io import (
 )
 
 from frazil.settings.identity import keys_of_now
+from frazil.tables.null_containers import keep_null_containers
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -54,6 +55,7 @@ class _OpenFiles:
         with self._lock:
             found = self._open.get(key)
             if found is None:
+                keep_null_containers()
                 found = self._open[key] = PyArrowFileIO(told)
             self._open.move_to_end(key)
             if len(self._open) > _KEPT:
