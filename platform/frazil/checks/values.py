@@ -37,6 +37,10 @@ _MOST_TOLD = 5
 """Differences that are told in words."""
 
 
+_FOUND_BY = ("partition", "offset", "timestamp")
+"""What tells which record a row is of."""
+
+
 @dataclass
 class _Compared:
     """What became of the rows of a sample."""
@@ -60,11 +64,14 @@ def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
     decoder, ledger = decoder_for(spec, connections.registry), read_ledger(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was landed yet")
+    names = names_by_word(spec)
+    if lacking := {names[word] for word in _FOUND_BY} - {column.name for column in table.schema().columns}:
+        return Verdict.skip(f"the table has no column {min(lacking)}, by which a row's record is found")
     sample = _sample(table, spec, count)
     if sample is None:
         return Verdict.skip("delete files take rows away; `frazil compact` applies them")
     first = topic_fact(connections.admin, spec.topic).first
-    compared, names = _Compared(), names_by_word(spec)
+    compared = _Compared()
     with open_probe(connections.settings, spec.topic) as probe:
         for rows in _rounds(sample):
             _compare(rows, decoder, table, _records(probe, rows, first, names), names, compared)

@@ -114,17 +114,19 @@ class _Login:
 
 
 class Admin(AdminClient):
-    """An admin client that knows why it was refused."""
+    """An admin client that knows whom it asks, and why it was refused."""
 
     def __init__(self, config: Mapping[str, str | int | bool], access: KafkaSettings | None = None) -> None:
+        self.servers = str(config.get("bootstrap.servers", ""))
         self.login = _Login(access)
         super().__init__(dict[str, Any](config, error_cb=self.login))
 
 
 class Reader(Consumer):
-    """A consumer that knows why it was refused."""
+    """A consumer that knows whom it asks, and why it was refused."""
 
     def __init__(self, config: Mapping[str, str | int | bool], access: KafkaSettings | None = None) -> None:
+        self.servers = str(config.get("bootstrap.servers", ""))
         self.login = _Login(access)
         super().__init__(dict[str, Any](config, error_cb=self.login))
 
@@ -172,8 +174,8 @@ def consumer(settings: Settings, **extra: str | int | bool) -> Reader:
     return Reader({**config, **extra}, settings.kafka)
 
 
-def kafka_error(error: KafkaError, where: str) -> FrazilError:
-    """An error of librdkafka as one of ours, at these brokers, or this topic and partition."""
+def kafka_error(error: KafkaError, where: str, servers: str = "") -> FrazilError:
+    """An error of librdkafka as one of ours, at this topic and partition; `servers` are who was asked."""
     code, text = error.code(), error.str().rstrip(".")
     if code in _ABSENT:
         return MissingError("Kafka does not know this topic.", where=where, todo="Make the topic first.")
@@ -205,8 +207,8 @@ def kafka_error(error: KafkaError, where: str) -> FrazilError:
             "Kafka does not answer.",
             where=f"{where}: {text}",
             meaning=STAYS,
-            todo=f"{to_start(where)} Or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and are "
-            "not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
+            todo=f"{to_start(servers)} Or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and "
+            "are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
     return ConfigureError(f"Kafka says: {text}.", where=where, todo="Mend what Kafka names.")
 
@@ -219,7 +221,8 @@ def kafka_errors(where: str, client: AdminClient | Consumer | None = None) -> It
     except KafkaException as e:
         if check_access(client, where):
             raise _replaced(where) from None
-        raise kafka_error(e.args[0], where) from None
+        servers = client.servers if isinstance(client, Admin | Reader) else ""
+        raise kafka_error(e.args[0], where, servers) from None
 
 
 def asked(where: str, client: AdminClient, ask: Callable[[], T]) -> T:
