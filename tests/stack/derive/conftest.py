@@ -10,10 +10,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.formats.logical import Field
-from kit.compared import rows_are_their_records
 from kit.made import TRADES, Made, MakeSource, MakeTable, Source, make_made, make_source
-
-__all__ = ["rows_are_their_records"]
 
 
 @pytest.fixture

@@ -30,6 +30,11 @@ from kit.topics import MakeTopic, topic_maker
 __all__ = ["rows_are_their_records"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compared(rows_are_their_records: None) -> None:
+    """All modules have their rows compared."""
+
+
 @pytest.fixture
 def source(connections: Connections, fresh_name: str) -> MakeSource:
     """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`; the rest goes into the spec."""

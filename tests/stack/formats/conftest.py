@@ -16,6 +16,11 @@ from kit.formats import Source, make_source
 __all__ = ["rows_are_their_records"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compared(rows_are_their_records: None) -> None:
+    """All modules have their rows compared."""
+
+
 @pytest.fixture(scope="session")
 def routes(connections: Connections) -> dict[str, Connections]:
     """Clients whose landings take the Arrow lane where they can, and such as take Spark's own writer."""

@@ -11,7 +11,10 @@ from frazil.landing.land import land
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
-pytestmark = pytest.mark.also("spark", why="its decoder, and its way to say why bytes are bad, are others")
+pytestmark = [
+    pytest.mark.also("spark", why="its decoder, and its way to say why bytes are bad, are others"),
+    pytest.mark.usefixtures("rows_are_their_records"),
+]
 
 
 def trade(topic: Topic, quantity: int = 1) -> bytes:

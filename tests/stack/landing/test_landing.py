@@ -21,7 +21,10 @@ from kit.duck import duckdb_on
 from kit.stored import stored
 from kit.topics import MakeTopic, Topic
 
-pytestmark = pytest.mark.also("spark", why="its reader, decoder and writer are others")
+pytestmark = [
+    pytest.mark.also("spark", why="its reader, decoder and writer are others"),
+    pytest.mark.usefixtures("rows_are_their_records"),
+]
 
 
 def test_every_record_becomes_one_row_with_its_metadata(make_topic: MakeTopic) -> None:

@@ -20,7 +20,10 @@ from kit.sound import unreadable
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.wire import Asked, Fate, Plan, Wire, commits, creates, puts
 
-pytestmark = pytest.mark.also("glue", why="a commit that is not answered ends in another way")
+pytestmark = [
+    pytest.mark.also("glue", why="a commit that is not answered ends in another way"),
+    pytest.mark.usefixtures("rows_are_their_records"),
+]
 
 
 @pytest.fixture(scope="module")
