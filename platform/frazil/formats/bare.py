@@ -71,6 +71,8 @@ def _same(kind: Type, wanted: Any, found: Any) -> bool:
         return number == found or (math.isnan(number) and math.isnan(found))
     if isinstance(found, Number):
         return Number(wanted) == found
+    if isinstance(found, str):  # a number that is held as text comes as a kind of text of its own
+        return isinstance(wanted, str) and str(wanted) == found
     return type(wanted) is type(found) and bool(wanted == found)
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats import logical
+from frazil.formats.bare import differences
 from frazil.formats.columns import record_columns
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.json.schema import json_columns, json_node
@@ -213,5 +214,9 @@ def test_protobuf_holds_their_digits_as_text() -> None:
     decoder = ProtobufDecoder(schemas)
     found = decoder.arrow().decode(pa.array(raw, pa.binary()))
 
-    assert [row["d"] for row in found.data.to_pylist()] == [f"{n:f}" for n in SPECIAL]
+    rows = found.data.to_pylist()
+    assert [row["d"] for row in rows] == [f"{n:f}" for n in SPECIAL]
+    wanted = decoder.values(raw[0]) or {}
+    assert list(differences(decoder.columns, wanted, rows[0])) == []
+    assert list(differences(decoder.columns, wanted, rows[1])) != []
     assert decoder.columns.fields[0].doc == "Text: a decimal of 64 digits, and columns have 38."

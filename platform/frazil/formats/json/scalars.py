@@ -19,7 +19,7 @@ from frazil.formats.json.texts import text_of
 from frazil.formats.logical import Decimal, Fixed
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
-from frazil.formats.unmappable import Written, digits_text, number_text
+from frazil.formats.unmappable import digits_text, number_text
 from frazil.formats.zoned import micros
 
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
@@ -128,7 +128,7 @@ def _raw(text: str) -> bytes | None:
 
 def _digits(text: bytes) -> str | None:
     """The text of a number of any length."""
-    return number_text(Written(text.decode())) if text[0] in _NUMBER else None
+    return number_text(text.decode()) if text[0] in _NUMBER else None
 
 
 def _digits_of_bytes(node: Scalar) -> Callable[[str], str | None]:
