@@ -18,7 +18,7 @@ from frazil.errors import RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table, load_table_or_none
 from frazil.tables.file_io import opened_files
-from frazil.tables.manifests import content_named, manifests_named
+from frazil.tables.manifests import content_named, is_gone, manifests_named
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -63,7 +63,9 @@ def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], 
     for _ in range(_TRIES):
         try:
             return read(load_table(catalog, name))
-        except FileNotFoundError as e:
+        except OSError as e:
+            if not is_gone(e):
+                raise
             missing = str(e)
     raise RepairError(
         f"A metadata file of {name} is missing.",

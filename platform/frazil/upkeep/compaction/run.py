@@ -33,6 +33,7 @@ from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copie
 from frazil.upkeep.compaction.report import Done, became, did, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
 from frazil.upkeep.kind import AS_USUAL, Order
+from frazil.upkeep.storage import read_present
 from frazil.upkeep.work import SEEN, SUMMARY, WorkReport
 
 if TYPE_CHECKING:
@@ -135,19 +136,19 @@ class _Compaction:
 
     def _by_columns(self, table: Table, head: Head, plan: Round) -> Done | None:
         written = rewrite_by_columns(self._connections, self._spec, self._name, table, head, plan)
-        return self._publish(written, plan, table, head) if written else None
+        return self._publish(written, plan) if written else None
 
     def _by_spark(self, table: Table, head: Head, plan: Round) -> Done:
         branch = new_branch(COMPACTING)
         try:
             written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
-            return self._publish(written, plan, table, head)
+            return self._publish(written, plan)
         finally:
             leave_branch(self._connections.catalog, self._name, branch)
 
-    def _publish(self, written: Rewritten, plan: Round, table: Table, head: Head) -> Done:
+    def _publish(self, written: Rewritten, plan: Round) -> Done:
         what = written.what
-        audit_values(self._name, table, head, what)
+        self._audit(what)
         self._step("written")
         done = Done(
             files=len(what.removed),
@@ -161,6 +162,16 @@ class _Compaction:
         return replace(
             done, conflicts=written.conflicts + committed.conflicts, snapshot_id=committed.snapshot_id
         )
+
+    def _audit(self, what: Replacement) -> None:
+        """By the present head: an expiry may have taken manifests of the one that the round began with."""
+
+        def read(table: Table) -> None:
+            upon(table, what)  # raises where files of the round are no longer there
+            if head := self._reader.read(table):
+                audit_values(self._name, table, head, what)
+
+        read_present(self._connections.catalog, self._name, read, "Nothing of the round is visible.")
 
     def _upon(self, what: Replacement, table: Table) -> Replacement:
         """The same upon the present head, without the delete files whose rows are gone with it."""
