@@ -267,31 +267,6 @@ def later(new: Kind, old: Kind, value: Any) -> Any:
             return value
 
 
-def as_pyiceberg_reads(kind: Kind, value: Any) -> Any:
-    """PyIceberg 0.12 reads a list or a map of records that is null as an empty one."""
-    match kind:
-        case Maybe(Many() | Named() as many) if value is None and _is_record(many.of):
-            return [] if isinstance(many, Many) else {}
-        case _ if value is None:
-            return None
-        case Maybe():
-            return as_pyiceberg_reads(kind.of, value)
-        case Many():
-            return [as_pyiceberg_reads(kind.of, v) for v in value]
-        case Named():
-            return {k: as_pyiceberg_reads(kind.of, v) for k, v in value.items()}
-        case Group():
-            return {name: as_pyiceberg_reads(of, value[name]) for name, of in kind.fields}
-        case Choice():
-            return {name: as_pyiceberg_reads(of, value[name]) for name, of in kind.branches}
-        case _:
-            return value
-
-
-def _is_record(kind: Kind) -> bool:
-    return isinstance(kind.of if isinstance(kind, Maybe) else kind, Group | Choice)
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a newer version does to one record: the field, and whether the table must refuse it."""
