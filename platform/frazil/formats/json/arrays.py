@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
@@ -58,8 +59,12 @@ class Part:
 
     def __init__(self, node: Node, optional: bool, wanted: Type) -> None:
         self.optional, self._raw = optional, is_raw(node)
-        self._reader = reader_of(node, wanted)
-        self._decode = msgspec.json.Decoder(kind_of(node, optional)).decode
+        self._reader, self._node = reader_of(node, wanted), node
+
+    @cached_property
+    def _decode(self) -> Callable[[bytes | msgspec.Raw], Any]:
+        """Made when first asked for: most parts are read with the whole that they are in."""
+        return msgspec.json.Decoder(kind_of(self._node, self.optional)).decode
 
     def array(self, values: Values, rows: Rows) -> pa.Array:
         """The column of values that msgspec read with the whole."""

@@ -210,10 +210,10 @@ def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
 
 
 def _binary(node: Scalar, found: str) -> Iterator[Reason]:
-    if len(found) % 4 or not _BASE64.fullmatch(found):
+    raw = from_base64(found)
+    if raw is None:
         yield "base64", f"{found!r:.100} is no base64"
         return
-    raw = base64.b64decode(found)
     match node.type:
         case logical.Fixed() if len(raw) != node.type.length:
             yield "range", f"{len(raw)} bytes, not {node.type.length}"
@@ -224,6 +224,11 @@ def _binary(node: Scalar, found: str) -> Iterator[Reason]:
             if not 1 <= len(raw) <= 16:
                 yield "range", f"{len(raw)} bytes are no decimal of at most 38 digits"
             yield from _exact(node, digits)
+
+
+def from_base64(text: str) -> bytes | None:
+    """The bytes of base64; None where the text is none."""
+    return base64.b64decode(text) if len(text) % 4 == 0 and _BASE64.fullmatch(text) else None
 
 
 def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import re
 from collections.abc import Callable
 from decimal import Context
 from decimal import Decimal as Number
@@ -14,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.formats.json.nodes import Scalar
-from frazil.formats.json.reasons import exact_number
+from frazil.formats.json.reasons import exact_number, from_base64
 from frazil.formats.json.texts import text_of
 from frazil.formats.logical import Decimal, Fixed
 from frazil.formats.rows import Rows
@@ -22,7 +20,6 @@ from frazil.formats.types import arrow_type
 from frazil.formats.unmappable import digits_text, number_text
 from frazil.formats.zoned import micros
 
-_BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}")
 _NUMBER = b"-0123456789"
 _MOST_BYTES = 16
 """Of a decimal of 38 digits."""
@@ -99,7 +96,7 @@ def _of_bytes(node: Scalar) -> Callable[[str], Number | None]:
     fitting = _fitting(kind)
 
     def number(text: str) -> Number | None:
-        raw = _raw(text)
+        raw = from_base64(text)
         if raw is None or not 1 <= len(raw) <= _MOST_BYTES:
             return None
         return fitting(_EXACT.scaleb(Number(int.from_bytes(raw, "big", signed=True)), -kind.scale))
@@ -116,14 +113,10 @@ def _binary(node: Scalar) -> Callable[[str], bytes | None]:
     length = node.type.length if isinstance(node.type, Fixed) else None
 
     def raw(text: str) -> bytes | None:
-        found = _raw(text)
+        found = from_base64(text)
         return None if found is None or length not in (None, len(found)) else found
 
     return raw
-
-
-def _raw(text: str) -> bytes | None:
-    return base64.b64decode(text) if len(text) % 4 == 0 and _BASE64.fullmatch(text) else None
 
 
 def _digits(text: bytes) -> str | None:
@@ -133,7 +126,7 @@ def _digits(text: bytes) -> str | None:
 
 def _digits_of_bytes(node: Scalar) -> Callable[[str], str | None]:
     def digits(text: str) -> str | None:
-        raw = _raw(text)
+        raw = from_base64(text)
         return digits_text(raw, node.declared[1]) if raw else None
 
     return digits
