@@ -157,18 +157,18 @@ def test_tableflow_meets_a_right_that_lacks_and_a_bad_record_and_is_healed(
     deploy(frazil, monkeypatch, tmp_path / "first", LAB)
     inside = in_it(frazil, "lab")
     wait_for(lambda: rows(inside) == TRADES)
-    wait_for(lambda: sync_problems(told(home)) == "")
+    wait_for(lambda: sync_problems(topic_state(home)) == "")
 
     take_away(home, "glue:UpdateTable")
     done(frazil("generate", "stock_trades", "--count", "1", **inside))
-    wait_for(lambda: "glue:UpdateTable" in sync_problems(told(home)))
+    wait_for(lambda: "glue:UpdateTable" in sync_problems(topic_state(home)))
     assert rows(inside) == TRADES
     done(frazil("deploy", "create", "lab", "--yes"))
     wait_for(lambda: rows(inside) == TRADES + 1)
-    wait_for(lambda: sync_problems(told(home)) == "")
+    wait_for(lambda: sync_problems(topic_state(home)) == "")
 
     produce_no_avro(settings_in(inside))
-    wait_for(lambda: told(home)["spec"]["suspended"])
+    wait_for(lambda: topic_state(home)["spec"]["suspended"])
     drifted = frazil("deploy", "drift", "lab", "--json")
     assert [step["address"] for step in drifted.document["steps"]] == ["confluent/tableflow/stock_trades"]
     skips = {**LAB["confluent"], "tableflow_settings": {"on_bad_record": "skip"}}
@@ -194,7 +194,7 @@ def rows(environment: dict[str, str]) -> int:
     return rows_held(table, table.current_snapshot()) if table else 0
 
 
-def told(home: Home) -> dict[str, Any]:
+def topic_state(home: Home) -> dict[str, Any]:
     """What Tableflow says of the topic, asked with its own key."""
     secret = at_aws(home, "secretsmanager").get_secret_value(
         SecretId="/confluent_cloud_resource/lab/tableflow"
