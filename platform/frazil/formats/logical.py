@@ -10,6 +10,8 @@ from decimal import Decimal as Number
 from operator import eq
 from typing import ClassVar, Literal, TypeVar, cast
 
+from frazil.formats.paths import member_path
+
 Kind = Literal[
     "boolean", "int", "long", "float", "double", "string", "binary",
     "date", "timestamp", "timestamptz", "uuid",
@@ -163,7 +165,7 @@ class Where:
 
     def within(self, kind: Type, name: str) -> Where:
         """The place of a part of the value here; `kind` is that value's type."""
-        said = f"{self.said}.{name}".lstrip(".") if isinstance(kind, Struct) else self.said + _MARKS[name]
+        said = member_path(self.said, name) if isinstance(kind, Struct) else self.said + _MARKS[name]
         return Where((*self.path, name), said)
 
     @property

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
 from frazil.formats.bare import Bare
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
+from frazil.formats.paths import member_path
 from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ class Mapping:
         seen: dict[str, str] = {}
         for name in names:
             if twin := seen.get(name.lower()):
-                where = f"{path}.{name}".lstrip(".")
+                where = member_path(path, name)
                 why = f"{twin} and {name} differ by case only" if twin != name else f"{name} is there twice"
                 raise self.refusal(where, why, "Rename one of them.")
             seen[name.lower()] = name

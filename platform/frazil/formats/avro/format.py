@@ -23,6 +23,7 @@ from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_c
 from frazil.formats.avro.versions import versions
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
@@ -231,7 +232,7 @@ def _node(schema: dict[str, Any], path: str, namespace: str) -> Parts:
         if inner in schema:
             yield from _avro(schema[inner], f"{path}.{inner}", namespace)
     for place, field in enumerate(schema.get("fields", ())):
-        at = f"{path}.{field['name']}".lstrip(".")
+        at = member_path(path, field["name"])
         yield f"{at} (position)", place
         yield from _shape(field, at, " (field)")
         yield from _avro(field["type"], at, namespace)

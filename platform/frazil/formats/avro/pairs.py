@@ -11,6 +11,7 @@ from typing import Any
 
 from frazil.formats.avro.schema import is_entries, scalar_column
 from frazil.formats.logical import MAX_DIGITS, stored, wider
+from frazil.formats.paths import member_path
 from frazil.formats.zoned import ZONED
 
 _NULL, _TEXT = {"type": "null"}, {"type": "string"}
@@ -122,7 +123,7 @@ def _share_a_column(writer: dict[str, Any], reader: dict[str, Any]) -> bool:
 
 def _record(writer: dict[str, Any], reader: dict[str, Any], path: str, room: bool) -> str | None:
     for field, source in written(reader, writer):
-        where = f"{path}.{field['name']}".lstrip(".")
+        where = member_path(path, field["name"])
         if source is None and "default" not in field and not takes_null(field["type"]):
             return _no(where, "the older version has no such field, and the newest no default for it")
         if source is not None and (found := misfit(source["type"], field["type"], where, room)):

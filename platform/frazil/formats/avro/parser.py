@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
 from frazil.formats.zoned import ZONED
 
@@ -176,7 +177,7 @@ class _Expander(Mapping):
         return node
 
     def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
-        where = self._at = f"{path}.{field['name']}".lstrip(".")
+        where = self._at = member_path(path, field["name"])
         self._check_name(field["name"], where)
         kept = _only(field, "name", "default", "aliases", "doc", "confluent:union")
         return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}

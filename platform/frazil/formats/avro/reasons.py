@@ -18,6 +18,7 @@ from frazil.formats.avro.parser import avro_text
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import Reason
 from frazil.formats.zoned import ZONED, is_moment
 
@@ -111,7 +112,7 @@ def _of_record(
 ) -> Iterable[str | None]:
     for (field, source), column in zip(written(reader, writer), wanted, strict=True):
         if source:
-            where = f"{path}.{column.name}".lstrip(".")
+            where = member_path(path, column.name)
             yield _fault(source["type"], field["type"], column.type, value[source["name"]], where)
 
 

@@ -28,6 +28,7 @@ from frazil.formats.logical import (
     Type,
     branch_name,
 )
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import VARIANT_NEEDS_V3, Mapping, decimal_type, doc_text
 from frazil.formats.unmappable import REFUSED, Unmappable, plain, too_many_digits
 from frazil.formats.zoned import ZONED
@@ -114,7 +115,7 @@ class AvroColumns(Mapping):
         return Struct(found)
 
     def _field(self, field: dict[str, Any], path: str) -> Field:
-        where = f"{path}.{field['name']}".lstrip(".")
+        where = member_path(path, field["name"])
         self.count(where)
         kind, optional = self._type(field["type"], where, field.get("confluent:union") or ())
         defaulted = field.get("default") is not None
@@ -135,7 +136,7 @@ class AvroColumns(Mapping):
     def _union(self, branches: list[dict[str, Any]], path: str, hints: Any) -> Struct:
         names = branch_names(branches, hints)
         pairs = zip(names, branches, strict=True)
-        return self._struct((Field(n, self._one(b, f"{path}.{n}", ()), True) for n, b in pairs), path)
+        return self._struct((Field(n, self._one(b, member_path(path, n), ()), True) for n, b in pairs), path)
 
     def _one(self, node: dict[str, Any], path: str, hints: Any) -> Type:
         match node["type"]:

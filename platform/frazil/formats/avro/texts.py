@@ -17,6 +17,7 @@ from frazil.formats.avro.canonical import BadPayloadError, PayloadWalk, varint
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from frazil.formats.avro.parser import children
 from frazil.formats.avro.schema import AvroColumns, branch_names, is_wide
+from frazil.formats.paths import member_path
 from frazil.formats.unmappable import Unmappable, digits_text, json_text
 
 _NULL = {"type": "null"}
@@ -83,7 +84,7 @@ class _Marks:
                 return node
 
     def _field(self, field: dict[str, Any], path: str) -> dict[str, Any]:
-        where = f"{path}.{field['name']}".lstrip(".")
+        where = member_path(path, field["name"])
         kind = self._type(field["type"], where, field.get("confluent:union") or ())
         if kind == field["type"] or "default" not in field or not _is_text(kind):
             return {**field, "type": kind}
@@ -96,7 +97,7 @@ class _Marks:
         if len(real) == 1:
             return [b if b == _NULL else self._type(b, path, hints) for b in branches]
         names = iter(branch_names(real, hints))
-        found = [b if b == _NULL else self._type(b, f"{path}.{next(names)}") for b in branches]
+        found = [b if b == _NULL else self._type(b, member_path(path, next(names))) for b in branches]
         if any(map(_is_text, found)):
             raise AvroColumns(self._subject).refusal(path, "a branch of it has no column type", "Split it.")
         return found

@@ -25,6 +25,7 @@ from frazil.formats.json.sql import all_of, present
 from frazil.formats.json.texts import rewriter
 from frazil.formats.json.width import LARGE, fault, narrow_sql
 from frazil.formats.logical import Struct
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
 from frazil.formats.wire import WireError, WireFormat
@@ -204,9 +205,7 @@ def _json(schema: Any, path: str, own_names: bool = False) -> Parts:
         case {} if schema:
             for word in sorted(schema):
                 if own_names or word not in _NOTES:
-                    yield from _json(
-                        schema[word], f"{path}.{word}".lstrip("."), not own_names and word in NAMED
-                    )
+                    yield from _json(schema[word], member_path(path, word), not own_names and word in NAMED)
         case [*items] if any(isinstance(item, dict | list) for item in items):
             for i, item in enumerate(items):
                 yield from _json(item, f"{path}[{i}]")

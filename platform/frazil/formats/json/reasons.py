@@ -13,6 +13,7 @@ from typing import Any
 
 from frazil.formats import logical
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, is_text
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import Reason, WriterSchema
 from frazil.formats.zoned import is_moment
 
@@ -134,8 +135,8 @@ def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
         case Entries(), Repeated() if found.again is not None:
             yield "repeated_key", f"{path}: the key {found.again!r} stands there twice"
         case (Items(), list()) | ((Entries() | Members()), dict()):
-            for inner, each, place in _within(node, found):
-                yield from _reasons(inner, each, f"{path}{place}".lstrip("."))
+            for inner, each, at in _within(node, found, path):
+                yield from _reasons(inner, each, at)
         case _:
             yield "type", f"{path or '(root)'}: {found!s:.100} is of another type"
 
@@ -149,15 +150,15 @@ def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
         yield next((r for r in told if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
 
 
-def _within(node: Node, found: Any) -> list[tuple[Node, Any, str]]:
-    """The parts of a list or an object, and their places in it."""
+def _within(node: Node, found: Any, path: str) -> list[tuple[Node, Any, str]]:
+    """The parts of a list or an object, and their paths."""
     match node, found:
         case Items(), list():
-            return [(node.element, each, f"[{i}]") for i, each in enumerate(found)]
+            return [(node.element, each, f"{path}[{i}]") for i, each in enumerate(found)]
         case Entries(), dict():
-            return [(node.value, each, f".{key}") for key, each in found.items()]
+            return [(node.value, each, member_path(path, key)) for key, each in found.items()]
         case Members(), dict():
-            return [(m.node, found.get(m.name), f".{m.name}") for m in node.members]
+            return [(m.node, found.get(m.name), member_path(path, m.name)) for m in node.members]
     return []
 
 

@@ -29,6 +29,7 @@ from frazil.formats.json.nodes import (
 )
 from frazil.formats.json.references import Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
+from frazil.formats.paths import member_path
 from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
 from frazil.formats.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 
@@ -179,7 +180,7 @@ class _Nodes(Mapping):
         self._whole_at = self._whole_at or path
         try:
             nodes = [
-                self.node(b, f"{path}.{n}".lstrip("."), w, depth + 1)[0]
+                self.node(b, member_path(path, n), w, depth + 1)[0]
                 for n, (b, w) in zip(names, branches, strict=True)
             ]
         finally:
@@ -230,7 +231,7 @@ class _Nodes(Mapping):
     def _members(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Members:
         required, found = self._required(schema, path), []
         for name, each in schema["properties"].items():
-            where = f"{path}.{name}".lstrip(".")
+            where = member_path(path, name)
             node, optional = self.node(each, where, within, depth + 1)
             own = each if node == TEXT and isinstance(each, dict) else {}
             if node != TEXT:
@@ -243,7 +244,7 @@ class _Nodes(Mapping):
         for name in (m.name for m in members):
             if not name.isprintable() or re.search(r"[\s`]|^$", name):
                 why = f"{name!r} has white space, a backtick or a sign that can't be shown, or is empty"
-                raise self.refusal(f"{path}.{name}".lstrip("."), why, "Rename it.")
+                raise self.refusal(member_path(path, name), why, "Rename it.")
         self.check_names([m.name for m in members], path, "an object")
         return Members(members)
 

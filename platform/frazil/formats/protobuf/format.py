@@ -7,6 +7,7 @@ from typing import Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Struct
+from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
@@ -55,7 +56,7 @@ def _descriptor(node: Any, path: str) -> Parts:
     match node:
         case dict():
             for word, part in node.items():
-                yield from _descriptor(part, f"{path}.{word}".lstrip("."))
+                yield from _descriptor(part, member_path(path, word))
         case [{}, *_]:
             for place, part in enumerate(node):
                 at = f"{path}.{part.get('name', place)}"

@@ -27,6 +27,7 @@ from frazil.formats.logical import (
     relaxed,
     same_type,
 )
+from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.well_known import (
     DECIMAL,
@@ -120,7 +121,7 @@ class _Columns(Mapping):
         return (*outer, name)
 
     def _field(self, field: FieldDescriptor, path: str, outer: tuple[str, ...]) -> Field:
-        where = f"{path}.{field.name}".lstrip(".")
+        where = member_path(path, field.name)
         self.count(where)
         if is_entry(field):
             entries = self._map(field, where, outer)
@@ -132,7 +133,7 @@ class _Columns(Mapping):
         return Field(field.name, of, optional, self.commented(where, ""), defaulted=not field.is_required)
 
     def _oneof(self, oneof: OneofDescriptor, path: str, outer: tuple[str, ...]) -> Field:
-        where = f"{path}.{oneof.name}".lstrip(".")
+        where = member_path(path, oneof.name)
         members = [replace(self._field(f, where, outer), optional=True) for f in oneof.fields]
         self.check_names([f.name for f in members], where, oneof.name)
         return Field(oneof.name, Struct(tuple(members)), optional=True)
