@@ -69,8 +69,9 @@ class CloudConfluent:
     def reset(self) -> None:
         """Forgets everything; all is quick."""
         self.organization.knobs.set({"more": dict(QUICK)})
-        self.organization.held.clear()
-        self.organization.admit(KEY, SECRET)
+        with self.organization.lock:
+            self.organization.held.clear()
+            self.organization.admit(KEY, SECRET)
 
     def ask(
         self, method: str, path: str, body: Any = None, key: str = KEY, secret: str = SECRET, **query: str
@@ -122,16 +123,18 @@ class CloudConfluent:
     def held(self) -> dict[str, list[str]]:
         """All that is there, by the end of its address, without the administrator's key and role."""
         own = (KEY, "rb-admin")
-        names = {
-            p: sorted(i.rpartition("/")[2] for i in self.organization.of(p) if i not in own)
-            for p in list(self.organization.held)
-        }
+        with self.organization.lock:
+            names = {
+                p: sorted(i.rpartition("/")[2] for i in self.organization.of(p) if i not in own)
+                for p in list(self.organization.held)
+            }
         return {path: ids for path, ids in names.items() if ids}
 
     def thing(self, path: str, id_: str) -> Held:
         """An object by its id; a topic of Tableflow by its name."""
-        there = self.organization.of(path)
-        return next(held for key, held in there.items() if key.rpartition("/")[2] == id_)
+        with self.organization.lock:
+            there = self.organization.of(path)
+            return next(held for key, held in there.items() if key.rpartition("/")[2] == id_)
 
 
 def awaited(look: Callable[[], Any]) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import sys
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -115,3 +117,19 @@ def test_an_administrator_s_secret_that_is_not_there_is_named_and_another_one_go
 
     assert client.query("select 1") == [(1,)]
     client.close()
+
+
+def test_sessions_that_many_threads_open_at_once_share_nothing(admin: Snowflake) -> None:
+    """The connector writes what a login is told into the parameters that it was given."""
+    given = dict(admin._arguments["session_parameters"])
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            roles = ["ACCOUNTADMIN", "SYSADMIN", "SECURITYADMIN", "USERADMIN"] * 6
+            asked = [threads.submit(admin.query, "select current_role()", role=role) for role in roles]
+        assert [each.result() for each in asked] == [[(role,)] for role in roles]
+    finally:
+        sys.setswitchinterval(before)
+
+    assert admin._arguments["session_parameters"] == given

@@ -77,6 +77,32 @@ def test_a_login_within_the_limit_is_kept_until_the_work_is_done(slow: Slow) -> 
     assert slow.closed.is_set()
 
 
+class Writing:
+    """A connector that writes into the parameters of a session what the server says of it, as theirs does."""
+
+    def __init__(self) -> None:
+        self.got: list[dict[str, Any]] = []
+
+    def connect(self, session_parameters: dict[str, Any], **_: object) -> Writing:
+        """As the connector's."""
+        self.got.append(dict(session_parameters))
+        session_parameters["TIMEZONE"] = "Etc/UTC"
+        return self
+
+
+def test_logins_by_the_same_arguments_share_no_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    connector = Writing()
+    monkeypatch.setattr(snowflake.connector, "connect", connector.connect)
+    arguments = login.connection_arguments(SETTINGS)
+    given = dict(arguments["session_parameters"])
+
+    for _ in range(2):
+        login.log_in(arguments)
+
+    assert connector.got == [given, given]
+    assert arguments["session_parameters"] == given
+
+
 def pem(key: Any, encryption: KeySerializationEncryption | None = None) -> bytes:
     told: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
     return told

@@ -199,7 +199,7 @@ def _forget_old_results(results: dict[str, Any]) -> None:
 
 def _leave_database(name: str) -> None:
     # duckdb would refuse every further statement of a session whose current database is gone.
-    for connection in sessions.values():
+    for connection in list(sessions.values()):  # others log in meanwhile
         if connection.database == name:
             connection.cursor()._duck_conn.execute("SET schema = 'memory.main'")
             connection.database, connection.database_set, connection.schema_set = None, False, False

@@ -54,6 +54,9 @@ def connection_arguments(settings: Settings, private_key: bytes | None = None) -
 def log_in(arguments: Mapping[str, Any]) -> SnowflakeConnection:
     """A connection within the limit of a login: the connector's tries last 35 s where that is 10.
 
+    Several threads may log in with the same arguments: the connector writes what the server says of a session
+    into the parameters that it was given, so each login gets its own.
+
     Raises:
         OperationalError: None came in time; one that comes later is closed.
         DatabaseError: What the connector says.
@@ -63,9 +66,10 @@ def log_in(arguments: Mapping[str, Any]) -> SnowflakeConnection:
 
     made: list[SnowflakeConnection] = []
     late = Event()
+    own = {**arguments, "session_parameters": dict(arguments.get("session_parameters", {}))}
 
     def login() -> None:
-        connection = connect(**arguments)
+        connection = connect(**own)
         if late.is_set():
             connection.close()
         made.append(connection)
