@@ -15,6 +15,9 @@ from frazil.cli.imports import lean
 from frazil.errors import DEBUG, FrazilError, StopError, UsageError, explain
 from frazil.garbage import look_rarely
 
+NAME = "frazil"
+"""What the command is called, and the shell's completion with it, whatever process runs it."""
+
 
 def make_app() -> typer.Typer:
     """The command with all its subcommands."""
@@ -33,7 +36,7 @@ def run(app: typer.Typer | None = None) -> None:
     look_rarely()
     try:
         with lean():
-            code = (app or make_app())(standalone_mode=False)
+            code = (app or make_app())(prog_name=NAME, standalone_mode=False)
     except NoArgsIsHelpError as e:
         code = e.exit_code
         typer.echo(e.ctx.get_help() if e.ctx else "", err=True)
@@ -58,7 +61,7 @@ def _fail(error: Exception) -> int:
 
 def _known(error: Exception) -> FrazilError:
     if isinstance(error, ClickUsageError):
-        command = error.ctx.command_path if error.ctx else "frazil"
+        command = error.ctx.command_path if error.ctx else NAME
         return UsageError(error.format_message(), todo=f"`{command} --help` tells what it takes.")
     if isinstance(error, typer.Abort):
         return StopError("The answer was no.", meaning="Nothing was changed.")
