@@ -1,9 +1,14 @@
-"""Names and constants as SQL takes them, whatever they are made of.
+"""Names and constants as SQL, a spec, a filter and a shell take them, whatever they are made of.
 
-Columns are named by whoever may register a schema or change a table: no such text stands in SQL unquoted.
+Columns are named by whoever may register a schema or change a table: no such text stands in SQL unquoted,
+be it run or advised.
 """
 
 from __future__ import annotations
+
+import json
+import re
+import shlex
 
 
 def quoted(*parts: str) -> str:
@@ -14,6 +19,31 @@ def quoted(*parts: str) -> str:
 def double_quoted(*parts: str) -> str:
     """An identifier of one or more parts, for Snowflake and DuckDB."""
     return _joined(parts, '"')
+
+
+_PLAIN = re.compile(
+    r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_]\w*(\.[a-z_]\w*)*", re.ASCII | re.IGNORECASE
+)
+"""A name that YAML takes for a text without quotes."""
+
+_FILTERED = re.compile(r"(?!(?:and|or|not|is|in|null|nan|like|between|true|false)$)[a-z_][\w$]*", re.A | re.I)
+"""A name that PyIceberg's filters take without quotes."""
+
+
+def in_yaml(text: str) -> str:
+    """A text as YAML reads it back."""
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+
+
+def in_shell(text: str) -> str:
+    """A word of a command line."""
+    return shlex.quote(text)
+
+
+def in_filter(column: str) -> str:
+    """A column as PyIceberg's filters find it: dots stand between quoted parts, and a backslash for a quote."""
+    parts = column.split(".")
+    return ".".join(p if _FILTERED.fullmatch(p) else '"' + p.replace('"', "\\") + '"' for p in parts)
 
 
 def literal(value: str | int | float | bool) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import FrazilError, RepairError, UsageError
 from frazil.exact import shown
 from frazil.extras import require
-from frazil.quoting import double_quoted
+from frazil.quoting import double_quoted, in_shell
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, DuckDBPyRelation
@@ -162,7 +162,7 @@ def _by_equality(table: Table) -> RepairError:
         "Another engine deleted rows of this table by equality, which PyIceberg can't read.",
         where=f"table {name}",
         meaning="Nothing was shown: rows that are deleted would be among them. Spark reads the table right.",
-        todo=f"`frazil compact {name} --everything` applies these deletes; then ask again.",
+        todo=f"`frazil compact {in_shell(name)} --everything` applies these deletes; then ask again.",
     )
 
 

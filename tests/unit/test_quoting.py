@@ -1,12 +1,19 @@
-"""Names and constants of others stay what they are in SQL: sqlglot reads them back."""
+"""Names and constants of others stay what they are, wherever they are put: what reads them reads them back."""
 
 from __future__ import annotations
 
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sqlglot
+import yaml
+from pyiceberg.expressions.parser import parse
 from pyspark.sql import types as t
 from sqlglot import exp
 
@@ -15,7 +22,7 @@ from frazil.derive.queries.types import fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import spark_type
 from frazil.landing.write import laid_out
-from frazil.quoting import double_quoted, literal, quoted
+from frazil.quoting import double_quoted, in_filter, in_shell, in_yaml, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.spark import spark_name
 
@@ -32,7 +39,16 @@ ODD = (
     "/*",
     "`:int>) ,reflect('x','y')--",
     "Ž",
+    "a-b",
+    "my shop",
+    "$$offset",
+    "not",
+    "on",
+    "1",
+    "🧊: {x}",
+    "السعر",
 )
+PLATFORM = Path(__file__).parents[2] / "platform" / "frazil"
 
 
 def read(expression: str, dialect: str = "spark") -> Any:
@@ -74,3 +90,46 @@ def test_a_struct_that_is_laid_out_anew_keeps_its_names(name: str) -> None:
 
 def test_a_table_has_one_name_per_part() -> None:
     assert spark_name(TableName("a`b", "c")) == "`frazil`.`a``b`.`c`"
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_spec_and_a_shell_read_a_name_back(name: str) -> None:
+    assert yaml.safe_load(f"columns: {{{in_yaml(name)}: optional}}") == {"columns": {name: "optional"}}
+    assert shlex.split(f"frazil describe {in_shell(name)} --json") == ["frazil", "describe", name, "--json"]
+
+
+@pytest.mark.parametrize("name", [name for name in ODD if "\\" not in name])
+def test_a_filter_finds_a_column_of_any_name(name: str) -> None:
+    """But for a backslash, which stands for a quote in PyIceberg's names."""
+    found: Any = parse(f"{in_filter(name)} = 1")
+
+    assert found.term.name == name
+
+
+QUOTES = {"quoted", "double_quoted", "spark_name"}
+KINDS = "TABLE|VIEW|COLUMN|ROLE|USER|SCHEMA|DATABASE|WAREHOUSE|VOLUME|INTEGRATION"
+STATEMENT = re.compile(rf"\b({KINDS}|INSERT INTO|UPDATE|RENAME)( IF( NOT)? EXISTS)? $")
+
+
+def advice(tree: ast.AST) -> Iterator[ast.JoinedStr]:
+    """The texts with names in them that tell what to do."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg="todo", value=value) | ast.Assign(targets=[ast.Name(id="todo")], value=value):
+                yield from (n for n in ast.walk(value) if isinstance(n, ast.JoinedStr))
+
+
+def unquoted() -> Iterator[str]:
+    """What stands right behind such words of a statement, and was not quoted there."""
+    for file in sorted(PLATFORM.rglob("*.py")):
+        for text in advice(ast.parse(file.read_text())):
+            for before, part in zip(text.values, text.values[1:], strict=False):
+                said = before.value if isinstance(before, ast.Constant) else ""
+                if isinstance(part, ast.FormattedValue) and STATEMENT.search(str(said)):
+                    called = part.value.func if isinstance(part.value, ast.Call) else None
+                    if not (isinstance(called, ast.Name) and called.id in QUOTES):
+                        yield f"{file.relative_to(PLATFORM)}:{part.lineno} {ast.unparse(part.value)}"
+
+
+def test_no_statement_that_is_advised_names_a_thing_unquoted() -> None:
+    assert list(unquoted()) == []

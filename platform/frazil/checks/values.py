@@ -13,6 +13,7 @@ from frazil.exact import rows_of, values_of
 from frazil.formats.bare import Bare, differences
 from frazil.formats.columns import names_by_word
 from frazil.formats.logical import Struct
+from frazil.formats.protocol import UNREADABLE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import from_iceberg
 from frazil.kafka.facts import topic_fact
@@ -47,6 +48,7 @@ class _Compared:
 
     rows: int = 0
     gone: int = 0  # whose records Kafka does not hold any more
+    unread: int = 0  # whose records were read before the newest schema, which does not read their versions
     untold: int = 0  # whose records the independent decoder does not read
     different: list[str] = field(default_factory=list)
 
@@ -142,16 +144,25 @@ def _compare(
             continue
         wanted = decoder.values(message.key(), message.value())
         if wanted is None:
-            compared.untold += 1
+            unread = _is_of_unread_version(decoder, message)
+            compared.unread, compared.untold = compared.unread + unread, compared.untold + (not unread)
             continue
         compared.rows += 1
         if found := list(differences(kind, wanted, row)):
             compared.different.append(f"{place}, {found[0]}")
 
 
+def _is_of_unread_version(decoder: RecordDecoder, message: Message) -> bool:
+    """Whether a half was written by a version of its subject that the newest one does not read."""
+    halves = ((decoder.key, message.key()), (decoder.value, message.value()))
+    return any(raw is not None and half.explain(raw)[0] == UNREADABLE for half, raw in halves)
+
+
 def _verdict(compared: _Compared, partitions: int, mended: bool) -> Verdict:
     """`mended`: rows may come of records that a redrive mended."""
     others = f"{compared.gone} whose records are gone"
+    if compared.unread:
+        others += f", {compared.unread} whose schema the newest one no longer reads"
     if compared.untold:
         others += f", {compared.untold} whose records the other decoder finds bad"
     told = "".join(f" {each}." for each in compared.different[:_MOST_TOLD])
@@ -162,6 +173,7 @@ def _verdict(compared: _Compared, partitions: int, mended: bool) -> Verdict:
     numbers: dict[str, Number] = {
         "rows": compared.rows,
         "gone": compared.gone,
+        "unread": compared.unread,
         "untold": compared.untold,
         "different": len(compared.different),
     }

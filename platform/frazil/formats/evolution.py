@@ -26,6 +26,7 @@ from frazil.formats.logical import (
     same_type,
     wider,
 )
+from frazil.quoting import in_yaml, quoted
 from frazil.spec.migrations import Migration, dropping, renaming, retyping
 
 Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
@@ -123,7 +124,14 @@ def _added(field: Field, where: Where) -> Verdict:
         rule = "a new field that reads as zero or empty where it is missing is added as optional"
         return Verdict(where, "add", True, rule, wanted=field)
     rule = "a new required field would have no value in the rows that are there"
-    return Verdict(where, "add", False, rule, f"Make {where.said} optional in the schema.")
+    todo = (
+        f"Make {where.said} optional in the schema; in Avro with a default, by which older records that "
+        f"wait are read, too. Or in the table alone: `columns: {{{in_yaml(field.name)}: optional}}` in "
+        "defs.yaml."
+        if len(where.path) == 1  # `columns` names no other ones
+        else f"Make {where.said} optional in the schema."
+    )
+    return Verdict(where, "add", False, rule, todo)
 
 
 def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
@@ -134,7 +142,7 @@ def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
     rule = "a field that rows hold can't be dropped, and the newest schema does not have it"
     todo = (
         f"Keep {where.said} in the schema, or approve under migrations: {approval}. If another engine added "
-        f"it to the table, drop it there: ALTER TABLE ... DROP COLUMN {path}."
+        f"it to the table, drop it there: ALTER TABLE ... DROP COLUMN {quoted(*where.path)}."
     )
     return Verdict(where, "drop", False, rule, todo)
 

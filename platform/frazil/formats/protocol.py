@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from frazil.formats.bare import Bare
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 from frazil.formats.paths import member_path
 from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
+from frazil.quoting import in_yaml
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +43,9 @@ Refuse = Callable[[str, str], SchemaRefusedError]
 
 Reason = tuple[str, str]
 """Why a record is bad: a code for machines, words for people."""
+
+UNREADABLE = "unreadable_schema"
+"""Such a code: it was written by a version of its subject that the newest one does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +188,7 @@ class SchemaFormat(Format, Protocol):
 
 def _proposal(path: str) -> str:
     """How the rest of the topic lands all the same."""
-    at = json.dumps(plain(path), ensure_ascii=False)
-    return f"Or land it as JSON text: `unmappable: {{{at}: text}}`, or `unmappable: text`."
+    return f"Or land it as JSON text: `unmappable: {{{in_yaml(plain(path))}: text}}`, or `unmappable: text`."
 
 
 def doc_text(said: Any) -> str:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Self
 from zlib import crc32
 
 from pydantic import Field, field_validator, model_validator
 
+from frazil.quoting import in_yaml
 from frazil.spec.values import Part
 
 _TYPE = re.compile(
     r"boolean|int|long|float|double|string|binary|date|timestamp|timestamptz|decimal\(\d+, ?\d+\)"
 )
-
-
-_PLAIN = re.compile(
-    r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[a-z_]\w*(\.[a-z_]\w*)*", re.ASCII | re.IGNORECASE
-)
-"""A name that YAML takes for a text without quotes."""
 
 _ID = 64
 
@@ -58,23 +52,18 @@ def type_word(value: str) -> str:
 
 def renaming(path: str, to: str) -> str:
     """The line of a spec that approves a column's new name."""
-    return f"- {{id: {_id(f'{path}-to-{to}')}, rename: {{from: {_scalar(path)}, to: {_scalar(to)}}}}}"
+    return f"- {{id: {_id(f'{path}-to-{to}')}, rename: {{from: {in_yaml(path)}, to: {in_yaml(to)}}}}}"
 
 
 def dropping(path: str) -> str:
     """The line that approves that a column goes."""
-    return f"- {{id: {_id(f'drop-{path}')}, drop: {{column: {_scalar(path)}}}}}"
+    return f"- {{id: {_id(f'drop-{path}')}, drop: {{column: {in_yaml(path)}}}}}"
 
 
 def retyping(path: str, to: str) -> str:
     """The line that approves a column's new type; empty where no column can have it."""
-    line = f"- {{id: {_id(f'retype-{path}')}, retype: {{column: {_scalar(path)}, to: {_scalar(to)}}}}}"
+    line = f"- {{id: {_id(f'retype-{path}')}, retype: {{column: {in_yaml(path)}, to: {in_yaml(to)}}}}}"
     return line if _TYPE.fullmatch(to) else ""
-
-
-def _scalar(text: str) -> str:
-    """A text as YAML reads it back."""
-    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
 def _id(name: str) -> str:

@@ -21,6 +21,7 @@ from frazil.errors import (
     PartDownError,
     RepairError,
 )
+from frazil.quoting import in_shell, quoted
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
@@ -185,14 +186,15 @@ def _vouched(name: TableName, table: Table) -> Table:
         f"{name} names code that says where its files go, and Frazil runs none that a table names.",
         where=f"property {_PLACES}: {code:.300}",
         meaning="What was published before stays; nothing is read or written.",
-        todo=f"`ALTER TABLE {name} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who set it.",
+        todo=f"`ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who set it.",
     )
 
 
 def _missing(name: TableName) -> NotYetError:
+    word = in_shell(str(name))
     return NotYetError(
         f"There is no table {name} in the catalog.",
-        todo=f"`frazil land {name}`, or `frazil derive {name}`, makes it, if a pipeline names it.",
+        todo=f"`frazil land {word}`, or `frazil derive {word}`, makes it, if a pipeline names it.",
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import MissingError, RepairError
 from frazil.exact import shown_rows
-from frazil.quoting import comparable, literal, quoted
+from frazil.quoting import comparable, in_shell, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.redaction import SPARK_CATALOG
@@ -148,7 +148,7 @@ def changelog(
         raise MissingError(
             f"Snapshot {since.snapshot_id} is no ancestor of {to.snapshot_id} in {name}, or not any more.",
             meaning="What changed between them can't be told.",
-            todo=f"`frazil describe {name}` lists snapshots; name the older one first.",
+            todo=f"`frazil describe {in_shell(str(name))}` lists snapshots; name the older one first.",
         )
     if hiding := hides_changes(news):
         raise RepairError(
@@ -156,7 +156,7 @@ def changelog(
             "tells no changes.",
             where=f"snapshot {hiding.snapshot_id}",
             meaning="Nothing was changed.",
-            todo=f"`frazil compact {name} --everything` applies them. Ask for the changes before that "
+            todo=f"`frazil compact {in_shell(str(name))} --everything` applies them. Ask for the changes before that "
             "snapshot, and behind the compaction. Or have that engine write copy-on-write.",
         )
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))

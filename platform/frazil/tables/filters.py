@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from frazil.errors import UsageError
+from frazil.quoting import in_filter
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -29,7 +30,7 @@ def parse_filter(schema: Schema, where: str, over: str, meaning: str) -> Boolean
         asked = parse(where or "true")
         bind(schema, asked, case_sensitive=True)
     except (ParseException, ValueError, TypeError) as e:
-        columns = ", ".join(field.name for field in schema.fields)
+        columns = ", ".join(in_filter(field.name) for field in schema.fields)
         why = f"not understood from {where[e.loc :]!r} on" if isinstance(e, ParseException) else str(e)
         raise UsageError(
             f"{where!r} is no filter over {over}.",

@@ -69,7 +69,9 @@ def test_a_failed_statement_whose_rows_must_stay_goes_on_under_another_name(depl
     deployed.cloud.organization.of(statements(known)).pop("drop-totals")
 
     hint = "/*+ OPTIONS('scan.startup.mode' = 'specific-offsets') */"
-    query = f"INSERT INTO {TOTALS} SELECT userid, quantity * price FROM stock_trades {hint}"
+    insert = f"INSERT INTO `{TOTALS}`"
+    assert insert in told.todo
+    query = f"{insert} SELECT userid, quantity * price FROM stock_trades {hint}"
     on = {"name": "go-on-with-totals", "makes": TOTALS, "sql": query}
     drop, _ = KICKSTARTER["confluent"]["statements"]
     deployed.told = changed(statements=[drop, {**on, "after": ["drop-totals"]}])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
+import yaml
 
 from frazil.checks.run import run_check, run_values
 from frazil.clients import Clients
@@ -98,6 +100,31 @@ def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fr
     assert [(row["n"], row["d"], row.get("ssn")) for row in topic.rows()] == [(7, Decimal("1.50"), None)] * 2
     with pytest.raises(SchemaRefusedError):
         topic.land(migrations=(drop,), columns={"n": "string"})
+
+
+@pytest.mark.parametrize("lane", ["auto", "spark"])
+def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
+    stack: Settings, fresh_name: str, lane: str
+) -> None:
+    """Rows from before have no value of it, and records that come have all."""
+    connections = Clients(stack.with_changes(spark={"lane": lane}))
+    topic = make_source(connections, fresh_name, key_format="none")
+    values = {"n": 7, "note": "cold"}
+    for schema in (record(n="int"), record(n="int", note="string")):
+        topic.produce((None, payload(schema, values, topic.register(schema))))
+        if "note" not in repr(schema):
+            topic.land()
+    with pytest.raises(SchemaRefusedError, match="field note: a new required field") as told:
+        topic.land()
+
+    advised = yaml.safe_load(re.findall(r"`(columns: .+?)`", told.value.todo)[0])
+
+    assert topic.land(**advised).records == 1
+    assert [(row["n"], row["note"]) for row in topic.rows()] == [(7, None), (7, "cold")]
+    compared = run_values(topic.spec.model_copy(update=advised), connections, 10)
+    assert compared.passed, compared.text
+    assert "1 whose schema the newest one no longer reads" in compared.text
+    assert topic.came_by() == lane
 
 
 def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fresh_name: str) -> None:

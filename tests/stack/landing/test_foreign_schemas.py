@@ -9,6 +9,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
+from frazil.quoting import quoted
 from frazil.tables.spark import spark_name
 from kit.topics import Topic
 
@@ -35,3 +36,23 @@ def test_a_type_that_another_engine_widens_is_taken_and_a_name_that_it_changes_i
     assert land(landed.spec, landed.connections).records == 3
     assert [(row["quantity"], row["symbol"]) for row in landed.rows()] == [(n, "ZTEST") for n in range(19)]
     assert run_check("row_count_deep", landed.spec, landed.connections).passed
+
+
+@pytest.mark.parametrize("name", ["a note", "a`b", "a.b", "a-b", "🧊"])
+def test_a_column_of_any_name_that_another_engine_added_is_dropped_as_the_error_says(
+    landed: Topic, name: str
+) -> None:
+    table, spark = spark_name(landed.things.table), landed.connections.spark
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN {quoted(name)} STRING").collect()
+    landed.trades(3)
+    with pytest.raises(SchemaRefusedError, match="can't be dropped") as told:
+        land(landed.spec, landed.connections)
+    before = len(landed.rows())
+
+    alter, _, dropped = told.value.todo.removesuffix(". Then land again.").partition("ALTER TABLE ...")
+    assert alter.endswith("If another engine added it to the table, drop it there: ")
+    spark.sql(f"ALTER TABLE {table}{dropped}").collect()
+
+    assert before == 10
+    assert land(landed.spec, landed.connections).records == 3
+    assert [row["quantity"] for row in landed.rows()] == list(range(13))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
+import sqlglot
 import yaml
 
+from frazil.errors import printable
+from frazil.formats.columns import record_columns
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored
@@ -142,7 +145,7 @@ def test_what_to_do_is_a_migration_that_can_be_pasted(
     wanted: tuple[Field, ...], expected: Rename | Drop | Retype
 ) -> None:
     (verdict,) = refused(verdicts(one(INT), wanted, []))
-    last = re.findall("`(.+?)`", verdict.todo)[-1]
+    last = re.findall("`(- .+?)`", verdict.todo)[-1]
 
     (migration,) = TableSpec.model_validate({"topic": "t", "migrations": yaml.safe_load(last)}).migrations
 
@@ -166,6 +169,53 @@ def test_what_to_do_about_a_field_of_any_name_can_be_pasted(name: str, wanted: t
 
     assert lines
     assert {migration.column for migration in told.migrations} == {name}
+
+
+@pytest.mark.parametrize("name", [*(n for n in ODD_NAMES if n.isprintable()), "a.b", "a-b", "🧊", "``"])
+@pytest.mark.parametrize("path", ["{}", "s.{}", "{}.element.x"])
+def test_a_column_of_any_name_that_another_engine_added_is_dropped_by_the_statement(
+    name: str, path: str
+) -> None:
+    x = Struct((Field("x", INT, True), Field("y", INT, True)))
+    have, wanted = {
+        "{}": ((Field("a", INT), Field(name, INT)), (Field("a", INT),)),
+        "s.{}": (
+            (Field("s", Struct((Field("a", INT, True), Field(name, INT, True)))),),
+            (Field("s", Struct((Field("a", INT, True),))),),
+        ),
+        "{}.element.x": ((Field(name, List(x)),), (Field(name, List(Struct(x.fields[1:]))),)),
+    }[path]
+    (verdict,) = refused(verdicts(Struct(have), wanted, []))
+
+    dropped = verdict.todo.partition("ALTER TABLE ... DROP COLUMN ")[2].removesuffix(".")
+    (column,) = sqlglot.parse_one(f"SELECT {dropped}", dialect="spark").selects
+
+    assert [part.name for part in column.parts] == [p.replace("{}", name) for p in path.split(".")]
+
+
+@pytest.mark.parametrize("name", [*ODD_NAMES, "a.b", "a-b", "🧊", "``"])
+@pytest.mark.parametrize("demanded", [False, True])
+def test_a_field_of_any_name_that_is_newly_required_is_optional_by_the_line_that_is_advised(
+    name: str, demanded: bool
+) -> None:
+    """What the terminal must not obey is shown as YAML reads it, too."""
+    value = Struct((Field("a", INT), Field(name, INT, optional=demanded, demanded=demanded)))
+    table = Struct((Field("a", INT),))
+    (verdict,) = refused(verdicts(table, value.fields, []))
+
+    line = re.findall(r"`(columns: \{.*\})` in defs.yaml", printable(verdict.todo))[0]
+    spec = TableSpec.model_validate({"topic": "t", **yaml.safe_load(line)})
+    advised = record_columns(spec, Struct(()), value).fields
+
+    assert [(v.field, v.outcome) for v in verdicts(table, advised, [])] == [(verdict.field, "applied")]
+
+
+def test_no_line_of_a_spec_is_advised_for_a_field_within_a_column() -> None:
+    have, wanted = (Struct((Field("s", Struct(f)),)) for f in ((A,), (A, Field("c", INT))))
+
+    (verdict,) = refused(verdicts(have, wanted, []))
+
+    assert verdict.todo == "Make s.c optional in the schema."
 
 
 def test_two_names_that_no_id_can_have_get_two_ids() -> None:

@@ -79,7 +79,7 @@ def test_a_column_that_another_engine_added_stops_the_table_with_how_it_goes_the
 
     assert str(stopping).endswith("and the newest schema does not have it")
     assert "If another engine added it to the table, drop it there" in stopping.todo
-    assert "ALTER TABLE ... DROP COLUMN note" in stopping.todo
+    assert "ALTER TABLE ... DROP COLUMN `note`" in stopping.todo
 
 
 def test_branches_that_were_named_with_dots_keep_their_rows_under_their_new_names() -> None:

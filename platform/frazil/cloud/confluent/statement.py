@@ -14,6 +14,7 @@ from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import RepairError
+from frazil.quoting import quoted
 from frazil.spec.deployment import Statement
 
 _RIGHTS = "the roles FlinkDeveloper on the environment and Assigner on the account that runs statements"
@@ -122,7 +123,7 @@ class FlinkStatement(Thing):
             where=why,
             meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
             todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
-            f"then `frazil deploy create`. Else write its query as INSERT INTO {makes}, under another name, "
+            f"then `frazil deploy create`. Else write its query as INSERT INTO {quoted(makes)}, under another name, "
             "from the offsets that it reached (docs/cloud.md), or its rows come twice. Take out each "
             f"statement that drops {makes}: it may run again.",
         )

@@ -29,6 +29,7 @@ from frazil.formats.avro.schema import avro_record, avro_value
 from frazil.formats.logical import Struct
 from frazil.formats.registry import WantedSchema, register
 from frazil.formats.types import from_iceberg
+from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
@@ -107,7 +108,7 @@ def _another(to: Feed, name: TableName, before: FedTo) -> TopicChangedError:
         where=f"{before.sent} records went to topic id {before.topic_id}",
         meaning="The table is right. Nothing was sent: the new topic would lack those records.",
         todo="Name another topic in `feeds`: it begins with all rows that the table holds. To begin anew "
-        f"in this one, `ALTER TABLE {name} UNSET TBLPROPERTIES ('{property_of(to.topic)}')` in Spark.",
+        f"in this one, `ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{property_of(to.topic)}')` in Spark.",
     )
 
 

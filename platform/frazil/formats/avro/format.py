@@ -24,7 +24,7 @@ from frazil.formats.avro.versions import versions
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import UNREADABLE, ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of, spark_type
 from frazil.formats.wire import WireError, WireFormat
 
@@ -150,7 +150,7 @@ class AvroDecoder:
         except WireError as e:
             return e.reason
         if why := self._unreadable.get(schema_id):
-            return "unreadable_schema", why
+            return UNREADABLE, why
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._subject}"
         try:

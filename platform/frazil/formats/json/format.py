@@ -26,7 +26,7 @@ from frazil.formats.json.texts import rewriter
 from frazil.formats.json.width import LARGE, fault, narrow_sql
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import UNREADABLE, ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.types import arrow_function, first_of
 from frazil.formats.wire import WireError, WireFormat
 from frazil.quoting import literal
@@ -135,7 +135,7 @@ class JsonDecoder:
         except WireError as e:
             return e.reason
         if schema_id in self._unreadable:
-            return "unreadable_schema", f"schema id {schema_id} can't be read by the newest version"
+            return UNREADABLE, f"schema id {schema_id} can't be read by the newest version"
         if schema_id not in self._reasons:
             return "schema_id", f"schema id {schema_id} is not of subject {self._schemas.subject}"
         if why := fault(self._nodes[schema_id], payload):
