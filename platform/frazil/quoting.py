@@ -41,7 +41,7 @@ def in_shell(text: str) -> str:
 
 
 def in_filter(column: str) -> str:
-    """A column as PyIceberg's filters find it: dots stand between quoted parts, and a backslash for a quote."""
+    """A column as PyIceberg's filters find it: each part between dots by itself, a backslash for a quote."""
     parts = column.split(".")
     return ".".join(p if _FILTERED.fullmatch(p) else '"' + p.replace('"', "\\") + '"' for p in parts)
 

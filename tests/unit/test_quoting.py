@@ -1,4 +1,4 @@
-"""Names and constants of others stay what they are, wherever they are put: what reads them reads them back."""
+"""Names and constants of others stay what they are: whatever takes them reads them back."""
 
 from __future__ import annotations
 
@@ -115,7 +115,9 @@ def advice(tree: ast.AST) -> Iterator[ast.JoinedStr]:
     """The texts with names in them that tell what to do."""
     for node in ast.walk(tree):
         match node:
-            case ast.keyword(arg="todo", value=value) | ast.Assign(targets=[ast.Name(id="todo")], value=value):
+            case (
+                ast.keyword(arg="todo", value=value) | ast.Assign(targets=[ast.Name(id="todo")], value=value)
+            ):
                 yield from (n for n in ast.walk(value) if isinstance(n, ast.JoinedStr))
 
 

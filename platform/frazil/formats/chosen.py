@@ -28,6 +28,8 @@ def chosen(spec: TableSpec, key: Struct, value: Struct) -> tuple[Struct, Struct]
     """
     names = {f.name for f in (*key, *value)}
     if unknown := sorted(spec.columns.keys() - names):
+        if whole := next((name for name in sorted(names) if unknown[0].startswith(f"{name}.")), ""):
+            raise _refusal(spec, f"{unknown[0]} is within {whole}, and only whole columns are named here")
         there = ", ".join(sorted(names)) or "none"
         raise _refusal(spec, f"neither key nor value has a field {unknown[0]}; there are {there}")
     of_key = spec.key_fields or tuple(f.name for f in key)

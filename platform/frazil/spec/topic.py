@@ -137,9 +137,9 @@ class TableSpec(AnyTable):
     )
     columns: dict[str, Annotated[str, AfterValidator(_column)]] = Field(
         default_factory=dict,
-        description="What becomes of single columns, by name. leave_out: the field has none. optional: it "
-        "may be null. Or a wider type, by Iceberg's name: long, double, decimal(20,2); string: whole numbers "
-        "and decimals as text.",
+        description="What becomes of single columns, by name, not of fields within them. leave_out: the "
+        "field has none. optional: it may be null. Or a wider type, by Iceberg's name: long, double, "
+        "decimal(20,2); string: whole numbers and decimals as text.",
     )
     framing: Literal["confluent", "none"] = Field(
         "confluent",

@@ -186,7 +186,8 @@ def _vouched(name: TableName, table: Table) -> Table:
         f"{name} names code that says where its files go, and Frazil runs none that a table names.",
         where=f"property {_PLACES}: {code:.300}",
         meaning="What was published before stays; nothing is read or written.",
-        todo=f"`ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who set it.",
+        todo=f"`ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who "
+        "set it.",
     )
 
 

@@ -156,8 +156,8 @@ def changelog(
             "tells no changes.",
             where=f"snapshot {hiding.snapshot_id}",
             meaning="Nothing was changed.",
-            todo=f"`frazil compact {in_shell(str(name))} --everything` applies them. Ask for the changes before that "
-            "snapshot, and behind the compaction. Or have that engine write copy-on-write.",
+            todo=f"`frazil compact {in_shell(str(name))} --everything` applies them. Ask for the changes "
+            "before that snapshot, and behind the compaction. Or have that engine write copy-on-write.",
         )
     return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
 

@@ -186,7 +186,7 @@ def test_a_field_that_no_column_can_hold_is_json_text_by_either_of_the_two_lines
     with pytest.raises(SchemaRefusedError) as refused:
         _ = schemas_of(spec(), VALUE, writers).columns
 
-    (path,) = re.findall(r'`unmappable: \{(.+?): text\}`', refused.value.todo)
+    (path,) = re.findall(r"`unmappable: \{(.+?): text\}`", refused.value.todo)
     for said in ({path: "text"}, "text"):
         found = schemas_of(spec(unmappable=said), VALUE, writers).columns
         assert {f.name: f.type for f in found}["extra"].kind == "string"  # type: ignore[union-attr]

@@ -62,6 +62,7 @@ def test_what_is_left_out_may_have_a_name_that_no_table_takes() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
+        ({"many.element": "leave_out"}, "many.element is within many, and only whole columns are named here"),
         ({"sn": "leave_out"}, "neither key nor value has a field sn"),
         ({"n": "float"}, "n is int, and float does not hold"),
         ({"real": "string"}, "real is float"),

@@ -123,9 +123,9 @@ class FlinkStatement(Thing):
             where=why,
             meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
             todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
-            f"then `frazil deploy create`. Else write its query as INSERT INTO {quoted(makes)}, under another name, "
-            "from the offsets that it reached (docs/cloud.md), or its rows come twice. Take out each "
-            f"statement that drops {makes}: it may run again.",
+            f"then `frazil deploy create`. Else write its query as INSERT INTO {quoted(makes)}, under "
+            "another name, from the offsets that it reached (docs/cloud.md), or its rows come twice. Take "
+            f"out each statement that drops {makes}: it may run again.",
         )
 
     def _plane(self, known: Known) -> Plane:

@@ -108,7 +108,8 @@ def _another(to: Feed, name: TableName, before: FedTo) -> TopicChangedError:
         where=f"{before.sent} records went to topic id {before.topic_id}",
         meaning="The table is right. Nothing was sent: the new topic would lack those records.",
         todo="Name another topic in `feeds`: it begins with all rows that the table holds. To begin anew "
-        f"in this one, `ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{property_of(to.topic)}')` in Spark.",
+        f"in this one, `ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES "
+        f"('{property_of(to.topic)}')` in Spark.",
     )
 
 
