@@ -68,7 +68,7 @@ class S3Settings(SystemSettings):
 
     endpoint: OptionalUrl = Field(None, description="Address of an S3 that is not Amazon's.")
     kms_key: str | None = Field(
-        None, description="KMS key of the files that Spark writes; Frazil's own get the bucket's default."
+        None, description="KMS key that S3 encrypts all files of tables by. Default: what the bucket says."
     )
 
 

@@ -36,8 +36,6 @@ def spark_properties(settings: Settings) -> dict[str, str]:
     both, _, own = _CATALOGS[settings.catalog](settings)
     storage = {
         "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        "s3.sse.type": "kms" if settings.s3.kms_key else None,
-        "s3.sse.key": settings.s3.kms_key,
         # Others commit to the same tables: a cached table would plan on an old head.
         "cache-enabled": "false",
     }
@@ -133,6 +131,8 @@ def _storage(settings: Settings) -> Properties:
         "client.region": settings.aws.region,
         "s3.endpoint": settings.s3_endpoint,
         "s3.path-style-access": "true" if settings.s3_endpoint else None,
+        "s3.sse.type": "kms" if settings.s3.kms_key else None,
+        "s3.sse.key": settings.s3.kms_key,
     }
 
 

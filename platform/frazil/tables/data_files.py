@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from frazil.tables.file_io import opened_files
+from frazil.tables.file_io import SERVER_SIDE, opened_files
 from frazil.tables.footers import columns_of
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ _QUICK = 1
 _SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
 """Properties that Spark's writer honours and this one does not."""
 
-_STORES = ("s3.sse.", "s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enabled", "s3.signer")
-"""What a catalog may tell clients of the store, and PyArrow has no word for: keys, tags, signatures."""
+_STORES = ("s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enabled", "s3.signer")
+"""What a catalog may tell clients of the store, and ours has no word for: keys of readers, tags."""
 
 _HELD = 64 * _MB
 """Bytes of Arrow that become a row group at most: a task holds them, and some come out at a fifth."""
@@ -46,7 +46,8 @@ def takes_files(table: Table) -> bool:
     sources = [f.source_id for f in table.spec().fields]  # PyIceberg takes each column once
     asked = {n for n, v in table.io.properties.items() if str(v).lower() not in ("", "none", "false")}
     theirs = any(n.startswith(_SPARKS) for n in said) or any(n.startswith(_STORES) for n in asked)
-    return parquet and len(set(sources)) == len(sources) and not theirs
+    sealed = table.io.properties.get("s3.sse.type", "none") in ("none", *SERVER_SIDE)
+    return parquet and len(set(sources)) == len(sources) and sealed and not theirs
 
 
 def file_layout(table: Table) -> FileLayout:

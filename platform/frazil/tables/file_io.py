@@ -6,7 +6,8 @@ PyArrow, with the NumPy that it takes, is a second of CPU: a third of `frazil ta
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +26,18 @@ from frazil.tables.null_containers import keep_null_containers
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
+    from pyarrow.fs import FileSystem
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
 
 _OF_FILES = ("s3.", "client.", "adls.", "gcs.", "hdfs.", "buffer-size", "DEFAULT_SCHEME", "DEFAULT_NETLOC")
 """How the properties begin that PyArrow's file systems go by; the others change with each commit."""
+
+_S3 = ("s3", "s3a", "s3n")
+
+SERVER_SIDE = {"s3": "AES256", "kms": "aws:kms", "dsse-kms": "aws:kms:dsse"}
+"""How S3 encrypts what is written: its own words, by the values of Iceberg's `s3.sse.type`. Of `custom` each
+reader would have to know the key."""
 
 _KEPT = 16
 """Ways to reach files that stay open, such as storage of one's own, and keys that a catalog hands out."""
@@ -48,24 +56,44 @@ class _OpenFiles:
 
     def by(self, properties: Mapping[str, Any]) -> PyArrowFileIO:
         """PyIceberg's own, that these properties open."""
-        from pyiceberg.io.pyarrow import PyArrowFileIO
-
         told = {name: value for name, value in properties.items() if name.startswith(_OF_FILES)}
         key = frozenset(told.items())
         with self._lock:
             found = self._open.get(key)
             if found is None:
                 keep_null_containers()
-                found = self._open[key] = PyArrowFileIO(told)
+                found = self._open[key] = self._opened(told)
             self._open.move_to_end(key)
             if len(self._open) > _KEPT:
                 self._close(self._open.popitem(last=False)[1])
         return found
 
     @staticmethod
+    def _opened(properties: Mapping[str, Any]) -> PyArrowFileIO:
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+
+        files = PyArrowFileIO(dict(properties))
+        if properties.get("s3.sse.type") in SERVER_SIDE:
+            files.fs_by_scheme = lru_cache(partial(_encrypting, files.fs_by_scheme, properties))
+        return files
+
+    @staticmethod
     def _close(files: PyArrowFileIO) -> None:
         """Its connections go with the last file that is read by them; whoever still has it opens others."""
         files.fs_by_scheme.cache_clear()  # type: ignore[attr-defined]
+
+
+def _encrypting(
+    opened: Callable[[str, str | None], FileSystem],
+    properties: Mapping[str, Any],
+    scheme: str,
+    of: str | None = None,
+) -> FileSystem:
+    """The file system of a scheme and a bucket; one of S3 writes by the key that the properties name."""
+    from frazil.tables.encryption import encrypting
+
+    files = opened(scheme, of)
+    return encrypting(files, properties) if scheme in _S3 else files
 
 
 _open_files = _OpenFiles()

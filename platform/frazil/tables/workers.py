@@ -54,7 +54,7 @@ def may_rewrite(
     """Whether they may write files of a table anew; `largest` is about the bytes of the largest new one."""
     from pyiceberg.manifest import FileFormat
 
-    theirs = settings.spark.lane == "spark" or settings.s3.kms_key or not takes_files(table)
+    theirs = settings.spark.lane == "spark" or not takes_files(table)
     if theirs or any(f.file_format != FileFormat.PARQUET for f in files):
         return False
     return (table.spec().is_unpartitioned() or largest <= IN_MEMORY) and are_open(spark)

@@ -290,7 +290,8 @@ def test_what_only_sparks_writer_honours_stays_with_spark(
 @pytest.mark.parametrize(
     ("told", "value", "takes"),
     [
-        ("s3.sse.type", "kms", False),
+        ("s3.sse.type", "kms", True),
+        ("s3.sse.type", "custom", False),
         ("s3.sse.type", "none", True),
         ("s3.write.tags.team", "blue", False),
         ("s3.acl", "bucket-owner-full-control", False),

@@ -149,8 +149,7 @@ def lane_of(
     if spec.mode == "cdc" or settings.spark.lane == "spark":
         return None
     records = decoder.arrow()
-    shuffled_or_sealed = spec.write.sorts or settings.s3.kms_key
-    if records is None or shuffled_or_sealed or not takes_files(table) or not are_open(spark):
+    if records is None or spec.write.sorts or not takes_files(table) or not are_open(spark):
         return None
     lives = lifetime(spec.upkeep.orphans_after)
     own, name = names_by_word(spec).values(), ".".join(table.name())

@@ -70,16 +70,12 @@ def test_a_sort_order_is_for_files_that_are_rewritten_and_keeps_no_landing_off_t
     assert takes(table, spec(sort_by=["value"]))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        SETTINGS.with_changes(spark={"lane": "spark"}),
-        SETTINGS.with_changes(s3={"kms_key": "arn:aws:kms:eu-central-1:1:key/k"}),
-    ],
-    ids=["the lane is not wanted", "objects are sealed with a key"],
-)
-def test_settings_that_keep_landings_off_the_lane(table: Table, settings: Settings) -> None:
-    assert not takes(table, settings=settings)
+def test_a_setting_keeps_landings_off_the_lane(table: Table) -> None:
+    assert not takes(table, settings=SETTINGS.with_changes(spark={"lane": "spark"}))
+
+
+def test_files_that_a_key_encrypts_keep_no_landing_off_the_lane(table: Table) -> None:
+    assert takes(table, settings=SETTINGS.with_changes(s3={"kms_key": "arn:aws:kms:eu-central-1:1:key/k"}))
 
 
 def test_a_session_whose_workers_lack_something_is_not_asked_again(table: Table) -> None:
