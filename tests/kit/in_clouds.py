@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 import boto3
@@ -11,7 +12,7 @@ import pytest
 
 from frazil.local.home import Home
 from frazil.settings.profile import Settings
-from kit.shell import Command, Said
+from kit.shell import Said
 
 
 def done(said: Said) -> Said:
@@ -19,7 +20,7 @@ def done(said: Said) -> Said:
     return said
 
 
-def in_it(frazil: Command, deployment: str) -> dict[str, str]:
+def in_it(frazil: Callable[..., Said], deployment: str) -> dict[str, str]:
     """`eval "$(frazil env --deployment NAME)"`, with the key of the manager: consumers may not write."""
     told = {}
     for line in done(frazil("env", "--deployment", deployment)).out.splitlines():

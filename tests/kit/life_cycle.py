@@ -11,6 +11,7 @@ import pyarrow as pa
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.settings.profile import Settings
 from frazil.tables.catalog import open_catalog
+from kit.in_clouds import in_it
 from kit.shell import Said
 
 ROWS = pa.table({"symbol": ["ZTEST", "ZVV"], "price": [5, 7]})
@@ -50,6 +51,7 @@ def live(deployment: dict[str, Any], clouds: AnyClouds, frazil: Frazil) -> None:
 
     told = done(frazil("env", "--deployment", deployment["name"], "--json")).document
     work_in_it(deployment, clouds, told)
+    refuse_who_works_in_it(deployment["name"], frazil)
 
     differ = clouds.tamper()
     drifted = frazil("deploy", "drift", "--json")
@@ -81,6 +83,20 @@ def work_in_it(deployment: dict[str, Any], clouds: AnyClouds, told: dict[str, An
     password = settings.kafka.password
     assert password
     assert password.get_secret_value() in clouds.secrets()
+
+
+def refuse_who_works_in_it(name: str, frazil: Frazil) -> None:
+    """Who evaluated `frazil env --deployment NAME` administers nothing; the line that is named mends it."""
+    inside = in_it(frazil, name)
+    for command in (("deploy", "drift"), ("deploy", "create", "--yes"), ("rotate",)):
+        said = frazil(*command, **inside)
+        assert said.is_clear, said.err
+        assert f"who work in {name}" in " ".join(said.err.split()), said.err
+    assert frazil("env", "--deployment", name, **inside).code == said.code
+
+    taken_back = set(" ".join(said.err.split()).partition("unset ")[2].split("`")[0].split())
+    assert taken_back < inside.keys()
+    done(frazil("deploy", "drift", **{k: v for k, v in inside.items() if k not in taken_back}))
 
 
 def done(said: Said) -> Said:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,12 @@ from typer._click.exceptions import UsageError
 from typer.core import TyperCommand
 
 from frazil.cli.console import console
+from frazil.cloud.identities import OF_WHO_WORKS, identities_in
 from frazil.errors import ConfigureError
 from frazil.logs import JsonLines
-from frazil.pipelines.deployments import Deployment, load_deployments
+from frazil.pipelines.deployments import Deployment, Deployments, load_deployments
 from frazil.pipelines.folder import load_pipelines
-from frazil.settings.profile import Settings
+from frazil.settings.profile import Settings, variable
 from frazil.settings.reference import is_reference
 from frazil.spec.deployment import DeploymentSpec
 
@@ -131,7 +133,37 @@ def _told(**arguments: Any) -> dict[str, Any]:
 
 def find_deployment(settings: Settings, name: str) -> Deployment:
     """The deployment of that name; without a name the only one."""
-    return load_deployments(settings, load_pipelines(settings=settings).names).named(name)
+    return _deployments(settings).named(name)
+
+
+def administered(settings: Settings, name: str) -> Deployment:
+    """The same, for somebody who administers it.
+
+    Raises:
+        ConfigureError: The settings are those of who work in a deployment.
+    """
+    known = _deployments(settings)
+    for each in known.sound:
+        if own := ", ".join(identities_in(settings, each.spec)):
+            raise _works_in(each.spec.name, own)
+    return known.named(name)
+
+
+def _deployments(settings: Settings) -> Deployments:
+    return load_deployments(settings, load_pipelines(settings=settings).names)
+
+
+def _works_in(name: str, own: str) -> ConfigureError:
+    """Its identities would be refused, and the clouds advise rights for them that nobody should give."""
+    told = [each for each in map(variable, OF_WHO_WORKS) if each in os.environ]
+    here = f"here, where a profile says who administers, first `unset {' '.join(told)}`"
+    return ConfigureError(
+        f"These are the settings of those who work in {name}; they administer nothing.",
+        where=own,
+        meaning="Nobody was asked, and nothing was changed.",
+        todo="Do it in a shell that did not evaluate `frazil env --deployment NAME`; or "
+        f"{here if told else 'name the profile of who administers by FRAZIL_PROFILE'}.",
+    )
 
 
 def ask_for_keys(spec: DeploymentSpec, settings: Settings) -> None:

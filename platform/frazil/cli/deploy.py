@@ -24,6 +24,7 @@ from frazil.cli.administrator import (
     OffsetReset,
     Profile,
     Warehouse,
+    administered,
     ask_for_keys,
     debug_log,
     find_deployment,
@@ -132,7 +133,8 @@ def deploy(
     )  # fmt: skip
     settings = told.settings()
     configure_logs(settings.log, settings)
-    spec = told.spec(find_deployment(settings, name))
+    find = find_deployment if action == "graph" else administered
+    spec = told.spec(find(settings, name))
     if action != "graph":
         ask_for_keys(spec, settings)
     with debug_log(settings, _DEBUG_LOG if debug else None):
@@ -155,7 +157,7 @@ def _drift(work: _Work) -> None:
 
 def _create(work: _Work) -> None:
     use = f'eval "$(frazil env --deployment {work.spec.name})"'
-    said = f"{work.spec.name} is there. Work with it: {use}"
+    said = f"{work.spec.name} is there. Work with it, in a shell of its own: {use}"
     _carry_out(work, work.reconciler.plan, work.reconciler.apply, _WELL, said)
 
 

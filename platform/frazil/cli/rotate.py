@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from frazil.cli.administrator import ask_for_keys, find_deployment
+from frazil.cli.administrator import administered, ask_for_keys
 from frazil.cli.console import complain, console, print_json, print_table
 from frazil.cli.progress import tell_waiting
 from frazil.cli.selection import Json
@@ -36,7 +36,7 @@ def rotate(name: Name = "", whats: Whats = None, now: Now = False, as_json: Json
     later; 5 a cloud does not answer.
     """
     settings = Settings.load()
-    spec = find_deployment(settings, name).spec
+    spec = administered(settings, name).spec
     ask_for_keys(spec, settings)
     rotation = rotation_of(spec, settings, hear=partial(tell_waiting, as_json=as_json))
     outcomes: list[Outcome] = []

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from frazil.cli.administrator import find_deployment
+from frazil.cli.administrator import administered
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json
 from frazil.cloud.deployment import open_clouds, reconciler_of
@@ -175,7 +175,7 @@ def env(
 
 def _of_deployment(name: str) -> dict[str, Any]:
     settings = Settings.load()
-    spec = find_deployment(settings, name).spec
+    spec = administered(settings, name).spec
     reconciler = reconciler_of(spec, settings)
     with console.status("asking the clouds"):
         known = reconciler.part(set(CROSSING) & set(reconciler.addresses)).facts()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from frazil.cloud.resource import Facts, Known
@@ -13,6 +13,12 @@ from frazil.spec.deployment import DeploymentSpec
 
 CROSSING = ("confluent/cluster", "confluent/registry", "aws/writer_role", "aws/reader_role")
 """The objects whose facts are settings."""
+
+OF_WHO_WORKS = (
+    ("aws", "role_arn"), ("aws", "secrets_by"), ("snowflake", "user"), ("snowflake", "private_key"),
+    ("snowflake", "login_role"), ("snowflake", "warehouse"), ("snowflake", "database"),
+)  # fmt: skip
+"""The settings of a deployment that say who somebody is, and who administers says otherwise."""
 
 _ACTIVE_KEY = "snowflake_rsa_private_key_{active_key_number}_pem"
 
@@ -42,6 +48,16 @@ def settings_of(spec: DeploymentSpec, known: Known, secrets: SecretStore, who: S
         },
         **({"snowflake": _snowflake(spec, known, secrets, who)} if spec.snowflake else {}),
     }
+
+
+def identities_in(settings: Settings, spec: DeploymentSpec) -> Iterator[str]:
+    """What settings name of a deployment's own identities, which administer nothing; for people."""
+    role, user = settings.aws.role_arn or "", settings.snowflake.user or ""
+    if role.rpartition("/")[2] == spec.names.writer_role:
+        yield f"the role {role}"
+    administers = spec.snowflake is None or settings.snowflake.admin_secret
+    if user.upper() == spec.names.snowflake("USER") and not administers:
+        yield f"Snowflake's user {user}"
 
 
 def _kafka(spec: DeploymentSpec, known: Known) -> dict[str, Any]:

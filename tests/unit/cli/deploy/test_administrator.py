@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +52,41 @@ def test_without_an_administrator_of_snowflake_nothing_starts(deploy: Deploy, wr
 
     assert "--admin-service-user-secrets-root-path" in deploy("plan").err
     assert deploy("plan", "--admin-service-user-secrets-root-path", "/admin").code == 0
+
+
+WRITER = "arn:aws:iam::123456789012:role/shop_s3_glue_role"
+
+
+def test_who_works_in_a_deployment_administers_none_and_hears_the_line_that_mends_it(deploy: Deploy) -> None:
+    """The clouds refused, and advised rights that nobody should give: GRANT ROLE ACCOUNTADMIN TO the user."""
+    said = deploy("plan", FRAZIL_AWS__ROLE_ARN=WRITER)
+
+    assert said.is_clear
+    assert WRITER in said.err
+    assert "`unset FRAZIL_AWS__ROLE_ARN`" in " ".join(said.err.split())
+    assert deploy("plan").code == 0
+    assert deploy("graph", "--out", "shop.svg", FRAZIL_AWS__ROLE_ARN=WRITER).code == 0  # asks no cloud
+
+
+def test_whoever_has_such_a_profile_is_told_to_name_another_one(deploy: Deploy, tmp_path: Path) -> None:
+    for name, role in (("works.json", WRITER), ("administers.json", None)):
+        (tmp_path / name).write_text(json.dumps({"aws": {"role_arn": role} if role else {}}))
+
+    said = deploy("plan", FRAZIL_PROFILE="works.json")
+
+    assert said.is_clear
+    assert "by FRAZIL_PROFILE" in " ".join(said.err.split())
+    assert deploy("plan", FRAZIL_PROFILE="administers.json").code == 0
+
+
+def test_snowflake_s_service_user_administers_nothing_but_may_stand_beside_who_does(
+    deploy: Deploy, write: Write
+) -> None:
+    write("  snowflake: {}\n")
+    user = {"FRAZIL_SNOWFLAKE__USER": "SHOP_USER", "FRAZIL_SNOWFLAKE__TOKEN": "t"}
+
+    assert "Snowflake's user SHOP_USER" in deploy("plan", **user).err
+    assert deploy("plan", **user, FRAZIL_SNOWFLAKE__ADMIN_SECRET="/admin").code == 0
 
 
 def test_the_warehouse_need_not_be_named(deploy: Deploy, write: Write) -> None:
