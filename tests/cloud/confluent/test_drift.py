@@ -56,6 +56,90 @@ def test_a_package_is_raised_and_never_goes_back(deployed: Deployed) -> None:
         deployed.create()
 
 
+ENVIRONMENTS, CLUSTERS = "/org/v2/environments", "/cmk/v2/clusters"
+
+
+def _rename(deployed: Deployed, known: Known, what: str, name: str = "of-others") -> None:
+    """As somebody does who administers the organization."""
+    id_, environment = known[f"confluent/{what}"]["id"], {"id": known["confluent/environment"]["id"]}
+    path, body = {
+        "environment": (f"{ENVIRONMENTS}/{id_}", {"display_name": name}),
+        "cluster": (f"{CLUSTERS}/{id_}", {"spec": {"display_name": name, "environment": environment}}),
+    }[what]
+    assert deployed.cloud.ask("PATCH", path, body).ok
+
+
+@pytest.mark.parametrize("whats", [("environment",), ("cluster",), ("environment", "cluster")])
+def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
+    deployed: Deployed, whats: tuple[str, ...]
+) -> None:
+    known = deployed.create()
+    for what in whats:
+        _rename(deployed, known, what)
+
+    planned = [(step.address, step.action) for step in deployed.reconciler().plan().news]
+    healed = deployed.create()
+
+    assert planned == [(f"confluent/{what}", "update") for what in whats]
+    for what, path in (("environment", ENVIRONMENTS), ("cluster", CLUSTERS)):
+        assert healed[f"confluent/{what}"]["id"] == known[f"confluent/{what}"]["id"]
+        assert deployed.cloud.held()[path] == [known[f"confluent/{what}"]["id"]]
+    assert deployed.reconciler().plan().news == ()
+
+
+@pytest.mark.parametrize("died_at", ["", "confluent/cluster", "confluent/environment"])
+def test_what_somebody_renamed_goes_with_the_deployment(deployed: Deployed, died_at: str) -> None:
+    """Also where a deletion died on the way: what it is known by goes last."""
+    known = deployed.create()
+    for what in ("environment", "cluster"):
+        _rename(deployed, known, what)
+
+    def dies(address: str, what: str) -> None:
+        if (address, what) == (died_at, "deleting"):
+            raise InterruptedError
+
+    if died_at:
+        reconciler = deployed.reconciler()
+        with pytest.raises(InterruptedError):
+            reconciler.destroy(reconciler.removal(), dies)
+    deployed.delete()
+
+    assert deployed.cloud.held() == {}
+
+
+def test_an_environment_whose_name_another_one_took_is_named(deployed: Deployed) -> None:
+    known = deployed.create()
+    _rename(deployed, known, "environment")
+    other = deployed.cloud.made(ENVIRONMENTS, {"display_name": deployed.spec.name})["id"]
+
+    with pytest.raises(DifferentError, match="another one bears its name") as told:
+        deployed.create()
+
+    assert (
+        told.value.where
+        == f"{known['confluent/environment']['id']}: of-others; {other}: {deployed.spec.name}"
+    )
+    assert deployed.cloud.ask("PATCH", f"{ENVIRONMENTS}/{other}", {"display_name": "elsewhere"}).ok
+    deployed.create()
+    assert deployed.reconciler().plan().news == ()
+    assert deployed.cloud.held()[CLUSTERS] == [known["confluent/cluster"]["id"]]
+
+
+def test_a_cluster_of_the_same_name_beside_the_deployments_own_is_left_alone(deployed: Deployed) -> None:
+    """Names of clusters are not unique."""
+    known = deployed.create()
+    place = known["confluent/environment"]["id"]
+    _rename(deployed, known, "cluster")
+    other = deployed.cloud.cluster(place, name=deployed.spec.name)
+
+    deployed.create()
+
+    assert deployed.reconciler().facts()["confluent/cluster"]["id"] == known["confluent/cluster"]["id"]
+    assert deployed.cloud.ask("GET", f"{CLUSTERS}/{other}", environment=place).json()["spec"]["config"] == {
+        "kind": "Standard"
+    }
+
+
 def test_all_acls_that_somebody_removed_come_back(deployed: Deployed) -> None:
     _lose_acls(deployed.cloud, deployed.create())
     assert len(deployed.reconciler().plan().news) == 10

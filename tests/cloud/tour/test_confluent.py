@@ -139,6 +139,15 @@ def raise_package(tour: Tour) -> None:
     tour.cloud("PATCH", f"/org/v2/environments/{tour.id('environment')}", told)
 
 
+def rename_environment(tour: Tour, name: str) -> None:
+    tour.cloud("PATCH", f"/org/v2/environments/{tour.id('environment')}", {"display_name": name})
+
+
+def rename_cluster(tour: Tour) -> None:
+    spec = {"display_name": "of-others", "environment": {"id": tour.id("environment")}}
+    tour.cloud("PATCH", f"/cmk/v2/clusters/{tour.id('cluster')}", {"spec": spec})
+
+
 def say_so(tour: Tour, *_: object) -> None:
     tour.write(confluent={**tour.told["confluent"], "governance": "ADVANCED"})
 
@@ -192,6 +201,13 @@ CHANGES = (
         mended=lambda _, f: f("deploy", "create", "--yes", "--adopt"),
         ends_looks=True,
     ),
+    Change(
+        "the environment has another name",
+        lambda t: rename_environment(t, "of-others"),
+        ("confluent/environment",),
+        ("name", "of-others"),
+    ),
+    Change("the cluster has another name", rename_cluster, ("confluent/cluster",), ("name", "of-others")),
     Change("an ACL is gone", lambda t: take_acl(t, READS), (READS,)),
     Change(
         "a topic's mark is gone",

@@ -12,7 +12,14 @@ from frazil.cloud.confluent.datagen import Datagen
 from frazil.cloud.confluent.extra import ExtraRights
 from frazil.cloud.confluent.kafka import MANAGED, Acl, AclKind, Topic, mark_of
 from frazil.cloud.confluent.keys import KeyDuty
-from frazil.cloud.confluent.places import Cluster, Environment, Pool, Registry
+from frazil.cloud.confluent.places import (
+    CLUSTER_ROLE,
+    ENVIRONMENT_ROLE,
+    Cluster,
+    Environment,
+    Pool,
+    Registry,
+)
 from frazil.cloud.confluent.rights import Account, Binding, Key
 from frazil.cloud.confluent.statement import FlinkStatement
 from frazil.cloud.confluent.tableflow import GlueSync, ProviderIntegration, TableflowTopic
@@ -24,7 +31,7 @@ _Pattern = Callable[[Known], str]
 """The name of what a role is given on, below the organization's."""
 
 _POOL, _INTEGRATION = "confluent/pool", "confluent/provider_integration"
-_MANAGER, _MARK = "confluent/account/app_manager", "confluent/binding/app_manager-MetricsViewer"
+_MANAGER, _MARK = "confluent/account/app_manager", f"confluent/binding/app_manager-{ENVIRONMENT_ROLE}"
 """A role that changes nothing, of an account that bears the mark: by it the environment is known as ours."""
 
 
@@ -77,7 +84,8 @@ class _Objects:
         )  # fmt: skip
         inside = (_ENVIRONMENT, _MARK)
         yield Cluster(
-            address=_CLUSTER, needs=inside, name=name, kind=self.part.kind, region=region, confluent=confluent
+            address=_CLUSTER, needs=inside, name=name, kind=self.part.kind, region=region, account=_MANAGER,
+            confluent=confluent,
         )  # fmt: skip
         yield Registry(address=_REGISTRY, needs=(_ENVIRONMENT, _CLUSTER), name="", confluent=confluent)
         if self.part.max_cfu:
@@ -95,8 +103,8 @@ class _Objects:
         return f"arn:aws:iam::{self.clouds.aws.account}:role/{self.spec.names.writer_role}"
 
     def _bindings(self) -> Iterator[Resource]:
-        yield self._binding("app_manager", "MetricsViewer", _environment)
-        yield self._binding("app_manager", "CloudClusterAdmin", _cluster, _CLUSTER)
+        yield self._binding("app_manager", ENVIRONMENT_ROLE, _environment, marks=True)
+        yield self._binding("app_manager", CLUSTER_ROLE, _cluster, _CLUSTER, marks=True)
         for role in ("DeveloperRead", "DeveloperWrite"):
             yield self._binding("schema_registry", role, _subjects, _REGISTRY)
         if self.part.tableflow:
@@ -117,11 +125,13 @@ class _Objects:
             for number, what in (("-2", "topic=*"), ("-3", "transactional-id=*")):
                 yield self._binding("flink", "ResourceOwner", _in_kafka(what), _CLUSTER, number=number)
 
-    def _binding(self, duty: Duty, role: str, pattern: _Pattern, *needs: str, number: str = "") -> Binding:
+    def _binding(
+        self, duty: Duty, role: str, pattern: _Pattern, *needs: str, number: str = "", marks: bool = False
+    ) -> Binding:
         account = f"confluent/account/{duty}"
         return Binding(
             address=f"confluent/binding/{duty}-{role}{number}", needs=(_ENVIRONMENT, account, *needs),
-            account=account, role=role, pattern=pattern, confluent=self.confluent,
+            account=account, role=role, pattern=pattern, marks=marks, confluent=self.confluent,
         )  # fmt: skip
 
     def _key(self, use: KeyUse) -> Key:

@@ -15,15 +15,17 @@ from frazil.errors import DifferentError
 BINDINGS = "/iam/v2/role-bindings"
 _ENVIRONMENT = "confluent/environment"
 _ORGANIZATION = re.compile(r"/organization=([^/]+)")
+ENVIRONMENT_ROLE, CLUSTER_ROLE = "MetricsViewer", "CloudClusterAdmin"
+"""The manager's roles on both. Its account bears the deployment's mark: by them both are known as ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment(Listed):
     """The environment, with the package of its registry.
 
-    Confluent's API has a display name for it and no other field, and names are not unique. So a role of a
-    service account that bears the deployment's mark says whose it is. One without clusters and pools may
-    be one that was begun.
+    Confluent's API has a display name for it and no other field. So a role of a service account that bears
+    the deployment's mark says whose it is, though somebody gave it another name. One without clusters and
+    pools may be one that was begun.
 
     Args:
         account: The address of that account.
@@ -40,42 +42,73 @@ class Environment(Listed):
         """A package can be raised to ADVANCED, and never goes back."""
         return frozenset({"governance"} if self.governance == "ESSENTIALS" else ())
 
+    def find(self, known: Known) -> Json | None:
+        """By its name, where it is ours; then the one that is ours by another name."""
+        there = [each for each in self.confluent.cloud.every(self.path) if stays(each)]
+        named = next((each for each in there if each["display_name"] == self.name), None)
+        if (seen := known.get(self.address)) is not None:  # its name and its mark may have gone since
+            return next((each for each in there if each["id"] == seen["id"]), None)
+        if named is not None and any(self._roles(known, _resource_name(named))):
+            return named
+        return self._renamed(there, known) or named
+
+    def _renamed(self, there: list[Json], known: Known) -> Json | None:
+        """The one that bears the mark."""
+        found = next(filter(None, (_ORGANIZATION.search(_resource_name(each)) for each in there)), None)
+        roles = self._roles(known, f"crn://confluent.cloud{found[0]}" if found else "")
+        marked = {each["crn_pattern"] for each in roles if each["role_name"] == ENVIRONMENT_ROLE}
+        return next((each for each in there if _resource_name(each) in marked), None)
+
     def read(self, known: Known) -> Facts | None:
-        """What is there, by its name, and by whose it is."""
+        """What is there, and whose it is."""
         body = self.find(known)
         if body is not None and not self.adopts and not self._is_ours(body, known):
             raise _foreign(self.name, str(body["id"]))
         return None if body is None else self.facts(body, known)
 
     def _is_ours(self, body: Json, known: Known) -> bool:
-        account = known.get(self.account)
-        name = str(body.get("metadata", {}).get("resource_name", ""))
-        asked = {"principal": f"User:{account['id']}", "crn_pattern": name} if account and name else None
-        marked = asked and any(self.confluent.cloud.every(BINDINGS, **asked))
-        return bool(marked) or not any(self._inside(str(body["id"])))
+        return any(self._roles(known, _resource_name(body))) or not any(self._inside(str(body["id"])))
+
+    def _roles(self, known: Known, below: str) -> Iterator[Json]:
+        """The roles of the account that bears the mark, on something and all that is in it."""
+        if (account := known.get(self.account)) and below:
+            asked = {"principal": f"User:{account['id']}", "crn_pattern": below}
+            yield from self.confluent.cloud.every(BINDINGS, **asked)
 
     def _inside(self, id_: str) -> Iterator[Json]:
         for path in (Cluster.path, Pool.path):
             yield from filter(stays, self.confluent.cloud.every(path, environment=id_))
 
     def wanted(self, known: Known) -> Facts:
-        """Its package."""
-        return {"governance": self.governance}
+        """Its name and its package."""
+        return {"name": self.name, "governance": self.governance}
 
     def facts(self, body: Json, known: Known) -> Facts:
         """With the organization, which Flink's addresses need."""
-        found = _ORGANIZATION.search(body.get("metadata", {}).get("resource_name", ""))
+        found = _ORGANIZATION.search(_resource_name(body))
         package = body.get("stream_governance_config", {}).get("package")
-        return {"id": body["id"], "organization": found[1] if found else "", "governance": package}
+        own = {"id": body["id"], "name": body["display_name"], "governance": package}
+        return {**own, "organization": found[1] if found else ""}
 
     def body(self, known: Known) -> Json:
         """What it is made of."""
         return {"display_name": self.name, "stream_governance_config": {"package": self.governance}}
 
     def update(self, there: Facts, known: Known) -> None:
-        """Takes another package."""
-        told = {"stream_governance_config": {"package": self.governance}}
+        """Takes its name back; takes another package."""
+        told: Json = {}
+        if there["name"] != self.name:
+            self._refuse_taken(there)
+            told["display_name"] = self.name
+        if there["governance"] != self.governance:
+            told["stream_governance_config"] = {"package": self.governance}
         self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", told)
+
+    def _refuse_taken(self, there: Facts) -> None:
+        """No two may have one name."""
+        for body in self.confluent.cloud.every(self.path):
+            if body["display_name"] == self.name and stays(body):
+                raise _taken(self.name, there, str(body["id"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,16 +122,47 @@ class InEnvironment(Listed):
 
 @dataclass(frozen=True, kw_only=True)
 class Cluster(InEnvironment):
-    """The Kafka cluster."""
+    """The Kafka cluster. Names are not unique: where several are there, the manager's role says which it is.
 
+    Args:
+        account: The address of the manager's account.
+    """
+
+    account: str
     kind: str
     region: str
     path: ClassVar = "/cmk/v2/clusters"
     fixed: ClassVar = frozenset({"kind", "region"})
 
     def wanted(self, known: Known) -> Facts:
-        """Its kind and place, and that it is there."""
-        return {"kind": self.kind, "region": self.region, "phase": "PROVISIONED"}
+        """Its name, kind and place, and that it is there."""
+        return {"name": self.name, "kind": self.kind, "region": self.region, "phase": "PROVISIONED"}
+
+    def find(self, known: Known) -> Json | None:
+        """The one that the manager administers, whatever its name; a new one by its name."""
+        place = self.place(known)
+        there = [each for each in self.confluent.cloud.every(self.path, **place) if stays(each)]
+        if (seen := known.get(self.address)) is not None:  # the role may have gone since
+            return next((each for each in there if each["id"] == seen["id"]), None)
+        named = [each for each in there if each["spec"]["display_name"] == self.name]
+        if len(there) == len(named) == 1:
+            return named[0]
+        ours = self._administered(known) if there else set()
+        return next((each for each in (*named, *there) if each["id"] in ours), next(iter(named), None))
+
+    def _administered(self, known: Known) -> set[str]:
+        """The ids of the clusters of the environment that the manager's account has the role on."""
+        if (account := known.get(self.account)) is None:
+            return set()
+        environment = known[_ENVIRONMENT]
+        place = f"/organization={environment['organization']}/environment={environment['id']}"
+        inside = f"crn://confluent.cloud{place}"
+        asked = {"principal": f"User:{account['id']}", "crn_pattern": inside}
+        return {
+            str(each["crn_pattern"]).removeprefix(f"{inside}/cloud-cluster=")
+            for each in self.confluent.cloud.every(BINDINGS, **asked)
+            if each["role_name"] == CLUSTER_ROLE
+        }
 
     def facts(self, body: Json, known: Known) -> Facts:
         """With the addresses of brokers and REST."""
@@ -106,7 +170,8 @@ class Cluster(InEnvironment):
         phase = awaited(body, "PROVISIONING")
         protocol, _, bootstrap = spec.get("kafka_bootstrap_endpoint", "").rpartition("://")
         return {
-            "id": body["id"], "phase": phase, "kind": spec["config"]["kind"], "region": spec["region"],
+            "id": body["id"], "name": spec["display_name"], "phase": phase,
+            "kind": spec["config"]["kind"], "region": spec["region"],
             "bootstrap": bootstrap, "protocol": protocol or "SASL_SSL",
             "http_endpoint": spec.get("http_endpoint", ""),
         }  # fmt: skip
@@ -122,8 +187,11 @@ class Cluster(InEnvironment):
         }  # fmt: skip
 
     def update(self, there: Facts, known: Known) -> None:
-        """Makes one that FAILED anew."""
-        self.remade(there, known, "the cluster was not provisioned")
+        """Makes one that FAILED anew; gives one its name back."""
+        if there["phase"] == "FAILED":
+            self.remade(there, known, "the cluster was not provisioned")
+        told = {"display_name": self.name, "environment": {"id": known[_ENVIRONMENT]["id"]}}
+        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": told})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,6 +250,20 @@ class Pool(InEnvironment):
             self.remade(there, known, "the pool was not provisioned")
         told = {"max_cfu": self.max_cfu, "environment": {"id": known[_ENVIRONMENT]["id"]}}
         self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": told})
+
+
+def _resource_name(body: Json) -> str:
+    return str(body.get("metadata", {}).get("resource_name", ""))
+
+
+def _taken(name: str, there: Facts, other: str) -> DifferentError:
+    return DifferentError(
+        f"The deployment's environment was renamed, and another one bears its name {name} now.",
+        where=f"{there['id']}: {there['name']}; {other}: {name}",
+        meaning="Neither was changed.",
+        todo=f"Give {other} another name, or remove it if it is nobody's; then run the same again: "
+        f"{there['id']} gets its name back.",
+    )
 
 
 def _foreign(name: str, id_: str) -> DifferentError:

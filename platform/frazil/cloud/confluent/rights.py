@@ -12,7 +12,7 @@ from frazil.cloud.confluent.client import Json, settled_key
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.places import BINDINGS
 from frazil.cloud.confluent.resource import Listed, Thing
-from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
+from frazil.cloud.resource import Facts, GoesWithAnother, Known, NeedMissingError, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import DifferentError
 
@@ -53,10 +53,12 @@ class Binding(Thing):
         account: Its address.
         role: Such as ResourceOwner.
         pattern: The name of what the role is given on, from the facts of what is needed.
+        marks: Whether it says whose that is; so it stays until the account goes.
     """
 
     account: str
     role: str
+    marks: bool = False
     pattern: Callable[[Known], str] = field(repr=False)
     path: ClassVar = BINDINGS
 
@@ -82,6 +84,8 @@ class Binding(Thing):
 
     def delete(self, there: Facts, known: Known) -> None:
         """Takes it away."""
+        if self.marks:
+            raise GoesWithAnother
         self.confluent.cloud.delete(f"{self.path}/{there['id']}")
 
     def _crn(self, known: Known) -> str:
