@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from frazil.cloud.aws.bucket import object_keys
+from frazil.cloud.aws.client import Aws
 from frazil.cloud.aws.policies import canonical
 from frazil.errors import ConfigureError, DifferentError
 from kit.cloud_aws import ACCOUNT, CloudAws, policy, trust
@@ -203,3 +205,19 @@ def test_a_role_that_was_begun_gets_its_rights(lab: MadeAtAws) -> None:
     lab.create()
 
     assert lab.failures() == {}
+
+
+def test_all_keys_of_a_bucket_are_told_page_by_page(aws: CloudAws) -> None:
+    """Also one of which a delete marker alone is left."""
+    s3, asked = aws.client("s3"), {"Bucket": "many-keys"}
+    s3.create_bucket(**asked)
+    s3.put_bucket_versioning(**asked, VersioningConfiguration={"Status": "Enabled"})
+    for number in range(5):
+        s3.put_object(**asked, Key=f"{number}/a", Body=b"")
+    gone = s3.put_object(**asked, Key="gone", Body=b"")
+    s3.delete_object(**asked, Key="gone")
+    s3.delete_object(**asked, Key="gone", VersionId=gone["VersionId"])
+
+    for page in (1, 2, 1000):
+        found = list(object_keys(Aws(aws.settings), "many-keys", page))
+        assert sorted(found) == [*(f"{number}/a" for number in range(5)), "gone"], page

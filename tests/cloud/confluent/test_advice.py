@@ -111,7 +111,7 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
     landing = Deployed(confluent, changed(tableflow=[]), objects=here)
     landing.create()
     landing.told = KICKSTARTER
-    with pytest.raises(ConfigureError, match="is not empty") as told:
+    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as told:
         landing.create()
     assert told.value.todo.startswith("Tables that Frazil landed may be among them.")
     assert "a deployment of its own" in told.value.todo

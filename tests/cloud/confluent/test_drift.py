@@ -259,7 +259,7 @@ def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
 def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> None:
     """ "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely." """
     deployed.objects = ("warehouse/trades/metadata/v1.metadata.json",)
-    with pytest.raises(ConfigureError, match="is not empty"):
+    with pytest.raises(ConfigureError, match="holds what Tableflow did not write"):
         deployed.create()
     deployed.objects = ()
     deployed.create()
@@ -269,6 +269,38 @@ def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> 
     deployed.told = {**KICKSTARTER, "confluent": more}
     deployed.create()
     assert "later" in deployed.cloud.held()["/tableflow/v1/tableflow-topics"]
+
+
+def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflow_wrote(
+    deployed: Deployed,
+) -> None:
+    """It was refused: Tableflow "was never on" in the bucket."""
+    alone = {**KICKSTARTER["confluent"], "tableflow": ("stock_trades",)}
+    deployed.told = {**KICKSTARTER, "confluent": alone}
+    known = deployed.create()
+    path, topic = "/tableflow/v1/tableflow-topics", known["confluent/tableflow/stock_trades"]
+    bucket, _, own = str(topic["table_path"]).removeprefix("s3://").partition("/")
+    _turn_off(deployed, known)
+    others = f"10011010/11101100/{known['confluent/environment']['organization']}/env-1/lkc-1/v1/a"
+
+    deployed.objects = (f"{own}/metadata/v1.metadata.json", others)
+    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as told:
+        deployed.create()
+    assert told.value.where == f"stock_trades: s3://{bucket}/{others}"
+    assert path not in deployed.cloud.held()
+
+    deployed.objects = (f"{own}/metadata/v1.metadata.json", f"{own}/data/a.parquet")
+    deployed.create()
+    assert deployed.cloud.held()[path] == ["stock_trades"]
+
+
+def _turn_off(deployed: Deployed, known: Known) -> None:
+    """As somebody does who has Tableflow's key."""
+    key, secret = stored_pair(deployed.store, known, "confluent/key/tableflow")
+    environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))
+    place = {"environment": environment, "spec.kafka_cluster": cluster}
+    path = "/tableflow/v1/tableflow-topics/stock_trades"
+    assert deployed.cloud.ask("DELETE", path, key=key, secret=secret, **place).ok
 
 
 def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed: Deployed) -> None:

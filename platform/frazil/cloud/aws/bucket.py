@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -56,7 +57,7 @@ class Bucket:
         if not self._exists():
             return None
         found = self._tags()
-        if not is_ours(self.spec, found) and (found or not is_empty(self.aws, self.name)):
+        if not is_ours(self.spec, found) and (found or any(object_keys(self.aws, self.name, 1))):
             return None
         with suppress(GoneError):
             return {
@@ -167,7 +168,12 @@ class Bucket:
         return [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in found]
 
 
-def is_empty(aws: Aws, bucket: str) -> bool:
-    """Whether a bucket holds nothing, also no older version."""
-    found = aws.client("s3").list_object_versions(Bucket=bucket, MaxKeys=1)
-    return not (found.get("Versions") or found.get("DeleteMarkers"))
+def object_keys(aws: Aws, bucket: str, page: int = 1000) -> Iterator[str]:
+    """All keys in a bucket, also those of which an older version alone is left; asked for by pages."""
+    asked: dict[str, Any] = {"Bucket": bucket, "MaxKeys": page}
+    while True:
+        found = aws.client("s3").list_object_versions(**asked)
+        yield from (each["Key"] for each in (*found.get("Versions", []), *found.get("DeleteMarkers", [])))
+        if not found.get("IsTruncated"):
+            return
+        asked |= {"KeyMarker": found["NextKeyMarker"], "VersionIdMarker": found["NextVersionIdMarker"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from frazil.cloud.aws.bucket import is_empty
+from frazil.cloud.aws.bucket import object_keys
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.datagen import Datagen
@@ -236,7 +236,7 @@ class _Objects:
             yield TableflowTopic(
                 address=f"confluent/tableflow/{topic}", needs=(*needs, *self._makers(topic)), name=topic,
                 bucket=self.spec.aws.bucket, settings=self.part.tableflow_settings,
-                is_empty=lambda: is_empty(self.clouds.aws, self.spec.aws.bucket),
+                keys=lambda: object_keys(self.clouds.aws, self.spec.aws.bucket),
                 confluent=confluent, secrets=secrets,
             )  # fmt: skip
 

@@ -126,12 +126,12 @@ class TableflowTopic(OfTableflow):
 
     Args:
         settings: How it is written.
-        is_empty: Whether the bucket holds nothing.
+        keys: All keys in the bucket.
     """
 
     bucket: str
     settings: Tableflow
-    is_empty: Callable[[], bool] = field(repr=False)
+    keys: Callable[[], Iterator[str]] = field(repr=False)
     path: ClassVar = "/tableflow/v1/tableflow-topics"
     fixed: ClassVar = frozenset({"bucket", "formats"})
     rests: ClassVar = "RUNNING"
@@ -162,20 +162,26 @@ class TableflowTopic(OfTableflow):
         }  # fmt: skip
 
     def create(self, known: Known) -> None:
-        """Makes it. The first one of a bucket finds it empty.
+        """Makes it. The first one of a bucket finds nothing there, or what Tableflow wrote for this cluster.
 
         "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely"
         (https://docs.confluent.io/cloud/current/topics/tableflow/how-to-guides/configure-storage.html).
         """
-        if not any(self._beside(known)) and not self.is_empty():
+        if not any(self._beside(known)) and (other := next(self._others(known), "")):
             raise ConfigureError(
-                f"The bucket {self.bucket} is not empty, and Tableflow was never on in it.",
-                where=self.name,
+                f"The bucket {self.bucket} holds what Tableflow did not write for this cluster.",
+                where=f"{self.name}: s3://{self.bucket}/{other}",
                 meaning="It was not turned on: objects in the bucket might be lost.",
                 todo="Tables that Frazil landed may be among them. Let a deployment of its own have "
                 "Tableflow, with a bucket of its own; or empty this one, if nobody needs what it holds.",
             )
         super().create(known)
+
+    def _others(self, known: Known) -> Iterator[str]:
+        """The keys that are in no `table_path` of this cluster: those have three ids in a row."""
+        environment = known[_ENVIRONMENT]
+        own = f"/{environment['organization']}/{environment['id']}/{known[_CLUSTER]['id']}/"
+        return (key for key in self.keys() if own not in key)
 
     def _beside(self, known: Known) -> Iterator[Json]:
         for body in self.plane(known).every(self.path, **self.place(known)):
