@@ -1,15 +1,12 @@
-"""Keys under rotation at the stand-ins: what turns them, and clients that use them all the while."""
+"""Keys under rotation at the stand-ins: whose they are, and what turns them."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.confluent import keys
@@ -24,9 +21,7 @@ from frazil.cloud.snowflake.client import Login, Snowflake
 from frazil.settings.profile import Settings
 from kit.cloud_aws import CloudAws
 from kit.cloud_snowflake import CloudSnowflake
-from kit.waiting import wait_for
-
-T = TypeVar("T")
+from kit.key_clients import logs_in, rsa_pair
 
 AT_ONCE = Pace(every=timedelta(days=30), rest=timedelta(0), patience=0.5, sync=0.5)
 SECRET = "/snowflake_resource/lab"
@@ -86,21 +81,10 @@ class RsaLab:
         return told
 
     def pair_in_use(self) -> KeyPair:
-        held = self.held()
-        return KeyPair.from_base64(held[f"snowflake_rsa_private_key_{held['active_key_number']}_pem"])
+        return rsa_pair(self.held())
 
     def logs_in(self, pair: KeyPair) -> bool:
-        with suppress(RefusedYet):
-            self.service_user.prove(pair)
-            return True
-        return False
-
-
-def pair_of(of_use: ApiKeys) -> tuple[str, str]:
-    """The key that a secret holds."""
-    held = keys.held_pair(of_use.secrets.get(of_use.duty.secret))
-    assert held
-    return held
+        return logs_in(self.service_user, pair)
 
 
 def turn_api_keys_as_the_sources_do(of_use: ApiKeys) -> None:
@@ -114,70 +98,3 @@ def turn_api_keys_as_the_sources_do(of_use: ApiKeys) -> None:
 def later(**time_passed: float) -> Callable[[], datetime]:
     """A clock that is ahead."""
     return lambda: datetime.now(UTC) + timedelta(**time_passed)
-
-
-KEPT = 2
-"""Logins for which a client keeps the secret that it has read."""
-
-
-@dataclass
-class Client(Generic[T]):
-    """Reads a secret, logs in with it a few times, and reads it again: as real ones do."""
-
-    read: Callable[[], T]
-    log_in: Callable[[T], bool]
-    served: int = 0
-    refused: int = 0
-
-    def work(self, stop: threading.Event) -> None:
-        secret = self.read()
-        while not stop.is_set():
-            if self.logins % KEPT == 0:
-                secret = self.read()
-            let_in = self.log_in(secret)
-            self.served += let_in
-            self.refused += not let_in
-
-    @property
-    def logins(self) -> int:
-        return self.served + self.refused
-
-
-@dataclass(frozen=True)
-class Load:
-    """Clients at work."""
-
-    clients: list[Client[Any]]
-
-    @property
-    def served(self) -> int:
-        return sum(client.served for client in self.clients)
-
-    @property
-    def refused(self) -> int:
-        return sum(client.refused for client in self.clients)
-
-    @property
-    def logins(self) -> int:
-        return self.served + self.refused
-
-    def wait(self) -> None:
-        """Until no client uses any more what it read before."""
-        goals = [client.logins + 2 * KEPT for client in self.clients]
-        wait_for(lambda: all(c.logins >= goal for c, goal in zip(self.clients, goals, strict=True)))
-
-
-@contextmanager
-def under_load(read: Callable[[], T], log_in: Callable[[T], bool], clients: int = 2) -> Iterator[Load]:
-    """Clients that log in again and again, as long as the context."""
-    load, stop = Load([Client(read, log_in) for _ in range(clients)]), threading.Event()
-    with ThreadPoolExecutor(clients) as pool:
-        working = [pool.submit(client.work, stop) for client in load.clients]
-        try:
-            load.wait()
-            yield load
-            load.wait()
-        finally:
-            stop.set()
-        for each in working:
-            each.result()

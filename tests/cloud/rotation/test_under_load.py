@@ -14,12 +14,12 @@ from frazil.clients import Clients
 from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.key_pair import KeyPair, secret_values
-from frazil.cloud.resource import NotYet
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.settings import reference
 from frazil.settings.profile import Settings
 from kit.cloud_confluent import CloudConfluent, Deployed
-from kit.rotations import AT_ONCE, RsaLab, pair_of, turn_api_keys_as_the_sources_do, under_load
+from kit.key_clients import calls, pair_of, under_load
+from kit.rotations import AT_ONCE, RsaLab, turn_api_keys_as_the_sources_do
 from kit.waiting import wait_for
 
 TURNS = 2
@@ -64,20 +64,12 @@ def producer(confluent: CloudConfluent) -> ApiKeys:
     producer = ApiKeys(
         confluent.client, deployed.store, KeyDuty(deployed.spec, "app_producer"), known, PATIENT
     )
-    wait_for(lambda: works(producer, pair_of(producer)))
+    wait_for(lambda: calls(producer, pair_of(producer)))
     return producer
 
 
-def works(producer: ApiKeys, pair: tuple[str, str]) -> bool:
-    try:
-        keys.prove(producer.confluent, producer.duty, producer.known, pair)
-    except NotYet:
-        return False
-    return True
-
-
 def test_no_call_is_refused_while_api_keys_turn(producer: ApiKeys) -> None:
-    read, call = partial(pair_of, producer), partial(works, producer)
+    read, call = partial(pair_of, producer), partial(calls, producer)
 
     with under_load(read, call) as load:
         for _ in range(TURNS):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import pytest
 import requests
-from confluent_kafka import Consumer, KafkaError, Producer
+from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from frazil.cloud.confluent.client import Confluent
@@ -21,7 +21,8 @@ from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
 from kit.cloud_confluent import KICKSTARTER, Deployed, Store
-from kit.rotations import AT_ONCE, pair_of, turn_api_keys_as_the_sources_do, under_load
+from kit.key_clients import kafka_of, pair_of, received, refusal, topics_of, under_load
+from kit.rotations import AT_ONCE, turn_api_keys_as_the_sources_do
 from kit.shared_stack import free_offset
 from kit.waiting import wait_for
 
@@ -45,8 +46,7 @@ class Made:
     def settings_of(self, pair: tuple[str, str]) -> Settings:
         """As a client with this key is told of Kafka."""
         held = self.deployed.store.held[self.deployed.spec.names.secret("app_consumer")]
-        login = {"username": pair[0], "password": pair[1], "mechanism": "PLAIN"}
-        return Settings.load(kafka={"bootstrap_servers": held["bootstrap.servers"], "tls": False, **login})
+        return kafka_of(held["bootstrap.servers"], pair)
 
 
 @pytest.fixture(scope="module")
@@ -62,43 +62,18 @@ def made(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     stack.down(lambda *_: None)
 
 
-def received(settings: Settings, group: str, count: int) -> tuple[int, int | None]:
-    """How many records a consumer gets, and what ends it early."""
-    told = {"group.id": group, "auto.offset.reset": "earliest", "log_level": "0", "enable.auto.commit": False}
-    consumer = Consumer({**client_config(settings), **told})
-    consumer.subscribe([TOPIC])
-    found: list[Any] = []
-
-    def is_enough() -> bool:
-        found.extend(consumer.consume(count, 0.5))
-        return len(found) >= count or any(each.error() for each in found)
-
-    wait_for(is_enough)
-    consumer.close()
-    errors = [each.error().code() for each in found if each.error()]
-    return len(found) - len(errors), errors[0] if errors else None
-
-
-def refusal(settings: Settings) -> int | None:
-    """What a producer is told of one record."""
-    told: list[KafkaError | None] = []
-    producer = Producer({**client_config(settings), "log_level": "0"})
-    producer.produce(TOPIC, b"x", callback=lambda error, _: told.append(error))
-    producer.flush()
-    return told[0].code() if told[0] else None
-
-
 def test_the_connector_really_produces_and_the_consumers_key_reads(made: Made) -> None:
-    assert received(made.settings("app_consumer"), GROUP, 2000) == (2000, None)
+    records, error = received(made.settings("app_consumer"), TOPIC, GROUP, 2000)
+    assert (len(records), error) == (2000, None)
 
 
 def test_keys_may_what_their_accounts_may_and_nothing_else(made: Made) -> None:
     denied = KafkaError.GROUP_AUTHORIZATION_FAILED
-    assert received(made.settings("app_consumer"), "another", 1)[1] == denied
-    assert received(made.settings("app_producer"), GROUP, 1)[1] == denied
-    assert refusal(made.settings("app_consumer")) == KafkaError.TOPIC_AUTHORIZATION_FAILED
-    assert refusal(made.settings("app_producer")) is None
-    assert refusal(made.settings("app_manager")) is None
+    assert received(made.settings("app_consumer"), TOPIC, "another", 1)[1] == denied
+    assert received(made.settings("app_producer"), TOPIC, GROUP, 1)[1] == denied
+    assert refusal(made.settings("app_consumer"), TOPIC) == KafkaError.TOPIC_AUTHORIZATION_FAILED
+    assert refusal(made.settings("app_producer"), TOPIC) is None
+    assert refusal(made.settings("app_manager"), TOPIC) is None
 
 
 def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
@@ -119,7 +94,7 @@ def test_no_record_is_refused_while_api_keys_turn(made: Made) -> None:
     producer = ApiKeys(deployed.confluent, deployed.store, duty, known, patient)  # type: ignore[arg-type]
 
     def produces(pair: tuple[str, str]) -> bool:
-        return refusal(made.settings_of(pair)) is None
+        return refusal(made.settings_of(pair), TOPIC) is None
 
     with under_load(partial(pair_of, producer), produces) as load:
         for _ in range(3):
@@ -141,7 +116,7 @@ def test_a_role_that_is_taken_away_is_taken_away_in_kafka(made: Made) -> None:
     settings, other = made.settings("app_manager"), "elsewhere"
     manager = AdminClient({**client_config(settings), "log_level": "0"})
     manager.create_topics([NewTopic(other, 1)])[other].result(30)
-    listed = _topics_of(settings)
+    listed = topics_of(settings)
     wait_for(lambda: other in listed())
     known = made.deployed.reconciler().facts()
     role = known["confluent/binding/app_manager-CloudClusterAdmin"]["id"]
@@ -155,16 +130,11 @@ def test_a_role_that_is_taken_away_is_taken_away_in_kafka(made: Made) -> None:
 
 
 def test_a_revoked_key_may_nothing_any_more(made: Made) -> None:
-    listed = _topics_of(made.settings("app_consumer"))
+    listed = topics_of(made.settings("app_consumer"))
     assert TOPIC in listed()
     made.deployed.delete()
     assert listed() == []
     assert made.deployed.store.held == {}
-
-
-def _topics_of(settings: Settings) -> Callable[[], list[str]]:
-    client = AdminClient({**client_config(settings), "log_level": "0"})
-    return lambda: list(client.list_topics(timeout=30).topics)
 
 
 def _binding_of(facts: Any) -> dict[str, str]:

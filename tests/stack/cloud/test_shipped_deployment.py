@@ -18,8 +18,10 @@ import pytest
 import requests
 from confluent_kafka import Producer
 
+from frazil.cli.administrator import find_deployment
 from frazil.clients import Clients
 from frazil.cloud.confluent.tableflow import sync_problems
+from frazil.cloud.deployment import open_clouds, reconciler_of
 from frazil.kafka.clients import client_config
 from frazil.local.home import Home
 from frazil.local.parts import known_stack, prepared_stack
@@ -30,6 +32,8 @@ from frazil.tables.catalog import load_table_or_none, open_catalog
 from frazil.tables.manifests import rows_held
 from kit.alone import alone
 from kit.in_clouds import at_aws, done, in_it, settings_in
+from kit.key_clients import KeyClients
+from kit.rotations import AT_ONCE
 from kit.shared_stack import free_offset
 from kit.shell import Command
 from kit.three_clouds import write_deployment
@@ -53,9 +57,10 @@ TOTALS = f"SELECT COUNT(*), SUM(total_price - quantity * price) FROM {SCHEMA}.{T
 
 @dataclass
 class Clock:
-    """How long each step took; `-s` shows it."""
+    """How long each step took, and how often clients logged in meanwhile; `-s` shows it."""
 
     took: dict[str, float] = field(default_factory=dict)
+    logins: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, step: str, deed: Callable[[], Any]) -> Any:
         begun = time.monotonic()
@@ -107,6 +112,8 @@ def test_the_shipped_deployment_lives_on_the_stand_ins(
     for command in COMMANDS:
         if command[0] == "generate":
             use(home, frazil, command, clock)
+        elif command[0] == "rotate":
+            rotate(frazil, command, clock)
         elif command[0] != "up":  # the stack is up
             clock(command[command[0] == "deploy"], lambda: done(frazil(*command)))  # noqa: B023
         if command[1] == "create":
@@ -116,21 +123,46 @@ def test_the_shipped_deployment_lives_on_the_stand_ins(
     for step, seconds in clock.took.items():
         record_property(step, seconds)
     print("\n" + "\n".join(f"{step}: {seconds} s" for step, seconds in clock.took.items()))
+    print("logins:", ", ".join(f"{count} of {who}" for who, count in clock.logins.items()))
 
 
 def use(home: Home, frazil: Command, command: Sequence[str], clock: Clock) -> None:
     """Datagen's trades are there. A record comes, after Tableflow and Flink were down and up."""
     inside = in_it(frazil, NAME)
     with snowflake(inside) as ask:
-
-        def counted() -> list[int]:
-            return [ask(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")[0] for table in TABLES]
-
-        wait_for(lambda: counted() == [TRADES, TRADES])
+        wait_for(lambda: counted(ask) == [TRADES, TRADES])
         restarted(known_stack(home))
         done(frazil(*command, **inside))
-        clock("read", lambda: wait_for(lambda: counted() == [TRADES + 1, TRADES + 1]))
+        clock("read", lambda: wait_for(lambda: counted(ask) == [TRADES + 1, TRADES + 1]))
         assert ask(TOTALS) == (TRADES + 1, 0)
+
+
+def rotate(frazil: Command, command: Sequence[str], clock: Clock) -> None:
+    """Meanwhile clients of all keys log in again and again: none is refused, and no record is lost."""
+    clients = clients_of(Settings.load())
+    before = clients.secrets()
+    with snowflake(in_it(frazil, NAME)) as ask:
+        with clients.at_work() as loads:
+            clock("rotate", lambda: done(frazil(*command)))
+        after = clients.secrets()
+        assert [use for use in before if before[use] == after[use]] == []
+        assert {name: load.refused for name, load in loads.items()} == dict.fromkeys(loads, 0)
+        clock.logins |= {name: load.served for name, load in loads.items()}
+        taken = TRADES + 1 + loads["app_producer by Kafka"].served
+        wait_for(lambda: counted(ask) == [taken, taken])
+    assert done(frazil("deploy", "plan", NAME, "--json")).document["steps"] == []
+
+
+def clients_of(settings: Settings) -> KeyClients:
+    """Clients of the deployment's keys; who administers it reads their secrets."""
+    spec = find_deployment(settings, NAME).spec
+    known = reconciler_of(spec, settings).facts()
+    return KeyClients(spec, open_clouds(spec, settings), known, AT_ONCE, "stock_trades")
+
+
+def counted(ask: Callable[[str], Any]) -> list[int]:
+    """The rows that Snowflake shows of each table."""
+    return [ask(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")[0] for table in TABLES]
 
 
 def restarted(stack: Stack) -> None:
@@ -175,6 +207,12 @@ def test_tableflow_meets_a_right_that_lacks_and_a_bad_record_and_is_healed(
     deploy(frazil, monkeypatch, tmp_path / "second", {**LAB, "confluent": skips})
     done(frazil("generate", "stock_trades", "--count", "1", **inside))
     wait_for(lambda: rows(inside) == TRADES + 2)
+
+    asked_of_tableflow(home, "DELETE")
+    drifted = frazil("deploy", "drift", "lab", "--json")
+    assert [step["address"] for step in drifted.document["steps"]] == ["confluent/tableflow/stock_trades"]
+    done(frazil("deploy", "create", "lab", "--yes"))  # beside the files that Tableflow left
+    assert done(frazil("deploy", "plan", "lab", "--json")).document["steps"] == []
     done(frazil("deploy", "delete", "lab", "--yes"))
     assert left_at_aws(home) == []
 
@@ -195,20 +233,25 @@ def rows(environment: dict[str, str]) -> int:
 
 
 def topic_state(home: Home) -> dict[str, Any]:
-    """What Tableflow says of the topic, asked with its own key."""
+    """What Tableflow says of the topic."""
+    found: dict[str, Any] = asked_of_tableflow(home, "GET").json()
+    return found
+
+
+def asked_of_tableflow(home: Home, method: str) -> requests.Response:
+    """The answer of Tableflow about the topic, asked with its own key."""
     secret = at_aws(home, "secretsmanager").get_secret_value(
         SecretId="/confluent_cloud_resource/lab/tableflow"
     )
     held = json.loads(secret["SecretString"])
     where = {"environment": held["environment.id"], "spec.kafka_cluster": held["kafka.cluster.id"]}
     address = Settings.of_profile(home.administrator).confluent.endpoint
-    asked = requests.get(
-        f"{address}/tableflow/v1/tableflow-topics/stock_trades",
+    asked = requests.request(
+        method, f"{address}/tableflow/v1/tableflow-topics/stock_trades",
         params=where, auth=(held["api.key"], held["api.key.secret"]), timeout=30,
     )  # fmt: skip
     asked.raise_for_status()
-    found: dict[str, Any] = asked.json()
-    return found
+    return asked
 
 
 def take_away(home: Home, right: str) -> None:
