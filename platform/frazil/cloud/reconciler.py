@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -16,11 +15,13 @@ from frazil.cloud.graph import Graph, KnownFacts, Report, Times
 from frazil.cloud.patience import Hear, Patience, log_waiting
 from frazil.cloud.plan import Plan, Step, differences, step_of, unchangeable
 from frazil.cloud.removal import FindFormer, Former, former_of
-from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, RefusedYet, Resource
+from frazil.cloud.resource import WHY, AnswerLost, Facts, Known, NotYet, RefusedYet, Resource
 from frazil.errors import FrazilError, MissingError, PlanStaleError, explain
 
 _DEEDS = 5
 """How often one object is made or changed in one run: what is not seen then is not made again and again."""
+_LOST = 10
+"""How often its answer may be lost in one run: each time it may have been done."""
 
 
 class Reconciler:
@@ -139,17 +140,14 @@ class Reconciler:
         return [each for each in reversed(self.addresses) if each in known and each.startswith(only)]
 
     def _settled(self, resource: Resource, known: Known, patience: Patience, report: Report) -> Facts:
-        address, looked_for, deeds = resource.address, 0.0, 0
+        address, looked_for, tries = resource.address, 0.0, _Tries()
 
         def attempt(doing: str, deed: Callable[[], None]) -> None:
-            nonlocal looked_for, deeds
-            if deeds == _DEEDS:
-                raise RefusedYet(f"it was made or changed {deeds} times, and never was seen as it should be")
+            nonlocal looked_for
+            tries.refuse_more()
             report(address, doing)
             looked_for = 0.0  # an update may remove what it makes anew
-            with suppress(AnswerLost):
-                deed()
-                deeds += 1
+            tries.make(deed)
             looked_for = time.monotonic() + self._times.margin
 
         def once() -> Facts:
@@ -160,6 +158,8 @@ class Reconciler:
                 there = resource.read(known)
             elif differences(resource.wanted(known), there):
                 attempt("updating", partial(resource.update, there, known))
+                if why := there.get(WHY):
+                    raise RefusedYet(why)
                 there = resource.read(known)
             return _as_wanted(resource, there, known)
 
@@ -175,6 +175,28 @@ class Reconciler:
                 meaning="Nothing was done.",
                 todo="Look at the new plan, and agree to it.",
             )
+
+
+class _Tries:
+    """How often one object was made or changed. What is refused is not counted: it waits for a right."""
+
+    def __init__(self) -> None:
+        self._done, self._lost = 0, 0
+
+    def make(self, deed: Callable[[], None]) -> None:
+        """Tries once more; a lost answer is no error."""
+        try:
+            deed()
+            self._done += 1
+        except AnswerLost:
+            self._lost += 1
+
+    def refuse_more(self) -> None:
+        """Ends what has no end: each try may have left something that costs money."""
+        if self._done == _DEEDS:
+            raise RefusedYet(f"it was made or changed {_DEEDS} times, and never was seen as it should be")
+        if self._lost == _LOST:
+            raise RefusedYet(f"it was made or changed {_LOST} times, and the answer was lost each time")
 
 
 def _as_wanted(resource: Resource, there: Facts | None, known: Known) -> Facts:

@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Protocol
 Facts = Mapping[str, Any]
 """What is known of one object: JSON values by field. Never a secret; the name of a secret is a fact."""
 
+WHY = "why"
+"""The fact that says, where there is one, what keeps an object from being as it is wanted."""
+
 Known = Mapping[str, Facts]
 """The facts of objects, by their addresses."""
 

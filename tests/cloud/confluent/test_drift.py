@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -197,6 +198,37 @@ def test_an_environment_of_the_same_name_is_neither_used_nor_removed(deployed: D
     assert deployed.cloud.held()["/org/v2/environments"] == [made]
 
 
+@pytest.mark.parametrize("holds_something", [True, False])
+def test_an_environment_without_clusters_is_somebody_s_until_an_account_of_ours_is_there(
+    deployed: Deployed, holds_something: bool
+) -> None:
+    """One that held somebody's provider integration alone was taken over, and deletion tried to remove it."""
+    made = deployed.cloud.made("/org/v2/environments", {"display_name": deployed.spec.name})["id"]
+    if holds_something:
+        role = {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": "arn:aws:iam::123456789012:role/x"}
+        of_others = {"display_name": "theirs", "provider": "AWS", "config": role, "environment": {"id": made}}
+        deployed.cloud.made("/pim/v1/integrations", of_others)
+        deployed.cloud.made(
+            ACCOUNTS, {"display_name": "tableflow_app_manager", "description": deployed.spec.mark}
+        )
+    before = deployed.cloud.held()
+    for act in (deployed.create, deployed.delete):
+        with pytest.raises(DifferentError, match="nothing in it says"):
+            act()
+    assert deployed.cloud.held() == before
+
+
+@pytest.mark.parametrize("goes_on", [Deployed.create, Deployed.delete])
+def test_an_environment_of_a_run_that_was_killed_before_it_bore_the_mark_is_ours(
+    deployed: Deployed, goes_on: Callable[[Deployed], object]
+) -> None:
+    begun = deployed.reconciler().part(["confluent/environment"])
+    begun.apply(begun.plan())
+    goes_on(deployed)
+    deployed.delete()
+    assert deployed.cloud.held() == {}
+
+
 def test_an_environment_is_taken_over_on_purpose_and_is_known_from_then_on(deployed: Deployed) -> None:
     made = _foreign_environment(deployed)
     deployed.adopts = True
@@ -256,6 +288,33 @@ def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
     assert deployed.reconciler().plan().news == ()
 
 
+def test_the_formats_of_a_table_follow_the_file_and_come_back(deployed: Deployed) -> None:
+    """They were said to be such that nobody can change them; Confluent's PATCH takes them."""
+    deployed.create()
+    both = {**KICKSTARTER["confluent"], "tableflow_settings": {"formats": ["ICEBERG", "DELTA"]}}
+    deployed.told = {**KICKSTARTER, "confluent": both}
+    deployed.create()
+    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
+    assert held["table_formats"] == ["ICEBERG", "DELTA"]
+    held["table_formats"] = ["DELTA"]
+    assert [step.address for step in deployed.reconciler().plan().news] == [
+        "confluent/tableflow/stock_trades"
+    ]
+    deployed.create()
+    assert held["table_formats"] == ["ICEBERG", "DELTA"]
+    assert deployed.reconciler().plan().news == ()
+
+
+def test_another_database_of_glue_is_named_and_goes_back_to_the_cluster_s(deployed: Deployed) -> None:
+    cluster = deployed.create()["confluent/cluster"]["id"]
+    (held,) = deployed.cloud.organization.of("/tableflow/v1/catalog-integrations").values()
+    held.body["spec"]["config"]["custom_database"] = "elsewhere"
+    assert [step.address for step in deployed.reconciler().plan().news] == ["confluent/glue_sync"]
+    deployed.create()
+    assert held.body["spec"]["config"]["custom_database"] == cluster
+    assert deployed.reconciler().plan().news == ()
+
+
 def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> None:
     """ "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely." """
     deployed.objects = ("warehouse/trades/metadata/v1.metadata.json",)
@@ -309,6 +368,30 @@ def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed
     held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "schema refused"}]
     found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
     assert "ICEBERG: schema refused" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("sync", "words"),
+    [
+        ({"sync_status": "DISCONNECTED"}, "catalog AWS_GLUE: DISCONNECTED"),
+        ({"sync_status": "FAILED", "error_message": "no right"}, "catalog AWS_GLUE: no right"),
+        ({"sync_status": "FAILED"}, "catalog AWS_GLUE: FAILED"),
+        ({"error_message": "no right"}, "catalog AWS_GLUE: no right"),
+        ({"sync_status": "SYNCED"}, ""),
+        ({"sync_status": "PENDING"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_catalog_that_a_table_does_not_reach_is_told_by_verify(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, sync: dict[str, str], words: str
+) -> None:
+    """Confluent's document requires no field of a catalog's state: one without any ended with a KeyError."""
+    deployed.create()
+    told = {"catalog_integration_id": "tci-1", "catalog_type": "AWS_GLUE", **sync}
+    monkeypatch.setattr("frazil.local.cloud.confluent.tableflow._syncs", lambda *_: iter([told]))
+    assert deployed.reconciler().plan().news == ()
+    found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
+    assert (words in str(found)) if words else found is None
 
 
 def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: Deployed) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.confluent.client import stored_pair
-from frazil.cloud.resource import RefusedYet
+from frazil.cloud.confluent.client import Plane, stored_pair
+from frazil.cloud.resource import AnswerLost, RefusedYet
 from frazil.errors import CloudSlowError
 from frazil.local.cloud.confluent.management import Keys
 from frazil.local.cloud.confluent.organization import Json, Organization
@@ -67,6 +67,48 @@ def test_what_is_never_seen_is_not_made_again_and_again(
     with pytest.raises(CloudSlowError, match="never was seen as it should be"):
         deployed.create(patience=12.0)
     assert max(Counter(spent).values()) <= 5
+
+
+def test_what_loses_each_answer_is_not_made_without_end(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """About 630 keys were made and revoked in 20 seconds: a deed whose answer was lost did not count."""
+    made: list[str] = []
+    post = Plane.post
+
+    def lost(self: Plane, path: str, body: Json, **told: Any) -> Json:
+        answer = post(self, path, body, **told)
+        if path == KEYS:
+            made.append(body["spec"]["display_name"])
+            raise AnswerLost("502")
+        return answer
+
+    monkeypatch.setattr(Plane, "post", lost)
+    with pytest.raises(CloudSlowError, match="the answer was lost each time"):
+        deployed.create(patience=10.0)
+    assert max(Counter(made).values()) == 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "path"),
+    [("Connector", "PUT", "/config"), ("TableflowTopic", "PATCH", "/stock_trades")],
+)
+def test_what_fails_again_and_again_is_not_started_without_end(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, kind: str, method: str, path: str
+) -> None:
+    """A connector's settings were written 134 times in 13 seconds."""
+    deployed.cloud.delay(fail_next=[kind] * 1000)
+    asked: list[str] = []
+    ask = Plane.ask
+
+    def counted(self: Plane, how: str, where: str, *rest: Any, **told: Any) -> Json:
+        asked.extend([where] if how == method and where.endswith(path) else [])
+        return ask(self, how, where, *rest, **told)
+
+    monkeypatch.setattr(Plane, "ask", counted)
+    with pytest.raises(CloudSlowError, match="fail_next asked for it"):
+        deployed.create(patience=8.0)
+    assert 0 < max(Counter(asked).values()) <= 5
 
 
 def test_what_may_not_be_removed_is_not_said_to_be_gone(deployed: Deployed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -89,3 +90,24 @@ def test_what_others_made_beside_it_stays(deployed: Deployed) -> None:
     deployed.cloud.made(path, {"name": "theirs", "config": theirs})
 
     assert deployed.reconciler().plan().news == ()
+
+
+def test_a_sink_that_somebody_runs_as_our_account_is_seen_though_it_names_several_topics(
+    deployed: Deployed,
+) -> None:
+    """A sink has `topics` and no `kafka.topic`: the plan ended with a KeyError."""
+    known = deployed.create()
+    environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))
+    connectors = deployed.cloud.organization.of(
+        f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
+    )
+    (ours,) = connectors.values()
+    sink = copy.deepcopy(ours)
+    del sink.body["config"]["kafka.topic"]
+    sink.body["name"] = "theirs"
+    sink.body["config"] |= {"name": "theirs", "connector.class": "S3_SINK", "topics": "stock_trades"}
+    connectors["theirs"] = sink
+
+    assert [step.address for step in deployed.reconciler().plan().news] == ["confluent/connector/theirs"]
+    deployed.create()
+    assert list(connectors) == ["SampleSourceConnector"]

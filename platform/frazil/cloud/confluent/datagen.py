@@ -7,7 +7,7 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from frazil.cloud.confluent.resource import Thing
-from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
+from frazil.cloud.resource import WHY, Facts, Known, NotYet, RefusedYet
 from frazil.errors import ConfigureError
 from frazil.spec.deployment import Connector
 
@@ -36,7 +36,8 @@ class Datagen(Thing):
         if told["state"] in _ON_ITS_WAY:
             raise NotYet(f"the connector is {told['state']}")
         config = {k: v for k, v in body["config"].items() if k in self._config(known)}
-        return {"config": config, "state": told["state"], "trace": told.get("trace", "")}
+        why = f"the connector was {told['state']}: {told.get('trace') or 'no reason was told'}"
+        return {"config": config, "state": told["state"], WHY: "" if told["state"] == "RUNNING" else why}
 
     def create(self, known: Known) -> None:
         """Has its settings checked, and makes it."""
@@ -52,8 +53,6 @@ class Datagen(Thing):
             self.confluent.cloud.ask("PUT", f"{path}/config", config)
         elif state == "PAUSED":
             self.confluent.cloud.ask("PUT", f"{path}/resume")
-        if state != "RUNNING":
-            raise RefusedYet(f"the connector was {state}: {there['trace'] or 'no reason was told'}")
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes it; its records stay."""

@@ -13,6 +13,7 @@ from frazil.cloud.resource import Facts, GoesWithAnother, Known, NotYet
 from frazil.errors import DifferentError
 
 BINDINGS = "/iam/v2/role-bindings"
+INTEGRATIONS = "/pim/v1/integrations"
 _ENVIRONMENT = "confluent/environment"
 _ORGANIZATION = re.compile(r"/organization=([^/]+)")
 ENVIRONMENT_ROLE, CLUSTER_ROLE = "MetricsViewer", "CloudClusterAdmin"
@@ -24,8 +25,8 @@ class Environment(Listed):
     """The environment, with the package of its registry.
 
     Confluent's API has a display name for it and no other field. So a role of a service account that bears
-    the deployment's mark says whose it is, though somebody gave it another name. One without clusters and
-    pools may be one that was begun.
+    the deployment's mark says whose it is, though somebody gave it another name. Where that account is there
+    and the environment holds nothing that somebody made, it is one that was begun, or nearly removed.
 
     Args:
         account: The address of that account.
@@ -67,6 +68,8 @@ class Environment(Listed):
         return None if body is None else self.facts(body, known)
 
     def _is_ours(self, body: Json, known: Known) -> bool:
+        if known.get(self.account) is None:
+            return False
         return any(self._roles(known, _resource_name(body))) or not any(self._inside(str(body["id"])))
 
     def _roles(self, known: Known, below: str) -> Iterator[Json]:
@@ -76,7 +79,8 @@ class Environment(Listed):
             yield from self.confluent.cloud.every(BINDINGS, **asked)
 
     def _inside(self, id_: str) -> Iterator[Json]:
-        for path in (Cluster.path, Pool.path):
+        """What somebody made in it; the registry comes with a cluster, and outlives it."""
+        for path in (Cluster.path, Pool.path, INTEGRATIONS):
             yield from filter(stays, self.confluent.cloud.every(path, environment=id_))
 
     def wanted(self, known: Known) -> Facts:

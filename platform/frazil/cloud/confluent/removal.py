@@ -93,7 +93,7 @@ class _Former:
         return sorted(set(marked_topics(kafka, self._cluster, who)) - named)
 
     def _connectors(self, part: ConfluentPart) -> list[Connector]:
-        """Connectors that run as the deployment's account, in its cluster."""
+        """Connectors that run as the deployment's account, in its cluster; a sink has no topic of its own."""
         path = f"/connect/v1/environments/{self._environment}/clusters/{self._cluster}/connectors"
         account = self._ours.get(self._spec.names.account("app_connector"))
         names = set(self._clouds.confluent.cloud.ask("GET", path)["data"]) if account else set()
@@ -101,7 +101,7 @@ class _Former:
         for name in sorted(names - {each.name for each in part.connectors}):
             config = (self._clouds.confluent.cloud.get(f"{path}/{name}") or {}).get("config", {})
             if config.get("kafka.service.account.id") == account:
-                found.append(Connector(name=name, topic=config["kafka.topic"]))
+                found.append(Connector(name=name, topic=config.get("kafka.topic", _NONE)))
         return found
 
     def _statements(self, part: ConfluentPart) -> list[Statement]:

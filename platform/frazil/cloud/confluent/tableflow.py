@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from frazil.cloud.confluent.client import Confluent, Json, Plane, awaited, settled_key, stored_pair
 from frazil.cloud.confluent.kafka import MANAGERS_ROLE
-from frazil.cloud.confluent.places import InEnvironment
-from frazil.cloud.resource import Facts, Known, RefusedYet
+from frazil.cloud.confluent.places import INTEGRATIONS, InEnvironment
+from frazil.cloud.resource import WHY, Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import ConfigureError
 from frazil.spec.deployment import Tableflow
@@ -32,7 +32,7 @@ class ProviderIntegration(InEnvironment):
     """
 
     role_arn: Callable[[], str]
-    path: ClassVar = "/pim/v1/integrations"
+    path: ClassVar = INTEGRATIONS
     fixed: ClassVar = frozenset({"customer_role"})
 
     def wanted(self, known: Known) -> Facts:
@@ -85,11 +85,9 @@ class OfTableflow(InEnvironment):
 
     def facts(self, body: Json, known: Known) -> Facts:
         """Its phase, and what keeps it from running."""
-        return {
-            "id": body.get("id", self.name),
-            "phase": awaited(body, "PENDING"),
-            "error": body["status"].get("error_message", ""),
-        }
+        phase, error = awaited(body, "PENDING"), body["status"].get("error_message")
+        why = "" if phase == self.rests else f"it was {phase}: {error or 'no reason was told'}"
+        return {"id": body.get("id", self.name), "phase": phase, WHY: why}
 
     def create(self, known: Known) -> None:
         """Makes it. A topic that Tableflow does not see yet is a 404, a role that IAM shows late a 400."""
@@ -102,9 +100,12 @@ class OfTableflow(InEnvironment):
 
     def update(self, there: Facts, known: Known) -> None:
         """Resumes it."""
-        told = {"spec": {**self._where(known), "suspended": False}}
-        self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", told)
-        raise RefusedYet(f"it was {there['phase']} and is resumed: {there['error'] or 'no reason was told'}")
+        self.change(there, known, suspended=False)
+
+    def change(self, there: Facts, known: Known, **told: Any) -> None:
+        """Writes fields of its spec."""
+        body = {"spec": {**self._where(known), **told}}
+        self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", body)
 
     def verify(self, there: Facts, known: Known) -> None:
         """It still runs: so Confluent can take the customer's role, and that role may do what it must."""
@@ -133,7 +134,7 @@ class TableflowTopic(OfTableflow):
     settings: Tableflow
     keys: Callable[[], Iterator[str]] = field(repr=False)
     path: ClassVar = "/tableflow/v1/tableflow-topics"
-    fixed: ClassVar = frozenset({"bucket", "formats"})
+    fixed: ClassVar = frozenset({"bucket"})
     rests: ClassVar = "RUNNING"
 
     def wanted(self, known: Known) -> Facts:
@@ -190,9 +191,8 @@ class TableflowTopic(OfTableflow):
 
     def update(self, there: Facts, known: Known) -> None:
         """Changes its settings; resumes one that FAILED."""
-        if there["config"] != self._config:
-            told = {"spec": {**self._where(known), "config": self._config}}
-            self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", told)
+        if (there["config"], there["formats"]) != (self._config, sorted(self.settings.formats)):
+            self.change(there, known, config=self._config, table_formats=list(self.settings.formats))
         if there["phase"] != self.rests:
             super().update(there, known)
 
@@ -232,9 +232,10 @@ def sync_problems(body: Json) -> str:
     """What a topic of Tableflow says of catalogs and formats that lag behind; empty where all are in step."""
     status = body.get("status", {})
     catalogs = [
-        f"catalog {each.get('catalog_type', '')}: {each.get('error_message') or each['sync_status']}"
+        f"catalog {each.get('catalog_type', '')}: {problem}"
         for each in status.get("catalog_sync_statuses", [])
-        if each.get("sync_status") not in ("SYNCED", "PENDING", "")
+        if each.get("sync_status") not in ("SYNCED", "PENDING")
+        and (problem := each.get("error_message") or each.get("sync_status"))
     ]
     formats = [
         f"{each.get('format')}: {each.get('error_message')}"
@@ -249,6 +250,22 @@ class GlueSync(OfTableflow):
 
     path: ClassVar = "/tableflow/v1/catalog-integrations"
     rests: ClassVar = "CONNECTED"
+
+    def wanted(self, known: Known) -> Facts:
+        """That it is connected, to the database where everybody looks for the tables."""
+        return {**super().wanted(known), "database": known[_CLUSTER]["id"]}
+
+    def facts(self, body: Json, known: Known) -> Facts:
+        """With the database: named as the cluster's id, unless somebody said another."""
+        database = body["spec"]["config"].get("custom_database") or known[_CLUSTER]["id"]
+        return {**super().facts(body, known), "database": database}
+
+    def update(self, there: Facts, known: Known) -> None:
+        """Goes back to the database; resumes one that FAILED."""
+        if (database := known[_CLUSTER]["id"]) != there["database"]:
+            self.change(there, known, config={"kind": "AwsGlue", "custom_database": database})
+        if there["phase"] != self.rests:
+            super().update(there, known)
 
     def spec(self, known: Known) -> Json:
         """Glue, through the integration."""

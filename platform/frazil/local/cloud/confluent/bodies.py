@@ -148,14 +148,19 @@ class TopicConfig(Body):
     metadata_column_naming_scheme: Literal["DEFAULT", "PORTABLE"] = "DEFAULT"
 
 
-class TopicSpec(Body):
+class TopicFormats(Body):
+    """The formats of a Tableflow topic."""
+
+    table_formats: list[Literal["ICEBERG", "DELTA"]] = ["ICEBERG"]
+
+
+class TopicSpec(TopicFormats):
     """The `spec` of a Tableflow topic."""
 
     display_name: str
     environment: Reference
     kafka_cluster: Reference
     storage: OwnBucket
-    table_formats: list[Literal["ICEBERG", "DELTA"]] = ["ICEBERG"]
     config: TopicConfig = TopicConfig()
     suspended: bool = False
 
@@ -166,12 +171,23 @@ class TopicBody(Body):
     spec: TopicSpec
 
 
-class GlueCatalog(Body):
-    """A catalog of AWS Glue."""
+class GlueDatabase(Body):
+    """What can change of a catalog of AWS Glue."""
 
     kind: Literal["AwsGlue"]
-    provider_integration_id: str
     custom_database: str | None = None
+
+
+class CatalogChange(Body):
+    """What can change of the `spec` of a catalog integration."""
+
+    config: GlueDatabase
+
+
+class GlueCatalog(GlueDatabase):
+    """A catalog of AWS Glue."""
+
+    provider_integration_id: str
 
 
 class CatalogSpec(Body):

@@ -9,7 +9,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from frazil.local.cloud.confluent.access import ADMINS, has_role, need
-from frazil.local.cloud.confluent.bodies import CatalogBody, IntegrationBody, TopicBody, TopicConfig, judged
+from frazil.local.cloud.confluent.bodies import (
+    CatalogBody,
+    CatalogChange,
+    IntegrationBody,
+    TopicBody,
+    TopicConfig,
+    TopicFormats,
+    judged,
+)
 from frazil.local.cloud.confluent.customer import INTEGRATIONS, drop_own_role, own_role, problem_as_customer
 from frazil.local.cloud.confluent.kind import Call, Kind
 from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
@@ -131,7 +139,11 @@ class TableflowTopics(_OfTableflow):
         body["status"] |= {"write_mode": "APPEND", "failing_table_formats": []}
 
     def change(self, organization: Organization, held: Held, said: Json) -> None:
-        """Settings can change; one that FAILED is resumed."""
+        """Settings and formats can change; one that FAILED is resumed."""
+        if formats := said.get("spec", {}).get("table_formats"):
+            held.body["spec"]["table_formats"] = judged(
+                TopicFormats, {"table_formats": formats}
+            ).table_formats
         if given := said.get("spec", {}).get("config"):
             changed = {**held.body["spec"]["config"], **given}
             read_only = {name: changed.pop(name) for name in ("enable_compaction", "enable_partitioning")}
@@ -197,6 +209,13 @@ class CatalogIntegrations(_OfTableflow):
 
     path, name, prefix = "/tableflow/v1/catalog-integrations", "CatalogIntegration", "tci-"
     body, phases = CatalogBody, ("PENDING", "CONNECTED")
+
+    def change(self, organization: Organization, held: Held, said: Json) -> None:
+        """The database can change; one that FAILED is resumed."""
+        if given := said.get("spec", {}).get("config"):
+            changed = judged(CatalogChange, {"config": given}).config.model_dump(exclude_none=True)
+            held.body["spec"]["config"] |= changed
+        super().change(organization, held, said)
 
     def proof(self, organization: Organization, body: Json) -> str | None:
         """Makes the database as the customer's role."""
