@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
 import pytest
 
 from kit.cloud_confluent import KEY, SECRET, CloudConfluent
@@ -207,3 +211,43 @@ def test_errors_have_three_shapes(confluent: CloudConfluent) -> None:
     }
     connectors = "/connect/v1/environments/env-1/clusters/lkc-1/connectors"
     assert set(confluent.ask("GET", connectors, **wrong).json()["error"]) == {"code", "message"}
+
+
+def _refused(cloud: CloudConfluent) -> Iterator[tuple[str, Any]]:
+    """Requests that name what is not there."""
+    environment = cloud.environment()
+    cluster, account = cloud.cluster(environment), cloud.account(("OrganizationAdmin", ""))
+    region = {"id": "aws.us-east-1", "environment": environment, "kind": "Region", "api_version": "fcpm/v2"}
+    flink, tableflow = cloud.key(account, region), cloud.key(account, {"id": "tableflow"})
+    topics = f"/kafka/v3/clusters/{cluster}/topics"
+    cloud.made(topics, {"topic_name": "t"}, **cloud.key(account, {"id": cluster}))
+    ask, crn = partial(cloud.ask, "POST"), cloud.organization.crn
+    stranger = {"principal": "User:sa-none", "role_name": "ResourceOwner", "crn_pattern": crn}
+    yield "a binding of nobody", ask(BINDINGS, stranger)
+    yield "a key of nobody", ask(KEYS, {"spec": {"owner": {"id": "sa-none"}}})
+    yield "a key for nothing", ask(KEYS, {"spec": {"owner": {"id": account}, "resource": {"id": "lkc-none"}}})
+    spec = {"statement": "DROP TABLE x", "compute_pool_id": "lfcp-none", "principal": account}
+    sql = f"/sql/v1/organizations/{cloud.organization.id}/environments/{environment}/statements"
+    yield "a statement in no pool", ask(sql, {"name": "x", "spec": spec}, **flink)
+    place = {
+        "environment": {"id": environment},
+        "kafka_cluster": {"id": cluster, "environment": environment},
+    }
+    nothing = {"provider_integration_id": "cspi-none"}
+    topic = {**place, "display_name": "t", "storage": {"kind": "ByobAws", "bucket_name": "b", **nothing}}
+    yield "a table through nothing", ask("/tableflow/v1/tableflow-topics", {"spec": topic}, **tableflow)
+    glue = {**place, "display_name": "g", "config": {"kind": "AwsGlue", **nothing}}
+    yield "a catalog through nothing", ask("/tableflow/v1/catalog-integrations", {"spec": glue}, **tableflow)
+    connectors = f"/connect/v1/environments/{environment}/clusters/lkc-none/connectors"
+    yield "a connector in no cluster", ask(connectors, {"name": "S", "config": {}})
+    yield "a page of no size", cloud.ask("GET", ENVIRONMENTS, page_size="abc")
+    yield "a page that is too large", cloud.ask("GET", ENVIRONMENTS, page_size="101")
+    yield "a page after nothing", cloud.ask("GET", ENVIRONMENTS, page_token="abc")
+
+
+def test_what_names_nothing_is_refused_by_the_codes_that_the_documents_have(
+    confluent: CloudConfluent,
+) -> None:
+    """They were 404, which no document has for a POST; where the documents are at hand, they judge these."""
+    answers = dict(_refused(confluent))
+    assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(answers, 400)

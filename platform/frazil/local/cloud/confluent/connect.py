@@ -172,7 +172,7 @@ def _entered(organization: Organization, call: Call) -> str:
     owner = caller(organization, call.authorization, CLOUD)
     cluster = call.params["cluster"]
     if cluster not in organization.of(CLUSTERS):
-        raise missing()
+        raise missing() if call.method != "POST" else Refusal(400, f"cluster {cluster} not found")
     need(organization, owner, ADMINS, cluster_crn(organization, cluster))
     return cluster
 

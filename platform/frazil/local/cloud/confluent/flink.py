@@ -75,7 +75,7 @@ def _make(organization: Organization, call: Call, owner: str, environment: str) 
         raise Refusal(409, f"Statement {wanted.name} already exists", headers=location)
     pool = organization.of(POOLS).get(wanted.spec.compute_pool_id)
     if pool is None or pool.body["spec"]["environment"]["id"] != environment:
-        raise Refusal(404, f"compute pool {wanted.spec.compute_pool_id} not found")
+        raise Refusal(400, f"compute pool {wanted.spec.compute_pool_id} not found")
     crn = f"{organization.crn}/service-account={wanted.spec.principal}"
     if not has_role(organization, owner, ("Assigner", "OrganizationAdmin"), crn):
         raise forbidden(f"{owner} needs the role Assigner on {crn}")

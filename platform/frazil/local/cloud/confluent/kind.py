@@ -194,10 +194,10 @@ def paged(
     organization: Organization, path: str, all_of: list[Any], query: dict[str, str]
 ) -> tuple[list[Any], Json]:
     """One page, and the address of the next one if there is more."""
-    size = int(query.get("page_size", organization.delays.page))
-    if not 1 <= size <= 100:
-        raise Refusal(400, "page_size is 1 to 100")
-    start = int(query.get("page_token") or 0)
+    said = query.get("page_size", str(organization.delays.page)), query.get("page_token") or "0"
+    if not all(each.isdecimal() for each in said) or not 1 <= int(said[0]) <= 100:
+        raise Refusal(400, "page_size is 1 to 100, and page_token one that was given")
+    size, start = map(int, said)
     if start + size >= len(all_of):
         return all_of[start:], {}
     kept = "".join(f"&{k}={v}" for k, v in query.items() if k not in ("page_token",))

@@ -185,7 +185,7 @@ class Bindings(Kind):
             raise Refusal(400, f"role {body['role_name']} is not known")
         principal = body["principal"].removeprefix("User:")
         if principal != ADMIN and principal not in organization.of(ACCOUNTS):
-            raise Refusal(404, f"principal {principal} not found")
+            raise Refusal(400, f"principal {principal} not found")
         for id_, cluster in organization.of(CLUSTERS).items():
             if f"/kafka={id_}/" in body["crn_pattern"] and cluster.body["spec"]["config"]["kind"] == "Basic":
                 raise Refusal(400, "Basic clusters take no role bindings on topics, groups and transactions")
@@ -207,7 +207,7 @@ class Keys(Kind):
             raise Refusal(402, "the quota of API keys per organization is reached")
         holder = body["spec"]["owner"]["id"]
         if holder != ADMIN and holder not in organization.of(ACCOUNTS):
-            raise Refusal(404, f"service account {holder} not found")
+            raise Refusal(400, f"service account {holder} not found")
         self._refuse_stranger(organization, body["spec"].get("resource") or {"id": "cloud"})
         drawn = secrets.token_hex(8).upper(), "cflt" + secrets.token_urlsafe(45)
         if (body["spec"].get("resource") or {}).get("id") in organization.of(CLUSTERS):
@@ -225,7 +225,7 @@ class Keys(Kind):
         if id_ in ("cloud", "tableflow") or (id_.startswith("aws.") and resource.get("environment")):
             return
         if id_ not in organization.of(CLUSTERS) and id_ not in organization.of(REGISTRIES):
-            raise Refusal(404, f"resource {id_} not found")
+            raise Refusal(400, f"resource {id_} not found")
 
     def fits(self, body: Json, query: dict[str, str]) -> bool:
         """By the resource as it is shown, exactly."""

@@ -72,7 +72,7 @@ class _OfTableflow(Kind):
             raise forbidden()
         used = organization.of(INTEGRATIONS).get(self.integration_of(body))
         if used is None:
-            raise missing(f"Provider Integration {self.integration_of(body)} not found")
+            raise Refusal(400, f"Provider Integration {self.integration_of(body)} not found")
         environment = f"{organization.crn}/environment={spec['environment']['id']}"
         if not organization.is_older(used, organization.delays.role_sync):
             raise Refusal(400, f"Tableflow cannot assume role {used.body['config']['customer_iam_role_arn']}")
