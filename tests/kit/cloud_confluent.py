@@ -23,6 +23,7 @@ from frazil.local.cloud.confluent.organization import Held, Organization, Places
 from frazil.local.cloud.confluent.server import server
 from frazil.settings.confluent import ConfluentSettings
 from frazil.spec.deployment import DeploymentSpec
+from kit.confluent_openapi import judged
 from kit.standin import free_port
 from kit.waiting import wait_for
 
@@ -146,7 +147,10 @@ def awaited(look: Callable[[], Any]) -> Any:
 
 @contextmanager
 def cloud_confluent(aws: str | None = None) -> Iterator[CloudConfluent]:
-    """The stand-in on a free port, leaning on an AWS if there is one."""
+    """The stand-in on a free port, leaning on an AWS if there is one.
+
+    Where Confluent's documents are at hand, they judge all that is said to it and that it answers.
+    """
     port = free_port()
     cloud = CloudConfluent(Organization(Places(f"http://127.0.0.1:{port}", aws)))
     cloud.reset()
@@ -155,7 +159,9 @@ def cloud_confluent(aws: str | None = None) -> Iterator[CloudConfluent]:
     thread.start()
     wait_for(lambda: running.started)
     try:
-        yield cloud
+        with judged(cloud.url) as seen:
+            yield cloud
+        assert seen is None or not seen.mistakes, seen.report()
     finally:
         running.should_exit = True
         thread.join(10)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import requests
 import yaml
@@ -32,7 +32,9 @@ SERVICES = (
 )  # fmt: skip
 KNOWN = {
     ("'statement_name' is a required property",): "a statement's name stands beside its spec",
-    ("Tried to write read-only property with",): "kind and api_version of a key's resource: Flink's need them",
+    (
+        "Tried to write read-only property with",
+    ): "kind and api_version of a key's resource: Flink's need them",
     ("'kafka.api.",): "the other way to log in; a connector of a service account has no key",
     ("POST /sql/", "/statements: 404 is not among", "the API key is not known here"): (
         "a region that does not know a key yet (terraform-provider-confluent)"
@@ -42,6 +44,7 @@ KNOWN = {
     ),
 }
 """What is right all the same, by all that its mistake says, and why."""
+_OF_REGISTRY = re.compile(r"^/registry/[^/]+/")
 _IDS = re.compile(r"\b[A-Z0-9]{16}\b|\b(env|lkc|lsrc|sa|rb|lfcp|cspi|tci)-\w{6}\b|[0-9a-f]{32}")
 
 
@@ -73,13 +76,16 @@ class Document:
 
     def mistakes(self, answer: requests.Response) -> Iterator[str]:
         """What is wrong with a request and its answer."""
-        path, method = urlsplit(str(answer.request.url)).path, str(answer.request.method)
+        asked, method = urlsplit(str(answer.request.url)), str(answer.request.method)
+        path = _OF_REGISTRY.sub("/", asked.path)
         found = self._operation(path, method)
         if found is None:
-            if answer.status_code < 400 and not path.startswith(("/registry/", "/_knobs")):
+            if answer.status_code < 400 and not path.startswith("/_knobs"):
                 yield f"{method} {path}: no such operation"
             return
         part, operation = found
+        if answer.status_code < 400:
+            yield from self._wrong_query(part, operation, dict(parse_qsl(asked.query)), f"{method} {path}")
         if answer.request.body and answer.status_code < 400:  # what is refused may be wrong on purpose
             told = self._resolved(part, operation.get("requestBody", {}))
             yield from self._wrong(
@@ -91,6 +97,20 @@ class Document:
         elif answer.content:
             where = f"{answer.status_code} of {method} {path}"
             yield from self._wrong_body(part, self._resolved(part, told), answer, where)
+
+    def _wrong_query(self, part: str, operation: Json, query: dict[str, str], where: str) -> Iterator[str]:
+        told = [self._resolved(part, each) for each in operation.get("parameters", [])]
+        known = {each["name"]: each for each in told if each["in"] == "query"}
+        for name in sorted({n for n, each in known.items() if each.get("required")} - query.keys()):
+            yield f"{where}: the query lacks {name}"
+        for name, value in query.items():
+            if name not in known:
+                yield f"{where}: the query has {name}, and it may have {sorted(known)}"
+                continue
+            schema = self._resolved(part, known[name]["schema"])
+            read = int(value) if schema.get("type") == "integer" and value.isdecimal() else value
+            if schema.get("type") != "array":
+                yield from self._wrong_value(part, schema, read, OAS30WriteValidator, f"{where}: {name}")
 
     def _wrong_body(self, part: str, told: Json, answer: requests.Response, where: str) -> Iterator[str]:
         kind = answer.headers.get("content-type", "").partition(";")[0]
@@ -111,8 +131,10 @@ class Document:
     def _wrong(self, part: str, told: Json, body: Json, judge: Any, where: str) -> Iterator[str]:
         contents = told.get("content", {})
         schema = next((each.get("schema") for kind, each in contents.items() if "json" in kind), None)
-        if schema is None:
-            return
+        if schema is not None:
+            yield from self._wrong_value(part, schema, body, judge, where)
+
+    def _wrong_value(self, part: str, schema: Json, body: Json, judge: Any, where: str) -> Iterator[str]:
         absolute = json.loads(json.dumps(schema).replace('"#/', f'"urn:{part}#/'))
         for error in judge(absolute, registry=self._registry).iter_errors(body):
             yield f"{where}: {'/'.join(map(str, error.absolute_path))}: {error.message:.200}"
@@ -136,29 +158,36 @@ def document() -> Document | None:
     return Document({name: json.loads(json.dumps(part, default=str)) for name, part in read.items()})
 
 
+_WATCHED: dict[str, Judged] = {}
+_SEND = requests.Session.send
+
+
 @contextmanager
 def judged(url: str) -> Iterator[Judged | None]:
     """Judges all that `requests` sends to an address meanwhile; None without documents."""
-    judge, seen = document(), Judged()
-    if judge is None:
+    if document() is None:
         yield None
         return
-    send = requests.Session.send
+    seen = _WATCHED[url] = Judged()
+    requests.Session.send = _watched  # type: ignore[method-assign,assignment]
+    try:
+        yield seen
+    finally:
+        del _WATCHED[url]
+        if not _WATCHED:
+            requests.Session.send = _SEND  # type: ignore[method-assign]
 
-    def watched(self: requests.Session, request: requests.PreparedRequest, **how: Any) -> requests.Response:
-        answer = send(self, request, **how)
-        if str(request.url).startswith(url):
+
+def _watched(session: requests.Session, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+    answer = _SEND(session, request, **how)
+    judge = document()
+    for url, seen in list(_WATCHED.items()):
+        if judge is not None and str(request.url).startswith(f"{url}/"):
             path = _IDS.sub("*", urlsplit(str(request.url)).path)
             seen.answers[f"{request.method} {path} {answer.status_code}"] += 1
             told = [each for each in judge.mistakes(answer) if not _is_known(each)]
             seen.mistakes.update(_IDS.sub("*", each) for each in told)
-        return answer
-
-    requests.Session.send = watched  # type: ignore[method-assign,assignment]
-    try:
-        yield seen
-    finally:
-        requests.Session.send = send  # type: ignore[method-assign]
+    return answer
 
 
 def _is_known(mistake: str) -> bool:
