@@ -32,9 +32,7 @@ SERVICES = (
 )  # fmt: skip
 KNOWN = {
     ("'statement_name' is a required property",): "a statement's name stands beside its spec",
-    (
-        "Tried to write read-only property with",
-    ): "kind and api_version of a key's resource: Flink's need them",
+    ("Tried to write read-only property with",): "kind of a key's resource: Flink's need it",
     ("'kafka.api.",): "the other way to log in; a connector of a service account has no key",
     ("POST /sql/", "/statements: 404 is not among", "the API key is not known here"): (
         "a region that does not know a key yet (terraform-provider-confluent)"
@@ -93,7 +91,8 @@ class Document:
             )
         told = operation["responses"].get(str(answer.status_code)) or operation["responses"].get("5XX")
         if told is None:
-            yield f"{method} {path}: {answer.status_code} is not among {list(operation['responses'])}: {answer.text:.200}"
+            codes = list(operation["responses"])
+            yield f"{method} {path}: {answer.status_code} is not among {codes}: {answer.text:.200}"
         elif answer.content:
             where = f"{answer.status_code} of {method} {path}"
             yield from self._wrong_body(part, self._resolved(part, told), answer, where)

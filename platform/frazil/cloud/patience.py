@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -108,16 +109,11 @@ class Patience:
                 is told: a last 429 would hide it.
         """
         reasons: list[NotYet] = []
-        since, began, said = datetime.now(UTC), time.monotonic(), time.monotonic()
 
         def again(error: Exception) -> bool | float:
-            nonlocal said
             if not isinstance(error, NotYet) or self._stop.is_set():
                 return False
             reasons.append(error)
-            if (now := time.monotonic()) - said >= SAID_EVERY:
-                said = now
-                self._hear(Waiting(self._address, str(error), since, max(0.0, began + self._seconds - now)))
             return error.after if isinstance(error, Throttled) else True
 
         tries = stamina.retry_context(
@@ -125,12 +121,32 @@ class Patience:
             wait_initial=_FIRST, wait_jitter=_FIRST, wait_max=self._pause,
         )  # fmt: skip
         try:
-            for attempt in tries:
-                with attempt:
-                    return once()
+            with self._told(reasons):
+                for attempt in tries:
+                    with attempt:
+                        return once()
         except NotYet as e:
             raise self._given_up([*reasons, e]) from None
         raise AssertionError("stamina ends by a result or by raising")
+
+    @contextmanager
+    def _told(self, reasons: Sequence[NotYet]) -> Iterator[None]:
+        """Tells meanwhile what is waited for; in a thread, for one try may take minutes."""
+        since, began, over = datetime.now(UTC), time.monotonic(), threading.Event()
+
+        def tell() -> None:
+            while not over.wait(SAID_EVERY):
+                reason = str(reasons[-1]) if reasons else "an answer"
+                left = max(0.0, began + self._seconds - time.monotonic())
+                self._hear(Waiting(self._address, reason, since, left))
+
+        teller = threading.Thread(target=tell, name=f"waiting for {self._address}", daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
 
     def _given_up(self, reasons: list[NotYet]) -> CloudSlowError:
         reason = max(reasons, key=lambda each: each.weight)  # the first, of equals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -11,8 +12,10 @@ import pytest
 
 from frazil.cloud.confluent import keys
 from frazil.cloud.confluent.keys import ApiKey, KeyDuty
+from frazil.cloud.patience import Waiting
 from frazil.cloud.resource import AnswerLost, RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys
+from frazil.cloud.rotation.deployment import Rotation
 from frazil.errors import CloudSlowError, MissingError
 from frazil.spec.deployment import KeyUse
 from kit.cloud_confluent import CloudConfluent, Deployed, Store
@@ -66,6 +69,20 @@ def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: K
 
     assert keys_of.turn().revoked == (first[0],)
     assert working(keys_of) == [second[0], held(keys_of)[0]]
+
+
+def test_who_rotates_hears_what_is_waited_for_before_a_key_is_looked_at(
+    made: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    (cluster,) = made.cloud.organization.of("/cmk/v2/clusters").values()
+    cluster.body["status"]["phase"], cluster.born = "PROVISIONING", time.time()
+    made.cloud.delay(provision=1.0)
+    heard: list[Waiting] = []
+
+    assert Rotation(made.spec, made.clouds, 60.0, heard.append).age("app_consumer").key
+
+    assert ("confluent/cluster", "it is PROVISIONING") in {(each.address, each.reason) for each in heard}
 
 
 def test_as_many_keys_work_as_the_deployment_says(made: Deployed) -> None:

@@ -13,6 +13,7 @@ from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.errors import CloudSlowError, DifferentError, MissingError, NotAllowedError, PlanStaleError
 from kit.dictionary_cloud import Cloud, Killed, Thing
+from kit.waiting import PATIENCE
 
 
 def of(cloud: Cloud, *, patience: float = 20.0) -> Reconciler:
@@ -72,6 +73,24 @@ def test_a_wait_says_what_it_waits_for_since_when_and_how_much_longer(
     assert "the role is not seen yet" in str(heard[0])
     assert heard[0].left > heard[-1].left >= 0
     assert heard[0].document.keys() == {"waiting", "for", "since", "seconds_left"}
+
+
+def test_a_try_that_takes_long_is_told_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was told between two tries only, and one may take minutes."""
+    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    heard, reasons = threading.Event(), list[str]()
+
+    def hear(waiting: Waiting) -> None:
+        reasons.append(waiting.reason)
+        heard.set()
+
+    def slow() -> bool:
+        return heard.wait(PATIENCE)
+
+    assert Patience("aws/role", 60.0, 0.05, threading.Event(), hear).wait(slow)
+    assert reasons[0] == "an answer"
+    threads = {each.name for each in threading.enumerate()}
+    assert "waiting for aws/role" not in threads
 
 
 def test_a_second_plan_is_empty(cloud: Cloud) -> None:

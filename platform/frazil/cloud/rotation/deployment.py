@@ -153,7 +153,8 @@ class Rotation:
     def _known(self) -> Known:
         """The facts of what API keys are for, and of nothing else."""
         needed = {address for duty in self._duties for need in duty.needs for address in self._below(need)}
-        return Reconciler([self._objects[address] for address in needed], patience=self.patience).facts()
+        objects = [self._objects[address] for address in needed]
+        return Reconciler(objects, patience=self.patience, hear=self.hear).facts()
 
     def _below(self, address: str) -> Iterator[str]:
         yield address

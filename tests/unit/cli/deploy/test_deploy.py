@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -44,6 +45,25 @@ def test_create_makes_everything_and_tells_how_long_each_took(deploy: Deploy, cl
     assert "aws/role: ready, " in said.err
     assert 'eval "$(frazil env --deployment shop)"' in said.err
     assert "Everything is as it should be." in deploy("plan").err
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_is_waited_for_is_told_on_stderr_in_the_form_that_is_asked_for(
+    deploy: Deploy, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, as_json: bool
+) -> None:
+    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    cloud.late = 0.5
+
+    said = deploy("create", "shop", "--yes", *(["--json"] if as_json else []))
+
+    lines = [line for line in said.err.splitlines() if "it was made, but is not seen yet" in line]
+    assert lines, said.err
+    if as_json:
+        told = [json.loads(line) for line in lines]
+        assert {each["waiting"] for each in told} <= {"aws/role", "aws/bucket", "confluent/topic/trades"}
+        assert told[0].keys() == {"waiting", "for", "since", "seconds_left"}
+    else:
+        assert " waits since " in lines[0]
 
 
 def test_where_nobody_can_be_asked_it_takes_a_yes(deploy: Deploy, cloud: Cloud) -> None:
