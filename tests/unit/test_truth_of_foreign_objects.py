@@ -28,11 +28,16 @@ FOREIGN = {
 }  # fmt: skip
 """Types whose truth says something else than that they are there."""
 
-GIVING = {"poll": "confluent_kafka.Message"}
-"""Methods of foreign objects that give one or None, where a call of them with an argument is meant."""
+GIVING = {"poll", "to_table", "to_arrow", "toArrow", "read_table", "to_batches"}
+"""Methods that give a foreign object, or None, whatever they are methods of; a process has its own `poll`."""
 
+MAKING = {
+    "pyarrow": {"scalar", "array", "table", "nulls", "repeat"},
+    "numpy": {"array", "asarray", "zeros", "ones", "full", "arange", "flatnonzero", "where", "unique"},
+}
+"""Functions that make one; all of `pyarrow.compute` do."""
 
-WORDS = (".poll(", *sorted({name.partition(".")[0] for name in FOREIGN}))
+WORDS = (".poll(", ".consume(", *sorted({name.partition(".")[0] for name in FOREIGN}))
 """A module without any of these has none."""
 
 
@@ -66,11 +71,9 @@ class Names:
             and isinstance(n.target, ast.Name)
             and self.is_foreign(n.annotation)
         }
-        self.functions = {
-            n.name
-            for n in ast.walk(tree)
-            if isinstance(n, ast.FunctionDef) and n.returns and self.is_foreign(n.returns)
-        }
+        functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.returns]
+        self.functions = {n.name for n in functions if self.is_foreign(n.returns)}
+        self.holding = {n.name for n in functions if self.holds_foreign(n.returns)}
 
     def is_foreign(self, annotation: ast.expr) -> bool:
         """Whether it is a foreign type, or that or None; not where it is a part of another type."""
@@ -85,21 +88,45 @@ class Names:
                 return f"{self.imported.get(module, '')}.{name}" in FOREIGN
         return False
 
+    def holds_foreign(self, annotation: ast.expr | None) -> bool:
+        """Whether it is a list, a dict or the like of foreign objects."""
+        match annotation:
+            case ast.BinOp(left=left, right=right):
+                return self.holds_foreign(left) or self.holds_foreign(right)
+            case ast.Subscript(slice=ast.Tuple(elts=[*_, last])):
+                return self.is_foreign(last)
+            case ast.Subscript(slice=inner):
+                return self.is_foreign(inner)
+        return False
+
+    def is_made(self, module: str, name: str) -> bool:
+        """Whether a function of a module makes a foreign object."""
+        whole = self.imported.get(module, "")
+        return whole == "pyarrow.compute" or name in MAKING.get(whole, ()) or f"{whole}.{name}" in FOREIGN
+
+    def gives_many(self, value: ast.expr) -> bool:
+        """Whether an expression is a list, a dict or the like of foreign objects."""
+        match value:
+            case ast.Call(func=ast.Attribute(attr="consume")):
+                return True
+            case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+                return name in self.holding
+        return False
+
     def gives_foreign(self, value: ast.expr) -> bool:
         """Whether an expression is a foreign object, or None."""
         match value:
             case ast.NamedExpr(value=inner) | ast.Await(value=inner):
                 return self.gives_foreign(inner)
-            case ast.Call(func=ast.Attribute(attr=name), args=[_, *_]) if name in GIVING:
-                return True
+            case ast.Call(func=ast.Attribute(value=of, attr=name)) if name in GIVING:
+                return not ast.unparse(of).endswith("process")
             case (
                 ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name))
                 | ast.Call(func=ast.Name(id=name))
             ):
                 return name in self.functions or self.imported.get(name, "") in FOREIGN
             case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name)):
-                whole = f"{self.imported.get(module, '')}.{name}"
-                return whole in FOREIGN or whole in ("pyarrow.scalar", "pyarrow.array", "pyarrow.table")
+                return self.is_made(module, name)
             case ast.Attribute(attr=name):
                 return name in self.fields
         return False
@@ -133,28 +160,65 @@ def parts(test: ast.expr) -> Iterator[ast.expr]:
             yield test
 
 
+class Locals:
+    """The names within a function that are foreign objects, and those that hold some."""
+
+    def __init__(self, names: Names, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+        self._names = names
+        arguments = function.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        annotated = [a for a in every if a.annotation]
+        self.foreign = {a.arg for a in annotated if a.annotation and names.is_foreign(a.annotation)}
+        self.many = {a.arg for a in annotated if names.holds_foreign(a.annotation)}
+        for node in ast.walk(function):
+            self._learn(node)
+
+    def _learn(self, node: ast.AST) -> None:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.NamedExpr(target=ast.Name(id=name), value=value)
+            ):
+                self._bind(name, self.is_foreign(value), self.holds_foreign(value))
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=said):
+                self._bind(name, self._names.is_foreign(said), self._names.holds_foreign(said))
+            case (
+                ast.For(target=ast.Name(id=name), iter=source)
+                | ast.comprehension(target=ast.Name(id=name), iter=source)
+            ):
+                self._bind(name, self.holds_foreign(source), False)
+
+    def _bind(self, name: str, foreign: bool, many: bool) -> None:
+        self.foreign |= {name} if foreign else set()
+        self.many |= {name} if many else set()
+
+    def holds_foreign(self, value: ast.expr) -> bool:
+        match value:
+            case ast.Name(id=name):
+                return name in self.many
+            case ast.Call(func=ast.Attribute(value=of, attr="values")):
+                return self.holds_foreign(of)
+        return self._names.gives_many(value)
+
+    def is_foreign(self, value: ast.expr) -> bool:
+        match value:
+            case ast.Name(id=name):
+                return name in self.foreign
+            case ast.NamedExpr(value=inner):
+                return self.is_foreign(inner)
+            case ast.Subscript(value=of) | ast.Call(func=ast.Attribute(value=of, attr="get" | "pop")):
+                return self.holds_foreign(of) or (isinstance(value, ast.Subscript) and self.is_foreign(of))
+        return self._names.gives_foreign(value)
+
+
 def faults(tree: ast.Module) -> Iterator[int]:
     """Lines on which the truth of a foreign object is asked."""
     names = Names(tree)
-    functions = [
-        n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    ]
-    for function in functions:
-        arguments = function.args
-        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        local = {a.arg for a in every if a.annotation and names.is_foreign(a.annotation)}
-        for node in ast.walk(function):
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.gives_foreign(value):
-                    local.add(name)
-                case ast.AnnAssign(target=ast.Name(id=name), annotation=said) if names.is_foreign(said):
-                    local.add(name)
-                case ast.NamedExpr(target=ast.Name(id=name), value=value) if names.gives_foreign(value):
-                    local.add(name)
-        for test in asked_truths(function):
-            for part in parts(test):
-                if (isinstance(part, ast.Name) and part.id in local) or names.gives_foreign(part):
-                    yield part.lineno
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            known = Locals(names, function)
+            asked = (part for test in asked_truths(function) for part in parts(test))
+            yield from (part.lineno for part in asked if known.is_foreign(part))
 
 
 def test_no_truth_of_a_foreign_object_is_asked() -> None:
@@ -174,12 +238,25 @@ def test_no_truth_of_a_foreign_object_is_asked() -> None:
         "s = pa.scalar(False)\n    assert s",
         "return [1 for m in () if bool(frame())]",
         "return seat.rows and 1",
+        "return 1 if pc.any(x) else 2",
+        "m = looked().get(0)\n    return m or 1",
+        "found = looked()\n    return 1 if found.get(0) else 2",
+        "found = looked()\n    m = found[0]\n    assert m",
+        "for m in consumer.consume(5):\n        if m:\n            return m",
+        "messages: list[Message] = []\n    return [m for m in messages if m]",
+        "return [m for m in looked().values() if m]",
+        "return consumer.poll() or 1",
+        "x = np.array([0])\n    return not x",
+        "table: pa.Table = seat.rows\n    return 1 if table['n'][0] else 2",
+        "return scan.to_table() or None",
     ],
 )
 def test_the_guard_sees_the_kind(text: str) -> None:
     module = (
-        "import pyarrow as pa\nfrom confluent_kafka import Message\nfrom decimal import Decimal\n"
+        "import numpy as np\nimport pyarrow as pa\nimport pyarrow.compute as pc\n"
+        "from confluent_kafka import Message\nfrom decimal import Decimal\n"
         "from pyspark.sql import DataFrame\nclass Seat:\n    rows: pa.Table | None = None\n"
+        "def looked() -> dict[int, Message]: ...\n"
         f"def frame() -> DataFrame: ...\ndef f(self, seat):\n    {text}\n"
     )
 
