@@ -1,4 +1,7 @@
-"""Records that are far larger than others: they are bad records, and neither Spark nor their topic stops."""
+"""Records that are far larger than others: they are bad records, and neither Spark nor their topic stops.
+
+One record that can't be taken stops Iceberg's own sink: https://github.com/apache/iceberg/issues/15032
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Records without a value at the end of what is read, and between others: tombstones, deletes, markers."""
+"""Records without a value at the end of what is read, and between others: tombstones, deletes, markers.
+
+They stop sinks: https://github.com/confluentinc/kafka-connect-storage-cloud/issues/42
+"""
 
 from __future__ import annotations
 

@@ -143,10 +143,12 @@ def test_tables_says_why_a_table_was_never_made(make_topic: MakeTopic, shell: Sh
     shell.write({"topic": topic.name})
 
     told = frazil("tables", "--json").document
+    described = frazil("describe", topic.name, "--json").document
 
     (state,) = told["tables"] if isinstance(told, dict) else told
-    assert state["state"] == "suspended"
-    assert "field nothing" in state["reason"]
+    for each in (state, described["state"]):
+        assert each["state"] == "suspended"
+        assert "field nothing" in each["reason"]
 
 
 def test_a_table_is_partitioned_by_a_column_of_logs(make_topic: MakeTopic) -> None:

@@ -1,4 +1,7 @@
-"""JSON that takes far more values in memory than it has bytes is bad; what stands beside it is not."""
+"""JSON that takes far more values in memory than it has bytes is bad; what stands beside it is not.
+
+An empty object takes a value of each column: https://github.com/NVIDIA/cudf-spark/issues/8542
+"""
 
 from __future__ import annotations
 

@@ -161,7 +161,10 @@ def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
     assert (report.records, report.gaps) == (2, 101)
 
 
-def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(topic: Topic) -> None:
+@pytest.mark.parametrize("unit", [10**3, 10**6], ids=["milliseconds", "microseconds"])
+def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(
+    topic: Topic, unit: int
+) -> None:
     """Nothing else told of them: lag 0, state current, freshness passed, for as long as it hangs."""
     producer, value = transactional(topic), topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
     spec = topic.spec.model_copy(update={"freshness": timedelta(seconds=1)})
@@ -169,7 +172,7 @@ def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(t
     land(topic.spec, topic.connections)
     began = time.time()
     producer.begin_transaction()
-    producer.produce(topic.name, value, partition=0)
+    producer.produce(topic.name, value, partition=0, timestamp=int(began * unit))
     producer.flush(PATIENCE)
     topic.trades(98)
 
