@@ -143,9 +143,9 @@ def test_tables_says_why_a_table_was_never_made(make_topic: MakeTopic, shell: Sh
     shell.write({"topic": topic.name})
 
     told = frazil("tables", "--json").document
-    described = frazil("describe", topic.name, "--json").document
 
     (state,) = told["tables"] if isinstance(told, dict) else told
+    described = frazil("describe", state["identifier"], "--json").document
     for each in (state, described["state"]):
         assert each["state"] == "suspended"
         assert "field nothing" in each["reason"]
