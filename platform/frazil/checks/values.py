@@ -21,18 +21,21 @@ from frazil.kafka.probe import open_probe
 from frazil.landing.ledger import read_ledger
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
+from frazil.tables.extents import bounds_of
 from frazil.tables.manifests import HeadReader
 from frazil.tables.rows import batches_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from confluent_kafka import Message
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
     from frazil.kafka.probe import Probe
 
 _MOST_FILES = 8
-"""Data files that a sample is drawn from: they are drawn at random, and read in whole."""
+"""Data files that are drawn at random, and read in whole; one at least of each partition."""
 
 _MOST_TOLD = 5
 """Differences that are told in words."""
@@ -77,7 +80,7 @@ def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
     with open_probe(connections.settings, spec.topic) as probe:
         for rows in _rounds(sample):
             _compare(rows, decoder, table, _records(probe, rows, first, names), names, compared)
-    return _verdict(compared, len(sample), mended=spec.on_bad_record == "dead_letter")
+    return _verdict(compared, len(sample), mended=ledger.total_redriven > 0)
 
 
 def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] | None:
@@ -85,13 +88,12 @@ def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    head = HeadReader().read(table)
+    name, kept = names_by_word(spec)["partition"], dict[int, pa.Table]()
+    head = HeadReader([table.schema().find_field(name).field_id]).read(table)
     if head is None or head.deleting:
         return {} if head is None else None
     files = [entry.data_file for entry in head.entries.values()]
-    drawn = random.sample(files, min(len(files), _MOST_FILES))
-    name, kept = names_by_word(spec)["partition"], dict[int, pa.Table]()
-    for batch in batches_in(table, table.schema(), drawn):
+    for batch in batches_in(table, table.schema(), _drawn_files(files, table.schema(), name)):
         rows = pa.Table.from_batches([batch])
         for partition in values_of(pc.unique(rows[name])):
             own = rows.filter(pc.equal(rows[name], partition))
@@ -99,6 +101,17 @@ def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] 
             parts = [kept[partition], own] if partition in kept else [own]
             kept[partition] = _drawn(pa.concat_tables(parts, promote_options="permissive"), count)
     return {partition: rows_of(rows) for partition, rows in kept.items()}
+
+
+def _drawn_files(files: Sequence[DataFile], schema: Schema, partition: str) -> list[DataFile]:
+    """Random files of each partition of the topic, and of those that hold rows of several."""
+    found: defaultdict[int | None, list[DataFile]] = defaultdict(list)
+    for file in files:
+        low, high = bounds_of(file, schema, partition)
+        found[low if low == high else None].append(file)
+    each = max(1, _MOST_FILES // max(1, len(found)))
+    most = {own: _MOST_FILES if own is None else each for own in found}
+    return [file for own, of in found.items() for file in random.sample(of, min(len(of), most[own]))]
 
 
 def _drawn(rows: pa.Table, count: int) -> pa.Table:

@@ -94,13 +94,14 @@ def _summed(pairs: Iterable[tuple[int, Extent]]) -> dict[int, Extent]:
 
 def _by_bounds(file: DataFile, columns: Schema, names: Names) -> tuple[int, Extent] | None:
     """Partition and extent of a file by its statistics; None where these do not tell."""
-    (low, high), (first, last), (_, epoch) = (_bounds(file, columns, name) for name in names)
+    (low, high), (first, last), (_, epoch) = (bounds_of(file, columns, name) for name in names)
     if low is None or low != high or first is None or last is None:
         return None
     return low, Extent(first, last, file.record_count, -1 if epoch is None else epoch)
 
 
-def _bounds(file: DataFile, columns: Schema, name: str) -> tuple[int | None, int | None]:
+def bounds_of(file: DataFile, columns: Schema, name: str) -> tuple[int | None, int | None]:
+    """The least and the greatest value of a column of whole numbers; None where the file does not tell."""
     from pyiceberg.conversions import from_bytes
     from pyiceberg.types import PrimitiveType
 

@@ -39,3 +39,22 @@ def test_rows_of_files_that_lack_a_text_stand_beside_others(tmp_path: Path) -> N
 
     assert found is not None
     assert sorted((row["n"], row["note"]) for row in found[0]) == [(0, None), (1, "a")]
+
+
+def test_each_partition_of_the_topic_is_drawn_from_however_many_files_others_have(tmp_path: Path) -> None:
+    """Eight files were drawn of all: most partitions of a wide topic were never compared."""
+    fields = [Field(c.name(SPEC.metadata_names), c.type, optional=True) for c in metadata_columns(SPEC)]
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    places = [*((0, offset) for offset in range(20)), *((partition, 0) for partition in range(1, 12))]
+
+    with table.transaction() as tx:
+        for partition, offset in places:
+            rows = [{"$$partition": partition, "$$offset": offset}]
+            held = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+            append_files(tx, write_files(table, held), {})
+
+    found = _sample(table.refresh(), SPEC, 5)
+
+    assert found is not None
+    assert found.keys() == {*range(12)}
