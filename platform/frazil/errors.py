@@ -106,9 +106,18 @@ class SuspendedError(RepairError):
 
 
 class SchemaRefusedError(RepairError):
-    """The registry asks for a change of the table that would lose or falsify data."""
+    """The registry asks for a change of the table that would lose or falsify data.
+
+    `field` is the path of the one that has no column; empty where it is the record, or something else.
+    """
 
     exit_code = 3
+
+    def __init__(
+        self, what: str, *, where: str = "", meaning: str = "", todo: str = "", field: str = ""
+    ) -> None:
+        super().__init__(what, where=where, meaning=meaning, todo=todo)
+        self.field = field
 
 
 class TooManyFieldsError(SchemaRefusedError):

@@ -11,8 +11,8 @@ from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
 from frazil.formats.bare import Bare
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 from frazil.formats.paths import member_path
+from frazil.formats.proposals import advised
 from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
-from frazil.quoting import in_yaml
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,6 +99,13 @@ class DecodedBatch:
     ok: pa.BooleanArray  # without nulls; false where there are no bytes
     writer: pa.Int32Array  # an index into the decoder's `writers`, or null
 
+    @property
+    def whole(self) -> pa.StructArray:
+        """All of it as one array: `d`, `ok` and `w`."""
+        import pyarrow as pa
+
+        return pa.StructArray.from_arrays([self.data, self.ok, self.writer], names=["d", "ok", "w"])
+
 
 class ArrowDecoder(Protocol):
     """Decodes by columns, in Spark's Python workers: it can be pickled, and a bad record raises nothing."""
@@ -155,7 +162,11 @@ class HalfSchemas:
     @property
     def columns(self) -> Struct:
         """What it becomes by its newest schema; raises SchemaRefusedError where no column can hold that."""
-        return self.format.columns(self)
+        return advised(self, lambda schemas: schemas.format.columns(schemas))
+
+    def decoder(self) -> Decoder:
+        """What decodes it; raises as `columns` does."""
+        return advised(self, lambda schemas: schemas.format.decoder(schemas))
 
 
 class Format(Protocol):
@@ -186,11 +197,6 @@ class SchemaFormat(Format, Protocol):
         """What gives records their shape, by path: schemas of the same shape describe the same records."""
 
 
-def _proposal(path: str) -> str:
-    """How the rest of the topic lands all the same."""
-    return f"Or land it as JSON text: `unmappable: {{{in_yaml(plain(path))}: text}}`, or `unmappable: text`."
-
-
 def doc_text(said: Any) -> str:
     """What a schema says of a field, as files can hold it; empty where that is no text."""
     return said.encode("utf-8", "replace").decode() if isinstance(said, str) else ""
@@ -201,7 +207,7 @@ class Mapping:
 
     def __init__(self, subject: str, unmappable: Unmappable = REFUSED, deepest: int = MAX_DEPTH) -> None:
         self._subject, self._unmappable, self._deepest = subject, unmappable, deepest
-        self._most = MAX_FIELDS if deepest == MAX_DEPTH else _FIELDS_OF_CUT
+        self._most = _FIELDS_OF_CUT if 0 < deepest < MAX_DEPTH else MAX_FIELDS  # cut as far as it can be
         self._fields = 0
         self._at = ""
         self._texts: dict[str, str] = {}  # why a field is text, by its path
@@ -234,7 +240,9 @@ class Mapping:
         self._fields, self._at = self._fields + fields, path
         if self._fields > self._most:
             told = self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
-            raise TooManyFieldsError(told.what, where=told.where, meaning=told.meaning, todo=told.todo)
+            raise TooManyFieldsError(
+                told.what, where=told.where, meaning=told.meaning, todo=told.todo, field=told.field
+            )
 
     @contextmanager
     def schema(self, title: str) -> Iterator[None]:
@@ -254,7 +262,8 @@ class Mapping:
             f"The schema can't become a table: {why}.",
             where=f"subject {self._subject}, field {path or '(root)'}",
             meaning="Nothing was landed.",
-            todo=f"{todo} {_proposal(self._whole_at or path)}" if plain(path) else todo,
+            todo=todo,
+            field=plain(self._whole_at or path),
         )
 
     def check_names(self, names: Collection[str], path: str, owner: str) -> None:

@@ -286,7 +286,7 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
 def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     """The decoder for a topic's records; those that belong to other tables are left out."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
-    one, two = key.format.decoder(key), value.format.decoder(value)
+    one, two = key.decoder(), value.decoder()
     columns = row_columns(spec, one.columns, two.columns)
     subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
     others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))

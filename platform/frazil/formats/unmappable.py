@@ -52,15 +52,20 @@ class Unmappable:
         """Whether no field is refused unless it is named."""
         return EVERYWHERE in self.texts
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether a record that has no columns at all becomes text."""
+        return self.is_everywhere and not self.refused - {EVERYWHERE}
+
     def takes(self, path: str) -> bool:
         """Whether a field that no column holds, or that holds such a one, becomes text.
 
         What holds a field that is to be refused does not.
         """
         own = {plain(path).removeprefix(before) for before in self.within}
-        if not plain(path) or any(
-            each == o or each.startswith(f"{o}.") for each in self.refused for o in own
-        ):
+        if not plain(path):  # of a list or a map that is the record
+            return bool(path) and self.takes_all
+        if any(each == o or each.startswith(f"{o}.") for each in self.refused for o in own):
             return False
         return self.is_everywhere or bool(own & self.texts)
 

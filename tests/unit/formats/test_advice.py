@@ -20,6 +20,7 @@ from frazil.formats.row_key import NO_KEY, row_key
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.answering import Server, serving
+from kit.followed import followed
 
 LONG, TEXT = Primitive("long"), Primitive("string")
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -180,16 +181,73 @@ def test_nanoseconds_of_avro_are_a_column_as_microseconds_or_as_a_number(other: 
     assert column.type == (Primitive("timestamptz") if other == "micros" else LONG)
 
 
-def test_a_field_that_no_column_can_hold_is_json_text_by_either_of_the_two_lines() -> None:
-    schema = {"type": "object", "properties": {"id": {"type": "integer"}, "extra": {"type": "object"}}}
-    writers = [WriterSchema(1, 1, json.dumps(schema), "JSON")]
-    with pytest.raises(SchemaRefusedError) as refused:
-        _ = schemas_of(spec(), VALUE, writers).columns
+FREE, TEXTS = {"type": "object"}, {"type": "string"}
+NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 
-    (path,) = re.findall(r"`unmappable: \{(.+?): text\}`", refused.value.todo)
-    for said in ({path: "text"}, "text"):
-        found = schemas_of(spec(unmappable=said), VALUE, writers).columns
-        assert {f.name: f.type for f in found}["extra"].kind == "string"  # type: ignore[union-attr]
+
+def obj(**properties: Any) -> str:
+    return json.dumps({"type": "object", "properties": properties})
+
+
+def avro(*fields: tuple[str, Any]) -> str:
+    found = [{"name": name, "type": kind} for name, kind in fields]
+    return json.dumps({"type": "record", "name": "Root", "fields": found})
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema", "lines"),
+    [
+        ("JSON", obj(id=TEXTS, extra=FREE), ["{extra: text}", "text"]),
+        ("JSON", obj(id=TEXTS, o={"properties": {"extra": FREE}}), ["{o.extra: text}", "text"]),
+        ("JSON", obj(u={"anyOf": [TEXTS, FREE]}), ["{u: text}", "text"]),
+        ("JSON", obj(a=FREE, b=FREE), ["{a: text}", "text"]),
+        (
+            "JSON",
+            json.dumps({"oneOf": [TEXTS, {"properties": {"f": FREE}}]}),
+            ["{connect_union_field_1.f: text}", "text"],
+        ),
+        ("JSON", json.dumps({"oneOf": [TEXTS, FREE]}), ["text"]),
+        ("JSON", json.dumps({"oneOf": [TEXTS, {"properties": {"A": TEXTS, "a": TEXTS}}]}), ["text"]),
+        ("JSON", json.dumps(FREE), ["text"]),
+        ("JSON", "{}", ["text"]),
+        ("JSON", json.dumps({"type": "array", "items": FREE}), ["text"]),
+        ("JSON", obj(A=TEXTS, a=TEXTS), []),
+        ("JSON", obj(o={"properties": {"A": TEXTS, "a": TEXTS}}), ["{o: text}", "text"]),
+        ("JSON", obj(**{"a b": TEXTS}), []),
+        ("JSON", obj(o={"properties": {"a b": TEXTS}}), ["{o: text}", "text"]),
+        ("JSON", obj(m={"additionalProperties": {"properties": {"a b": TEXTS}}}), ["{m: text}", "text"]),
+        ("AVRO", avro(("n", "int"), ("node", NODE)), ["{node.next: text}", "text"]),
+        ("AVRO", avro(("A", "int"), ("a", "int")), []),
+        ("AVRO", json.dumps([NODE, "int"]), ["{value.Node.next: text}", "text"]),
+        ("PROTOBUF", 'syntax="proto3"; message M { int32 a_b = 1; int32 A_B = 2; }', []),
+        ("PROTOBUF", 'syntax="proto3"; message M { int32 n = 1; M next = 2; }', ["{next: text}", "text"]),
+        (
+            "PROTOBUF",
+            'syntax="proto3"; message M { N of = 1; message N { int32 a = 1; int32 A = 2; } }',
+            ["{of: text}", "text"],
+        ),
+    ],
+)
+def test_a_refusal_proposes_the_lines_of_text_that_land_the_topic(
+    kind: str, schema: str, lines: list[str]
+) -> None:
+    schemas = schemas_of(spec(), VALUE, [WriterSchema(1, 1, schema, kind)])
+    with pytest.raises(SchemaRefusedError) as refused:
+        _ = schemas.columns
+
+    assert re.findall(r"`unmappable: (.+?)`", refused.value.todo) == lines
+    assert all(found.fields for found in followed(schemas))
+
+
+def test_what_the_spec_says_already_stands_in_what_is_proposed() -> None:
+    writers = [WriterSchema(1, 1, obj(a=FREE, b=FREE, c=FREE), "JSON")]
+    with pytest.raises(SchemaRefusedError) as refused:
+        _ = schemas_of(spec(unmappable={"a": "text", "c": "refuse", "*": "refuse"}), VALUE, writers).columns
+
+    assert re.findall(r"`unmappable: (.+?)`", refused.value.todo) == [
+        "{a: text, b: text, c: refuse}",
+        '{"*": text, c: refuse}',
+    ]
 
 
 def test_a_key_whose_name_is_a_values_but_for_case_is_left_out() -> None:

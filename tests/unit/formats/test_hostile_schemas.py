@@ -16,6 +16,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.registry import WantedSchema, differences, read_schema
 from frazil.formats.types import to_iceberg
+from kit.followed import followed
 
 DEEP = "[" * 10_000
 INT = {"name": "a", "type": "int"}
@@ -38,6 +39,7 @@ def refusal(kind: str, text: str, *dependencies: tuple[str, str]) -> str:
         _ = schemas.columns
     with pytest.raises(SchemaRefusedError):
         schemas.format.decoder(schemas)
+    followed(schemas)
     return by_columns.value.where
 
 

@@ -110,8 +110,14 @@ def test_what_is_not_required_is_optional_and_members_stand_by_their_index_then_
         ({"type": "array"}, "an array without items"),
         ({"type": "array", "items": [INTEGER]}, "a tuple has no column type"),
         ({"type": "array", "prefixItems": [INTEGER]}, "a tuple has no column type"),
-        ({"if": {}, "type": "string"}, "'if' makes the type depend on the value"),
-        ({"not": STRING}, "'not' makes the type depend on the value"),
+        ({"if": {}}, "the schema has no type"),
+        ({"not": STRING}, "the schema has no type"),
+        ({**obj(a=STRING), "if": {}, "then": obj(b=STRING)}, "a then or an else declares b"),
+        ({**obj(a=STRING), "if": {}, "else": {"allOf": [obj(b=STRING)]}}, "a then or an else declares b"),
+        ({**obj(a=obj(b=STRING)), "if": {}, "then": obj(a=obj(c=STRING))}, "a then or an else declares c"),
+        ({**obj(a=STRING), "allOf": [{"if": {}, "then": obj(b=STRING)}]}, "a then or an else declares b"),
+        ({**obj(a=STRING), "if": {}, "then": {"$ref": "#/$defs/x"}}, "declares #/$defs/x"),
+        ({"oneOf": [obj(a=STRING), obj(b=STRING)], "if": {}, "then": obj(c=STRING)}, "declares c"),
         (obj(**{"a b": STRING}), "'a b' has white space"),
         (obj(**{"a`b": STRING}), "'a`b' has white space, a backtick"),
         (obj(**{"a\0": STRING}), "has white space, a backtick or a sign that can't be shown"),
@@ -134,6 +140,25 @@ def test_what_no_column_can_hold_is_refused_by_path(schema: Any, why: str) -> No
 
     assert why in str(refused.value)
     assert "subject s-value, field f.inner" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"not": {"required": ["b"]}},
+        {"not": obj(secret=STRING)},
+        {"if": obj(a={"const": "x"}), "then": {"required": ["a"]}, "else": {"not": {"required": ["a"]}}},
+        {"if": {"required": ["a"]}, "then": obj(a={"minLength": 1}, b=False)},
+        {"allOf": [{"if": {}, "then": obj(a={"pattern": "^x"})}, {"if": {}, "then": {"oneOf": [obj("a")]}}]},
+        {"then": obj(b=STRING)},
+    ],
+)
+def test_what_only_constrains_takes_nothing_from_the_columns(rule: Any) -> None:
+    plain = obj(a=STRING, n=INTEGER)
+
+    assert mapped({**plain, **rule}) == mapped(plain)
+    assert logical({**plain, **rule}) == logical(plain)
+    assert logical({"oneOf": [{**plain, **rule}, STRING]}) == logical({"oneOf": [plain, STRING]})
 
 
 @pytest.mark.parametrize(

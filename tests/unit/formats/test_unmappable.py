@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.format import Avro
+from frazil.formats.json.format import Json
 from frazil.formats.json.schema import json_columns, json_node
 from frazil.formats.json.texts import with_texts
 from frazil.formats.logical import Struct
@@ -114,8 +115,8 @@ def test_as_little_as_possible_is_text_unless_a_path_is_named() -> None:
     assert (isinstance(parts.type, Struct), str(whole.type)) == (True, "string")
     assert whole.doc == "JSON text: record Node contains itself."
     with pytest.raises(SchemaRefusedError, match="contains itself") as refused:
-        Avro().columns(schemas(outer, Unmappable.of({"b": "text"})))
-    assert '`unmappable: {"a.kids": text}`' in (refused.value.todo or "")
+        _ = schemas(outer, Unmappable.of({"b": "text"})).columns
+    assert "`unmappable: {a.kids: text, b: text}`, or `unmappable: text`" in refused.value.todo
     with pytest.raises(SchemaRefusedError):
         Avro().columns(schemas(outer, Unmappable.of({"*": "text", "a.kids": "refuse"})))
 
@@ -194,10 +195,10 @@ def test_a_union_with_such_a_branch_is_text_as_a_whole() -> None:
 
     (field,) = json_columns(writers, "s", "value", TEXT)
     with pytest.raises(SchemaRefusedError) as refused:
-        json_columns(writers, "s", "value")
+        _ = HalfSchemas(VALUE, Json(), "s", tuple(writers)).columns
 
     assert (field.name, str(field.type)) == ("u", "string")
-    assert '`unmappable: {"u": text}`' in (refused.value.todo or "")
+    assert "`unmappable: {u: text}`" in refused.value.todo
 
 
 def test_a_schema_of_too_many_fields_is_cut_where_it_fits() -> None:
@@ -216,3 +217,84 @@ def test_a_schema_of_too_many_fields_is_cut_where_it_fits() -> None:
 
 def test_text_has_its_keys_in_order_and_no_white_space() -> None:
     assert json_text({"b": [1, None, True, "é\n"], "a": {}}) == '{"a":{},"b":[1,null,true,"é\\n"]}'
+
+
+def of_json(schema: Any, unmappable: Unmappable = TEXT) -> HalfSchemas:
+    writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
+    return HalfSchemas(VALUE, Json(), "s", (writer,), unmappable=unmappable)
+
+
+def landed(schema: Any, *texts: bytes) -> list[Any]:
+    """What texts become by columns; None of bad ones, for which there is a reason."""
+    decoder = of_json(schema).decoder()
+    arrow, raws = decoder.arrow(), [b"\0\0\0\0\1" + text for text in texts]
+    assert arrow
+    found = arrow.decode(pa.array(raws, pa.binary()))
+    assert all(decoder.explain(raw)[1] for raw, ok in zip(raws, found.ok.to_pylist(), strict=True) if not ok)
+    return [row if ok else None for row, ok in zip(found.data.to_pylist(), found.ok.to_pylist(), strict=True)]
+
+
+@pytest.mark.parametrize(
+    "schema", [{}, True, {"type": "object"}, {"oneOf": [{"type": "object"}, {"type": "string"}]}]
+)
+def test_a_record_that_has_no_columns_at_all_is_one_text(schema: Any) -> None:
+    (field,) = of_json(schema).columns
+
+    assert (field.name, str(field.type)) == ("value", "string")
+    assert field.doc == "JSON text: its schema has no columns."
+    found = landed(schema, b'{"b": 1.10, "a": [null]}', b'"t"', b'{"a": 1, "a": 2}', b"{", b"null")
+    assert found == [{"value": '{"a":[null],"b":1.10}'}, {"value": '"t"'}, None, None, None]
+    with pytest.raises(SchemaRefusedError):
+        _ = of_json(schema, Unmappable.of({"*": "text", "a": "refuse"})).columns
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "text", "value"),
+    [
+        ({"type": "array", "items": {"type": "object"}}, "list<string>", b'[{"a": 1.0}]', ['{"a":1.0}']),
+        (
+            {"patternProperties": {".": {"type": "object"}}},
+            "map<string,string>",
+            b'{"k": {}}',
+            [("k", "{}")],
+        ),
+    ],
+)
+def test_what_is_in_a_list_or_a_map_that_is_the_record_is_text(
+    schema: Any, kind: str, text: bytes, value: Any
+) -> None:
+    assert str(of_json(schema).columns.fields[0].type) == kind
+    assert landed(schema, text) == [{"value": value}]
+
+
+def branch(name: str, kind: Any) -> dict[str, Any]:
+    return {"title": name, "type": "object", "properties": {"kind": {"const": name}, "data": kind}}
+
+
+def test_the_union_that_a_record_is_keeps_its_branches() -> None:
+    node = {"$ref": "#/$defs/node"}
+    tree = {"type": "object", "properties": {"up": node, "n": {"type": "integer"}}}
+    schema = {
+        "oneOf": [branch("a", {"type": "object"}), branch("b", {"type": "string"}), branch("c", node)],
+        "$defs": {"node": tree},
+    }
+
+    (value,) = of_json(schema).columns
+    found = landed(
+        schema,
+        b'{"kind": "a", "data": {"x": 1.0}}',
+        b'{"kind": "b", "data": "{}"}',
+        b'{"kind": "c", "data": {"n": 1, "up": {"n": 2}}}',
+        b'{"kind": "d"}',
+        b'{"kind": "a", "data": {"x": 1, "x": 2}}',
+    )
+
+    assert [f.name for f in value.type.fields] == ["a", "b", "c"]
+    kinds = [row and {name: held for name, held in row["value"].items() if held} for row in found]
+    assert kinds == [
+        {"a": {"data": '{"x":1.0}', "kind": "a"}},
+        {"b": {"data": "{}", "kind": "b"}},
+        {"c": {"data": {"n": 1, "up": '{"n":2}'}, "kind": "c"}},
+        None,
+        None,
+    ]

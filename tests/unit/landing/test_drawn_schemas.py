@@ -1,7 +1,7 @@
 """Drawn schemas of each format become tables, take records and changes, and are read by PyIceberg and DuckDB.
 
-Each is right, or refused with the field. Spark, which decodes JSON, stays out: its rows are those that were
-drawn, and the parts that explain bad records must find nothing wrong with the good ones.
+Each is right, or refused with the field. What decodes is what tasks of the Arrow lane run, in every format.
+The parts that explain bad records must find nothing wrong with the good ones.
 FRAZIL_TEST_SCHEMAS says how many schemas of each format, FRAZIL_TEST_SEED which ones.
 """
 
@@ -41,6 +41,7 @@ from frazil.tables.pyiceberg import OWN_CODE, transaction
 from kit.drawn_formats import DRAWN_FORMATS, Written
 from kit.drawn_schemas import changed, columns_of, drawn, later, refusals, value_of
 from kit.duck import extensions
+from kit.followed import followed
 from kit.formats import plain, same
 from kit.protoc import ready_protoc
 from kit.random_records import Group
@@ -114,6 +115,8 @@ def _live(
             record_columns(SPEC, Struct(()), schemas.columns)
         said = f"{told.value.what} {told.value.where}"
         assert any(name in said or repr(name) in said for name in names), told.value
+        if told.value.field:
+            followed(schemas)
         return
     assert record_columns(SPEC, Struct(()), schemas.columns)
     assert same_type(_sorted(schemas.columns), _sorted(columns_of(root)))

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from frazil.errors import SchemaRefusedError
+from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.avro.canonical import BadPayloadError, PayloadWalk, varint
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from frazil.formats.avro.parser import children
@@ -54,12 +54,14 @@ class _Marks:
         try:
             self._check(node, path, hints)
             return node
-        except SchemaRefusedError:
-            pass
+        except SchemaRefusedError as e:
+            refused = e
         try:
             marked = self.parts(node, path, hints)
             self._check(marked, path, hints)
             return marked
+        except MALFORMED:
+            raise refused from None  # it is no schema at all
         except SchemaRefusedError as e:
             wide = self._unmappable.digits and is_wide(node)
             if not wide and not self._unmappable.takes(path):

@@ -16,7 +16,7 @@ from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.bare import Bare
 from frazil.formats.json.checks import JsonSql
 from frazil.formats.json.independent import columns_of_text
-from frazil.formats.json.nodes import Members, Node, has_text
+from frazil.formats.json.nodes import Branches, Members, Node, has_text
 from frazil.formats.json.proofs import Whole, all_strings
 from frazil.formats.json.reasons import JsonReasons, validator_maker
 from frazil.formats.json.references import NAMED
@@ -27,6 +27,7 @@ from frazil.formats.json.width import LARGE, fault, narrow_sql
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import UNREADABLE, ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.python_rows import decoded_by_python
 from frazil.formats.types import arrow_function, first_of
 from frazil.formats.wire import WireError, WireFormat
 from frazil.quoting import literal
@@ -97,6 +98,8 @@ class JsonDecoder:
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
+        if any(isinstance(node, Branches) and has_text(node) for node in self._nodes.values()):
+            return self._decoded_by_columns(frame, half)  # which branch a text is in, SQL can't tell before
         from pyspark.sql import functions as F
 
         own = f"{half.data}_"
@@ -115,6 +118,14 @@ class JsonDecoder:
             .withColumn(half.writer, self._each(own, lambda own, index, _: str(index)))
             .drop(*(f"{own}{part}" for part in (*_PARTS, *range(len(self._nodes)))))
         )
+
+    def _decoded_by_columns(self, frame: DataFrame, half: Half) -> DataFrame:
+        recipe = self.arrow()
+
+        def rows(batches: Any) -> Any:
+            return (recipe.decode(batch).whole for batch in batches)
+
+        return decoded_by_python(frame, half, rows, self.columns)
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""

@@ -149,7 +149,10 @@ def logical(node: Node) -> Type:
 
 def as_columns(node: Node, kind: Type, word: str) -> Struct:
     """A record's columns: an object's members; for any other root, one column named `word`."""
-    return kind if isinstance(node, Members) and isinstance(kind, Struct) else Struct((Field(word, kind),))
+    if isinstance(node, Members) and isinstance(kind, Struct):
+        return kind
+    doc = "JSON text: its schema has no columns." if node == TEXT else ""
+    return Struct((Field(word, kind, doc=doc),))
 
 
 def scalar(kind: str, schema: dict[str, Any], refuse: Refuse, digits: bool = False) -> Scalar:

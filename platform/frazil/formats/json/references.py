@@ -29,8 +29,10 @@ _MOST_WITHIN = 16
 _MOST_FOLLOWED = 3 * MAX_FIELDS
 """A field's reference is followed up to three times: as a field, for its text, as a union's branch."""
 
-_UNDECIDABLE = ("if", "then", "else", "not")
-_OWN = ("$ref", "allOf")
+CONDITIONS = "$conditions"
+"""Where a flat schema has the `then` and `else` of its parts: they tell no type, see `conditions`."""
+
+_OWN = frozenset({"$ref", "allOf", "not", "if", "then", "else"})
 
 
 class References:
@@ -156,9 +158,9 @@ def flat(schema: Any, references: References, within: Within, refuse: Refuse) ->
     """Follows references and merges `allOf`; refuses what is recursive, undecidable or contradicts itself."""
     if not isinstance(schema, dict):
         raise refuse(f"the schema is {schema!r}", "Write the type of the values.")
-    if found := [k for k in _UNDECIDABLE if k in schema]:
-        raise refuse(f"{found[0]!r} makes the type depend on the value", "Take it out, or use oneOf.")
     merged = {k: v for k, v in schema.items() if k not in _OWN}
+    if "if" in schema and (conditions := [schema[k] for k in ("then", "else") if k in schema]):
+        merged[CONDITIONS] = conditions
     parts = [flat(part, references, within, refuse) for part in schema.get("allOf", ())]
     if "$ref" in schema:
         parts.insert(0, _target(schema["$ref"], references, within, refuse))
@@ -201,6 +203,8 @@ def _both(key: str, one: Any, two: Any, refuse: Refuse) -> Any:
             return {**two, **one, **shared}
         case "required":
             return sorted({*one, *two})
+        case "$conditions":
+            return [*one, *two]
         case "type":
             return _types(one, two, refuse)
         case "enum":

@@ -13,7 +13,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from frazil.errors import SchemaRefusedError
+from frazil.errors import SchemaRefusedError, TooManyFieldsError
+from frazil.formats.json.conditions import declared
 from frazil.formats.json.nodes import (
     TEXT,
     Branches,
@@ -27,10 +28,10 @@ from frazil.formats.json.nodes import (
     logical,
     scalar,
 )
-from frazil.formats.json.references import Flat, References, Within, flat
+from frazil.formats.json.references import CONDITIONS, Flat, References, Within, flat
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import MAX_DEPTH, Mapping, WriterSchema, doc_text
+from frazil.formats.protocol import MAX_DEPTH, Mapping, Refuse, WriterSchema, doc_text
 from frazil.formats.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 
 _LAST = 2**31
@@ -97,6 +98,8 @@ class _Nodes(Mapping):
 
     def node(self, schema: Any, path: str, within: Within, depth: int) -> tuple[Node, bool]:
         """A schema's node, and whether null may stand there."""
+        if not path:
+            return self._root(schema, within, depth)
         if self._unions:
             return self._node(schema, path, within, depth)
         return self.or_text(
@@ -104,6 +107,17 @@ class _Nodes(Mapping):
             lambda: self._node(schema, path, within, depth),
             lambda: (TEXT, self._may_be_null(schema, {})),
         )
+
+    def _root(self, schema: Any, within: Within, depth: int) -> tuple[Node, bool]:
+        """The record: text where it has no column of its own at all, whatever it holds."""
+        try:
+            return self._node(schema, "", within, depth)
+        except TooManyFieldsError:
+            raise
+        except SchemaRefusedError as e:
+            if e.field or not self._unmappable.takes_all:
+                raise
+            return TEXT, False
 
     def _may_be_null(self, schema: Any, seen: dict[int, bool]) -> bool:
         """Whether null may stand where a schema becomes text; where that is hard to tell it may.
@@ -148,7 +162,17 @@ class _Nodes(Mapping):
     def _flat(self, schema: Any, path: str, within: Within) -> Flat:
         if schema is True or schema == {}:
             raise self.refusal(path, "an empty schema allows any value", _EMPTY)
-        return flat(schema, self._references, within, partial(self.refusal, path))
+        refuse = partial(self.refusal, path)
+        found, inner = flat(schema, self._references, within, refuse)
+        for condition in found.pop(CONDITIONS, ()):
+            flatten = partial(self._flat_part, within=inner, refuse=refuse)
+            if name := declared(condition, found, flatten):
+                why = f"a then or an else declares {name}, which nothing beside it does"
+                raise refuse(why, "Declare it beside the if.")
+        return found, inner
+
+    def _flat_part(self, schema: Any, within: Within, refuse: Refuse) -> dict[str, Any]:
+        return flat(schema, self._references, within, refuse)[0]
 
     def _alternatives(self, schema: dict[str, Any], path: str, within: Within) -> list[Flat] | None:
         """The branches of a union; None where there is only one type."""
@@ -172,10 +196,10 @@ class _Nodes(Mapping):
         return None
 
     def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
+        names = _branch_names(branches)
+        if not path:
+            return self._kinds(names, branches, depth)
         self.cut_at(path, depth)
-        names = [_branch_name(b, i) for i, (b, _) in enumerate(branches)]
-        if len({n.lower() for n in names}) < len(names):
-            names = [_numbered(i) for i in range(len(names))]
         self._unions += 1
         self._whole_at = self._whole_at or path
         try:
@@ -186,6 +210,21 @@ class _Nodes(Mapping):
         finally:
             self._unions -= 1
             self._whole_at = self._whole_at if self._unions else ""
+        return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
+
+    def _kinds(self, names: list[str], branches: list[Flat], depth: int) -> Branches:
+        """The union that a record is: what is within its branches may be text, as in any record.
+
+        A branch that is text itself would take any value, so then the record is text as a whole.
+        """
+        try:
+            nodes = [self._node(b, n, w, depth)[0] for n, (b, w) in zip(names, branches, strict=True)]
+        except TooManyFieldsError:
+            raise
+        except SchemaRefusedError as e:
+            if self._unmappable.takes_all:
+                raise self.refusal("", "a branch of it has no column type", e.todo) from None
+            raise
         return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
 
     def _typed(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
@@ -313,6 +352,12 @@ def _same_type(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
 def _branch_name(branch: dict[str, Any], index: int) -> str:
     title = branch.get("title", "")
     return title if _NAME.fullmatch(title) else _numbered(index)
+
+
+def _branch_names(branches: list[Flat]) -> list[str]:
+    names = [_branch_name(b, i) for i, (b, _) in enumerate(branches)]
+    twins = len({n.lower() for n in names}) < len(names)
+    return [_numbered(i) for i in range(len(names))] if twins else names
 
 
 def _numbered(index: int) -> str:

@@ -28,7 +28,8 @@ from frazil.formats.protocol import (
     Reason,
     WriterSchema,
 )
-from frazil.formats.types import arrow_function, arrow_type, spark_type
+from frazil.formats.python_rows import decoded_by_python
+from frazil.formats.types import arrow_type
 from frazil.formats.unmappable import REFUSED, Unmappable
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
 
@@ -63,23 +64,12 @@ class ProtobufDecoder:
 
     def decode(self, frame: DataFrame, half: Half) -> DataFrame:
         """See `Decoder.decode`."""
-        from pyspark.sql import functions as F
-
         recipe = self._recipe
 
         def rows(batches: Any) -> Any:
             return map(batches_of(recipe).decode, batches)
 
-        # Not deterministic, so that Spark can neither run it twice nor push a filter below it.
-        kind, whole = f"struct<d:{spark_type(self.columns)},ok:boolean,w:int>", f"{half.data}_whole"
-        decoded = arrow_function(rows, kind, batches=True).asNondeterministic()
-        return (
-            frame.withColumn(whole, decoded(F.col(half.raw)))
-            .withColumn(half.data, F.col(f"{whole}.d"))
-            .withColumn(half.ok, F.expr(f"coalesce({whole}.ok, false)"))
-            .withColumn(half.writer, F.col(f"{whole}.w"))
-            .drop(whole)
-        )
+        return decoded_by_python(frame, half, rows, self.columns)
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""
