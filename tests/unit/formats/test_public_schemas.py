@@ -52,7 +52,8 @@ def encoded(of: HalfSchemas, record: Any) -> bytes:
         fastavro.schemaless_writer(stream, fastavro.parse_schema(json.loads(writer.text)), record)
         return b"\0\0\0\0\1" + stream.getvalue()
     message = next(iter(file_of(compiled(writer, "s-value")).message_types_by_name.values()))
-    return b"\0\0\0\0\1\0" + ParseDict(record, GetMessageClass(message)()).SerializeToString()
+    payload: bytes = ParseDict(record, GetMessageClass(message)()).SerializeToString()
+    return b"\0\0\0\0\1\0" + payload
 
 
 @cache
