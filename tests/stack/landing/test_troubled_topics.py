@@ -163,9 +163,10 @@ def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
 
 @pytest.mark.parametrize("unit", [10**3, 10**6], ids=["milliseconds", "microseconds"])
 def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(
-    topic: Topic, unit: int
+    make_topic: MakeTopic, unit: int
 ) -> None:
     """Nothing else told of them: lag 0, state current, freshness passed, for as long as it hangs."""
+    topic = make_topic(config={"message.timestamp.after.max.ms": str(2**63 - 1)})
     producer, value = transactional(topic), topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
     spec = topic.spec.model_copy(update={"freshness": timedelta(seconds=1)})
     topic.trades(1)
