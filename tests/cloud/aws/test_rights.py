@@ -14,6 +14,7 @@ from kit.made_at_aws import MadeAtAws
 ROLES = {
     name: f"arn:aws:iam::{ACCOUNT}:role/lab_{name}" for name in ("s3_glue_role", "snowflake_s3_glue_role")
 }
+FOLDER = "10110110/10101001/org/env-1/lkc-1"
 WRITER, READER = ROLES.values()
 
 
@@ -135,16 +136,29 @@ def test_confluent_in_the_writer_can_read_no_secret(tableflow: MadeAtAws) -> Non
     assert refused(secrets.get_secret_value, SecretId="/confluent_cloud_resource/lab/flink")
 
 
-def test_the_reader_of_tableflow_s_tables_reads_where_they_lie(tableflow: MadeAtAws) -> None:
+@pytest.mark.parametrize(
+    ("told", "lies"),
+    [
+        (FOLDER, FOLDER),
+        (f"/{FOLDER}", f"/{FOLDER}"),
+        (f"/{FOLDER}", FOLDER),
+        ("10110110//10101001/org/env-1/lkc-1", "10110110//10101001/org/env-1/lkc-1"),
+        ("10110110//10101001/org/env-1/lkc-1", FOLDER),
+    ],
+)
+def test_the_reader_of_tableflow_s_tables_reads_where_they_lie(
+    tableflow: MadeAtAws, monkeypatch: pytest.MonkeyPatch, told: str, lies: str
+) -> None:
+    """A path with two slashes in a row may be told of keys that have both, or one."""
+    monkeypatch.setattr("kit.made_at_aws.PATH", f"s3://lab-lake/{told}/v1/a-table")
     tableflow.create()
-    folder = "10110110/10101001/org/env-1/lkc-1"
     s3 = tableflow.cloud.client("s3")
-    for key in (f"{folder}/v1/a-table/data/x", "10110110/other/v1/x"):
+    for key in (f"{lies}/v1/a-table/data/x", "10110110/other/v1/x"):
         s3.put_object(Bucket="lab-lake", Key=key, Body=b"1")
     them = taking(tableflow, READER, "volume", "ext-v").client("s3")
 
-    assert them.get_object(Bucket="lab-lake", Key=f"{folder}/v1/a-table/data/x")["Body"].read() == b"1"
-    assert them.list_objects_v2(Bucket="lab-lake", Prefix=f"{folder}/v1/")["KeyCount"] == 1
+    assert them.get_object(Bucket="lab-lake", Key=f"{lies}/v1/a-table/data/x")["Body"].read() == b"1"
+    assert them.list_objects_v2(Bucket="lab-lake", Prefix=f"{lies}/v1/")["KeyCount"] == 1
     assert refused(them.get_object, Bucket="lab-lake", Key="10110110/other/v1/x")
 
 

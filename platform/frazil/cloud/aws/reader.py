@@ -71,10 +71,11 @@ class ReaderRole(Role):
     def _folders(self, known: Known) -> list[str]:
         """Frazil's folder, and what Tableflow's tables have in common: the part of their path before `v1`."""
         paths = [str(known[address]["table_path"]) for address in self._topics]
-        theirs = {_key(path).partition("/v1/")[0] for path in paths}
+        theirs = {key.partition("/v1/")[0] for path in paths for key in _keys(path)}
         return [self.spec.aws.folder, *sorted(theirs)]
 
 
-def _key(path: str) -> str:
-    """A path in a bucket, from `s3://bucket/path`; where Tableflow tells `//`, its keys have one slash."""
-    return "/".join(filter(None, path.removeprefix("s3://").partition("/")[2].split("/")))
+def _keys(path: str) -> set[str]:
+    """How keys begin, from `s3://bucket/path`: where Tableflow tells `//`, they may have both or one."""
+    key = path.removeprefix("s3://").partition("/")[2]
+    return {key, "/".join(filter(None, key.split("/")))}
