@@ -104,6 +104,18 @@ def test_an_older_key_stays_while_clients_may_still_have_it(made: Deployed) -> N
     assert len(working(keys_of)) == 2
 
 
+def test_a_new_key_has_twenty_minutes_to_work(made: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two minutes are usual, and twenty were met: a rotation that gave up after three was in vain."""
+    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    heard: list[Waiting] = []
+    rotation = Rotation(made.spec, made.clouds, 180.0, heard.append)
+    made.cloud.delay(key_sync=1.0)
+
+    rotation.turn("app_consumer")
+
+    assert max(each.left for each in heard if "401" in each.reason) > 1100
+
+
 def test_a_key_that_never_works_is_revoked_and_the_old_one_stays(made: Deployed) -> None:
     keys_of = of(made, pace=AT_ONCE)
     before, there = held(keys_of), working(keys_of)

@@ -6,10 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from frazil.errors import FrazilError, SpecError, UsageError
 from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.settings.profile import Settings
+from frazil.spec.deployment import DeploymentSpec
 
 GOOD = """type: assets.deployments.Deployment
 attributes:
@@ -115,3 +117,9 @@ def test_its_bucket_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(SpecError, match="the environment has no TABLEFLOW_BUCKET"):
         load_deployments(Settings(), ["trading"]).all()
+
+
+@pytest.mark.parametrize("name", ["lab.lake", "Lab-lake", "lab_lake", "la", "-lake", "lake-", "x" * 64])
+def test_a_bucket_whose_name_aws_or_snowflake_does_not_take_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match=r"aws\.bucket"):
+        DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": name}})

@@ -1,4 +1,4 @@
-"""The stand-in says no where AWS does: 41 questions, so that an upgrade of a part can't make it lenient."""
+"""The stand-in says no where AWS does: 42 questions, so that an upgrade of a part can't make it lenient."""
 
 from __future__ import annotations
 
@@ -210,6 +210,10 @@ QUESTIONS: dict[str, tuple[str, Callable[[Scene], Any]]] = {
     "a parameter for the second time": (
         "ParameterAlreadyExists",
         by_root("ssm", "put_parameter", Name="/good/p00", Value="y", Type="String"),
+    ),
+    "a parameter without a value": (
+        "ValidationException",
+        by_root("ssm", "put_parameter", Name="/good/empty", Value="", Type="String"),
     ),
     "eleven parameters a page": (
         "ValidationException",

@@ -241,7 +241,7 @@ def _refused(cloud: CloudConfluent) -> Iterator[tuple[str, Any]]:
     connectors = f"/connect/v1/environments/{environment}/clusters/lkc-none/connectors"
     yield "a connector in no cluster", ask(connectors, {"name": "S", "config": {}})
     yield "a page of no size", cloud.ask("GET", ENVIRONMENTS, page_size="abc")
-    yield "a page that is too large", cloud.ask("GET", ENVIRONMENTS, page_size="101")
+    yield "a page that is too large", cloud.ask("GET", ENVIRONMENTS, page_size="1000")
     yield "a page after nothing", cloud.ask("GET", ENVIRONMENTS, page_token="abc")
 
 
@@ -251,3 +251,13 @@ def test_what_names_nothing_is_refused_by_the_codes_that_the_documents_have(
     """They were 404, which no document has for a POST; where the documents are at hand, they judge these."""
     answers = dict(_refused(confluent))
     assert {what: answer.status_code for what, answer in answers.items()} == dict.fromkeys(answers, 400)
+
+
+def test_an_environment_stays_while_an_integration_is_in_it(confluent: CloudConfluent) -> None:
+    environment = confluent.environment()
+    role = {"kind": "AwsIntegrationConfig", "customer_iam_role_arn": "arn:aws:iam::123456789012:role/x"}
+    body = {"display_name": "x", "provider": "AWS", "environment": {"id": environment}, "config": role}
+    made = confluent.made(INTEGRATIONS, body)["id"]
+    assert confluent.ask("DELETE", f"{ENVIRONMENTS}/{environment}").status_code == 409
+    confluent.ask("DELETE", f"{INTEGRATIONS}/{made}", environment=environment)
+    assert confluent.ask("DELETE", f"{ENVIRONMENTS}/{environment}").status_code == 204
