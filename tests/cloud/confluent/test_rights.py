@@ -15,6 +15,7 @@ from kit.cloud_confluent import KICKSTARTER, Deployed, Given
 BINDINGS = {
     "app_manager-CloudClusterAdmin": "CloudClusterAdmin",
     "app_manager-ResourceOwner": "ResourceOwner on the provider integration",
+    "app_manager-DeveloperRead": "DeveloperRead on the registry's subjects",
     "flink-FlinkDeveloper": "FlinkDeveloper",
     "flink-Assigner": "Assigner",
     "flink-ResourceOwner-1": "subject=",

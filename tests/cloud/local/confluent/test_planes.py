@@ -253,12 +253,14 @@ def test_tableflow_does_not_find_a_new_topic_at_first(lab: Lab) -> None:
     wait_for(lambda: tableflow(lab, id_, key).status_code == 202)
 
 
-def test_tableflow_wants_the_cluster_and_the_integration_to_be_its_users(lab: Lab) -> None:
+def test_tableflow_wants_the_cluster_the_integration_and_the_subjects_to_be_its_users(lab: Lab) -> None:
     lab.topic()
     id_ = integration(lab)
     owner = ("ResourceOwner", f"/environment={lab.environment}/provider-integration={id_}")
-    rights = [("CloudClusterAdmin", lab.place), owner]
-    for given, status in (([], 403), (rights[:1], 403), (rights[1:], 403), (rights, 202)):
+    reader = ("DeveloperRead", f"/environment={lab.environment}/schema-registry={lab.registry}/subject=*")
+    rights = [("CloudClusterAdmin", lab.place), owner, reader]
+    lacking = [[each for each in rights if each != one] for one in rights]
+    for given, status in (([], 403), *((some, 403) for some in lacking), (rights, 202)):
         key = lab.cloud.key(lab.cloud.account(*given), {"id": "tableflow"})
         assert tableflow(lab, id_, key).status_code == status
 

@@ -13,8 +13,15 @@ from frazil.local.cloud.confluent.access import ADMINS, cluster_crn, has_role, r
 from frazil.local.cloud.confluent.bodies import StatementBody, judged
 from frazil.local.cloud.confluent.kafka_rest import drop_table, make_topic
 from frazil.local.cloud.confluent.kind import Answer, Call, paged
-from frazil.local.cloud.confluent.management import POOLS, REGISTRIES
-from frazil.local.cloud.confluent.organization import CLUSTERS, ENVIRONMENTS, Held, Json, Organization
+from frazil.local.cloud.confluent.management import POOLS
+from frazil.local.cloud.confluent.organization import (
+    CLUSTERS,
+    ENVIRONMENTS,
+    REGISTRIES,
+    Held,
+    Json,
+    Organization,
+)
 from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
 
 _WRITERS = ("ResourceOwner", "DeveloperManage")

@@ -23,6 +23,7 @@ from frazil.local.cloud.confluent.organization import (
     CLUSTERS,
     ENVIRONMENTS,
     KEYS,
+    REGISTRIES,
     Held,
     Json,
     Organization,
@@ -30,7 +31,6 @@ from frazil.local.cloud.confluent.organization import (
 from frazil.local.cloud.confluent.refusals import Refusal
 from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
 
-REGISTRIES = "/srcm/v3/clusters"
 POOLS = "/fcpm/v2/compute-pools"
 ROLES = (
     "OrganizationAdmin", "EnvironmentAdmin", "CloudClusterAdmin", "ResourceOwner", "DeveloperRead",

@@ -20,6 +20,7 @@ ADMIN = "u-admin"
 KEYS = "/iam/v2/api-keys"
 BINDINGS = "/iam/v2/role-bindings"
 CLUSTERS = "/cmk/v2/clusters"
+REGISTRIES = "/srcm/v3/clusters"
 ENVIRONMENTS = "/org/v2/environments"
 ACCOUNTS = "/iam/v2/service-accounts"
 

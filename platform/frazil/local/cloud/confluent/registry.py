@@ -8,8 +8,7 @@ import requests
 
 from frazil.local.cloud.confluent.access import ADMINS, caller, has_role
 from frazil.local.cloud.confluent.kind import Call
-from frazil.local.cloud.confluent.management import REGISTRIES
-from frazil.local.cloud.confluent.organization import Organization
+from frazil.local.cloud.confluent.organization import REGISTRIES, Organization
 from frazil.local.cloud.confluent.refusals import Refusal
 from frazil.settings.secret import revealed
 

@@ -20,7 +20,7 @@ from frazil.local.cloud.confluent.bodies import (
 )
 from frazil.local.cloud.confluent.customer import INTEGRATIONS, drop_own_role, own_role, problem_as_customer
 from frazil.local.cloud.confluent.kind import Call, Kind
-from frazil.local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
+from frazil.local.cloud.confluent.organization import CLUSTERS, REGISTRIES, Held, Json, Organization
 from frazil.local.cloud.confluent.refusals import Refusal, forbidden, missing
 
 
@@ -129,6 +129,8 @@ class TableflowTopics(_OfTableflow):
         held = organization.of(f"/kafka/v3/clusters/{cluster}/topics").get(topic)
         if held is None or not organization.is_older(held, organization.delays.topic_sync):
             raise missing("topic not found")
+        for subjects in _subjects(organization, body):
+            need(organization, owner, (*ADMINS, "ResourceOwner", "DeveloperRead"), subjects)
         super().complete(organization, body, owner)
         body["id"] = topic
         place = f"{organization.id}/{spec['environment']['id']}/{cluster}/v1/{uuid.uuid4()}"
@@ -177,6 +179,15 @@ class TableflowTopics(_OfTableflow):
             s3.delete_object(**probe)
 
         return problem_as_customer(organization, storage["provider_integration_id"], "s3", act)
+
+
+def _subjects(organization: Organization, body: Json) -> Iterator[str]:
+    """The name of a topic's subject, in the registry of its environment."""
+    environment, topic = body["spec"]["environment"]["id"], body["spec"]["display_name"]
+    for id_, held in organization.of(REGISTRIES).items():
+        if held.body["spec"]["environment"]["id"] == environment:
+            place = f"{organization.crn}/environment={environment}/schema-registry={id_}"
+            yield f"{place}/subject={topic}-value"
 
 
 _SYNC = {"PENDING": "PENDING", "CONNECTED": "SYNCED", "FAILED": "FAILED"}
