@@ -11,6 +11,7 @@ from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.resource import Known
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
+from frazil.spec.deployment import KeyUse
 from kit.cloud_confluent import KEY, KICKSTARTER, SECRET, CloudConfluent, Deployed
 from kit.rotations import AT_ONCE
 
@@ -126,19 +127,29 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
     assert is_well(beside)
 
 
-def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(deployed: Deployed) -> None:
+@pytest.mark.parametrize(
+    ("use", "field", "less"),
+    [("app_manager", "sasl.password", {}), ("tableflow", "api.key.secret", {"tableflow": ()})],
+)
+def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
+    deployed: Deployed, use: KeyUse, field: str, less: dict[str, Any]
+) -> None:
+    whole, smaller = deployed.told, {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
     known = deployed.create()
-    use = "app_manager"
-    deployed.store.held[deployed.spec.names.secret(use)]["sasl.password"] = "wrong"
+    deployed.store.held[deployed.spec.names.secret(use)][field] = "wrong"
     born = deployed.cloud.thing("/iam/v2/api-keys", known[f"confluent/key/{use}"]["id"]).body["metadata"]
     born["created_at"] = "2026-01-01T00:00:00+00:00"
+    deployed.told = smaller
     with pytest.raises(ConfigureError, match="though it is not new") as told:
         deployed.reconciler(patience=600.0).plan()
     assert f"`frazil rotate --what {use} --now`" in told.value.todo
 
+    deployed.told = whole
     part = deployed.reconciler().part(KeyDuty(deployed.spec, use).needs)
     duty = KeyDuty(deployed.spec, use)
     ApiKeys(deployed.cloud.client, deployed.store, duty, part.facts(), AT_ONCE).turn()
+    deployed.told = smaller
+    deployed.create()
 
     assert is_well(deployed)
 

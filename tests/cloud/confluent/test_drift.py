@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from frazil.cloud.confluent.client import stored_pair
+from frazil.cloud.confluent.keys import statements_path
+from frazil.cloud.confluent.refusals import Settled
 from frazil.cloud.confluent.tableflow import told_of
-from frazil.cloud.resource import Known
+from frazil.cloud.resource import Known, RefusedYet
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError
+from frazil.spec.deployment import KeyUse
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
 from kit.waiting import wait_for
 
@@ -403,14 +406,55 @@ def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: 
     assert "says ICEBERG: no schema" in told_of(*told)
 
 
-def test_a_secret_with_a_wrong_password_is_named_at_once(deployed: Deployed) -> None:
-    known = deployed.create()
-    secret = deployed.spec.names.secret("app_manager")
-    deployed.store.held[secret]["sasl.password"] = "wrong"
-    born = deployed.cloud.thing("/iam/v2/api-keys", known["confluent/key/app_manager"]["id"]).body["metadata"]
+def _spoil(deployed: Deployed, known: Known, use: KeyUse, field: str) -> str:
+    """Somebody changes the password in the secret of a key that was made long ago."""
+    secret = str(deployed.spec.names.secret(use))
+    deployed.store.held[secret][field] = "wrong"
+    born = deployed.cloud.thing("/iam/v2/api-keys", known[f"confluent/key/{use}"]["id"]).body["metadata"]
     born["created_at"] = "2026-01-01T00:00:00+00:00"
+    return secret
+
+
+WRONG: list[tuple[KeyUse, str]] = [
+    ("app_manager", "sasl.password"), ("tableflow", "api.key.secret"), ("flink", "api.key.secret")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("use", "field"), WRONG)
+def test_a_secret_with_a_wrong_password_is_named_at_once(deployed: Deployed, use: KeyUse, field: str) -> None:
+    secret = _spoil(deployed, deployed.create(), use, field)
     with pytest.raises(ConfigureError, match=secret):
-        deployed.reconciler(patience=600.0).plan()
+        deployed.reconciler(patience=60.0).plan()
+
+
+@pytest.mark.parametrize(("use", "field"), WRONG[1:])
+def test_so_is_one_that_only_what_was_taken_out_had(deployed: Deployed, use: KeyUse, field: str) -> None:
+    """It was waited for, for half an hour."""
+    secret = _spoil(deployed, deployed.create(), use, field)
+    less = {**KICKSTARTER["confluent"], "max_cfu": 0, "statements": (), "tableflow": ()}
+    deployed.told = {**KICKSTARTER, "confluent": less}
+    with pytest.raises(ConfigureError, match=secret):
+        deployed.reconciler(patience=60.0).plan()
+
+
+def test_who_waits_for_a_table_hears_of_a_wrong_password_at_once(deployed: Deployed) -> None:
+    known = deployed.create()
+    secret = _spoil(deployed, known, "tableflow", "api.key.secret")
+    key = "confluent/key/tableflow"
+    known = {**known, key: {**known[key], "created": "2026-01-01T00:00:00+00:00"}}
+    with pytest.raises(ConfigureError, match=secret):
+        told_of("stock_trades", deployed.cloud.client, deployed.store, known)
+
+
+def test_what_flink_does_not_take_is_waited_for_only_while_the_key_is_young(deployed: Deployed) -> None:
+    known = deployed.create()
+    pair = stored_pair(deployed.store, known, "confluent/key/flink")
+    of_no_pool = {"statement": "DROP TABLE x", "compute_pool_id": "lfcp-none", "principal": "sa-none"}
+    body = {"name": "x", "spec": of_no_pool}
+    for settled, error in ((None, RefusedYet), (Settled("a secret", "flink"), ConfigureError)):
+        flink = deployed.cloud.client.flink("us-east-1", pair, settled)
+        with pytest.raises(error, match="lfcp-none" if settled is None else "does not take"):
+            flink.post(statements_path(known), body)
 
 
 def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> None:

@@ -55,6 +55,10 @@ def _never(status: int, said: str) -> bool:
     return False
 
 
+def _is_400(status: int, said: str) -> bool:
+    return status == 400
+
+
 @dataclass(frozen=True)
 class Plane:
     """One part of the API, asked with the key that is for it.
@@ -257,10 +261,12 @@ class Confluent:
     def flink(self, region: str, key: tuple[str, str], settled: Settled | None = None) -> Plane:
         """Flink's, of a region; another cloud than Confluent's has it where all the rest is.
 
-        A region that does not know a new key yet answers 400, 401 or 404, for minutes.
+        A region that does not know a new key yet answers 400, 401 or 404, for minutes. To one that it has
+        long known a 400 says that the request is wrong.
         """
         base = (self.settings.endpoint or _FLINK.format(region=region)).rstrip("/")
-        return Plane("Flink", base, key, self.session, soon=lambda s, _: s == 400, settled=settled)
+        soon: Soon = _never if settled else _is_400
+        return Plane("Flink", base, key, self.session, soon=soon, settled=settled)
 
 
 def stored_pair(

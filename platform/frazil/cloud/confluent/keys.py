@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
-from frazil.cloud.confluent.client import Confluent, Json, Plane, pair_of
+from frazil.cloud.confluent.client import Confluent, Json, Missing, Plane, pair_of
 from frazil.cloud.confluent.refusals import Settled
 from frazil.cloud.resource import Known, NotYet
 from frazil.spec.deployment import DeploymentSpec, KeyUse
@@ -166,6 +166,14 @@ def _is_for(body: Json, resource: Json) -> bool:
     """
     id_ = str((body["spec"].get("resource") or {}).get("id", ""))
     return id_ in (resource["id"], f"{resource.get('environment')}.{resource['id']}")
+
+
+def created(confluent: Confluent, id_: str) -> str:
+    """When a key was made; where there is none any more, long ago: it won't work later."""
+    try:
+        return str(confluent.cloud.ask("GET", f"{_PATH}/{id_}", gone=(403, 404))["metadata"]["created_at"])
+    except Missing:
+        return datetime.fromtimestamp(0, UTC).isoformat()
 
 
 def revoke_all(confluent: Confluent, duty: KeyDuty, known: Known) -> None:

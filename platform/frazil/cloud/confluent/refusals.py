@@ -45,7 +45,8 @@ def wrong_key(settled: Settled, text: str) -> ConfigureError:
         where=text,
         meaning="Whoever reads the secret is refused, too. Nothing was done.",
         todo="Somebody changed the secret, or the key: "
-        f"`frazil rotate --what {settled.use} --now` makes a new one.",
+        f"`frazil rotate --what {settled.use} --now` makes a new one. What was taken out of the deployment "
+        "since must be in it for that.",
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frazil.cloud.clouds import Clouds
-from frazil.cloud.confluent.client import pair_of
+from frazil.cloud.confluent.client import settled_key
 from frazil.cloud.confluent.kafka import MANAGERS_ROLE, Acl, Topic, marked_topics
-from frazil.cloud.confluent.keys import statements_path
+from frazil.cloud.confluent.keys import created, held_pair, statements_path
 from frazil.cloud.confluent.objects import objects
+from frazil.cloud.confluent.refusals import Settled
 from frazil.cloud.confluent.rights import Account
 from frazil.cloud.confluent.tableflow import TableflowTopic
 from frazil.cloud.resource import Known, Resource
@@ -86,10 +87,10 @@ class _Former:
         """Topics that bear the deployment's mark; one that its clients merely may read is somebody's."""
         named = {topic.name for topic in part.topics} | {each.makes for each in part.statements}
         who = self._ours.get(self._spec.names.account("app_manager"))
-        if (pair := self._pair("app_manager")) is None or who is None:
+        if (login := self._login("app_manager")) is None or who is None:
             return []
         cluster = self._known["confluent/cluster"]
-        kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], pair)
+        kafka = self._clouds.confluent.plane(self._cluster, cluster["http_endpoint"], *login)
         return sorted(set(marked_topics(kafka, self._cluster, who)) - named)
 
     def _connectors(self, part: ConfluentPart) -> list[Connector]:
@@ -107,10 +108,10 @@ class _Former:
     def _statements(self, part: ConfluentPart) -> list[Statement]:
         """Statements that run as the deployment's account."""
         account = self._ours.get(self._spec.names.account("flink"))
-        pair = self._pair("flink")
-        if account is None or pair is None:
+        login = self._login("flink")
+        if account is None or login is None:
             return []
-        flink = self._clouds.confluent.flink(self._spec.region, pair)
+        flink = self._clouds.confluent.flink(self._spec.region, *login)
         names = {
             body["name"]
             for body in flink.every(statements_path(self._known))
@@ -120,22 +121,27 @@ class _Former:
 
     def _tableflow(self, part: ConfluentPart) -> list[str]:
         """Tableflow topics that are written into the deployment's bucket."""
-        if (pair := self._pair("tableflow")) is None:
+        if (login := self._login("tableflow")) is None:
             return []
         place = {"environment": self._environment, "spec.kafka_cluster": self._cluster}
         specs = [
             body["spec"]
-            for body in self._clouds.confluent.tableflow(pair).every(TableflowTopic.path, **place)
+            for body in self._clouds.confluent.tableflow(*login).every(TableflowTopic.path, **place)
         ]
         bucket = self._spec.aws.bucket
         names = {each["display_name"] for each in specs if each["storage"].get("bucket_name") == bucket}
         return sorted(names - set(part.tableflow))
 
-    def _pair(self, use: KeyUse) -> tuple[str, str] | None:
-        """A key and its secret; None where there is none, or its account lacks the role that it needs."""
+    def _login(self, use: KeyUse) -> tuple[tuple[str, str], Settled | None] | None:
+        """A key with its secret, and whether it is old; None where it or a role of its account lacks."""
         if _ROLES[use] in self._missing:
             return None
-        if not self._known.get(f"confluent/key/{use}", {"stored": True})["stored"]:
+        address, secret = f"confluent/key/{use}", self._spec.names.secret(use)
+        facts = self._known.get(address)
+        if facts is not None and not facts["stored"]:
             return None
-        held = self._clouds.secrets.get(self._spec.names.secret(use))
-        return pair_of(held) if held else None
+        if (pair := held_pair(self._clouds.secrets.get(secret))) is None:
+            return None
+        if facts is None:  # the use of the key was taken out
+            facts = {"secret": secret, "created": created(self._clouds.confluent, pair[0])}
+        return pair, settled_key({address: facts}, address)

@@ -18,8 +18,8 @@ _ENVIRONMENT, _CLUSTER = "confluent/environment", "confluent/cluster"
 _INTEGRATION = "confluent/provider_integration"
 _KEY = "confluent/key/tableflow"
 _RIGHTS = (
-    "the roles CloudClusterAdmin on the cluster and ResourceOwner on the provider integration for the "
-    "manager's account"
+    "the roles CloudClusterAdmin on the cluster, ResourceOwner on the provider integration and "
+    "DeveloperRead on the registry's subjects for the manager's account"
 )
 
 
@@ -165,7 +165,8 @@ class TableflowTopic(OfTableflow):
     def create(self, known: Known) -> None:
         """Makes it. The first one of a bucket finds nothing there, or what Tableflow wrote for this cluster.
 
-        "Existing objects in the bucket may cause Tableflow to fail to start or may be lost entirely"
+        "You should start with an empty storage location when you first enable Tableflow. Existing objects in
+        the location may cause Tableflow to fail to start or may be lost entirely during initialization"
         (https://docs.confluent.io/cloud/current/topics/tableflow/how-to-guides/configure-storage.html).
         """
         if not any(self._beside(known)) and (other := next(self._others(known), "")):
@@ -182,7 +183,7 @@ class TableflowTopic(OfTableflow):
         """The keys that are in no `table_path` of this cluster: those have three ids in a row."""
         environment = known[_ENVIRONMENT]
         own = f"/{environment['organization']}/{environment['id']}/{known[_CLUSTER]['id']}/"
-        return (key for key in self.keys() if own not in key)
+        return (key for key in self.keys() if own not in key.replace("//", "/"))
 
     def _beside(self, known: Known) -> Iterator[Json]:
         for body in self.plane(known).every(self.path, **self.place(known)):
@@ -220,7 +221,7 @@ def _told(there: Any, wanted: Any) -> Any:
 
 def told_of(topic: str, confluent: Confluent, secrets: SecretStore, known: Known) -> str:
     """What Tableflow says of a topic whose table is waited for."""
-    plane = confluent.tableflow(stored_pair(secrets, known, _KEY))
+    plane = confluent.tableflow(stored_pair(secrets, known, _KEY), settled_key(known, _KEY))
     where = {"environment": known[_ENVIRONMENT]["id"], "spec.kafka_cluster": known[_CLUSTER]["id"]}
     there = plane.every(TableflowTopic.path, **where)
     body: Json = next((each for each in there if each["spec"]["display_name"] == topic), {})
