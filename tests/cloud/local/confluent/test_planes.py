@@ -91,7 +91,8 @@ def test_acls_are_given_by_administrators_alone_and_removed_by_a_query(lab: Lab)
     manager = lab.manager
     assert len(lab.kafka("GET", "acls", **manager).json()["data"]) == 1
     path = f"/kafka/v3/clusters/{lab.cluster}/acls"
-    assert lab.cloud.ask("DELETE", path, **manager, principal=f"User:{account}").status_code == 200
+    assert lab.cloud.ask("DELETE", path, **manager, principal=f"User:{account}").status_code == 400
+    assert lab.cloud.ask("DELETE", path, **manager, **acl).status_code == 200
     assert lab.kafka("GET", "acls", **manager).json()["data"] == []
 
 

@@ -101,6 +101,10 @@ def configs(organization: Organization, call: Call) -> Answer:
     return 200, _list(organization, call.path, "KafkaTopicConfigList", told)
 
 
+_SAID_TO_DELETE = ("resource_type", "pattern_type", "operation", "permission")
+"""What the removal of ACLs must say of them."""
+
+
 def acls(organization: Organization, call: Call) -> Answer:
     """ACLs: the same one twice is one. Who gives them must be an administrator of the cluster."""
     cluster, owner = _entered(organization, call)
@@ -113,6 +117,8 @@ def acls(organization: Organization, call: Call) -> Answer:
         return 201, None
     found = list(_fitting(organization.of(path), call.query))
     if call.method == "DELETE":
+        if lacking := [name for name in _SAID_TO_DELETE if name not in call.query]:
+            raise Refusal(400, f"query parameter {lacking[0]} is required")
         for key in found:
             del organization.of(path)[key]
         _settle(organization)
