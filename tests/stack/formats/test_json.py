@@ -6,6 +6,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
@@ -13,6 +14,7 @@ from pyspark.sql.functions import expr
 from frazil.connections import Connections
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import Unmappable
 from kit.json_texts import BAD, GOOD, SCHEMA
 
 MONEY = {"type": "object", "properties": {"cents": {"type": "integer", "minimum": 0}}, "required": ["cents"]}
@@ -162,3 +164,53 @@ def test_a_name_may_hold_any_sign_but_white_space_and_a_backtick(spark: SparkSes
 
 def obj(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
+
+
+UNION = {
+    "oneOf": [
+        {"title": "a", "type": "object", "properties": {"kind": {"const": "a"}, "data": {"type": "object"}}},
+        {"title": "b", "type": "object", "properties": {"kind": {"const": "b"}, "data": {"type": "string"}}},
+    ]
+}
+TEXTS = [
+    '{"kind":"a","data":{"y":1.0,"x":[]}}',
+    '{"kind":"b","data":"{}"}',
+    '{"kind":"c"}',
+    "5",
+    "[{}]",
+    '{"k": 1.0}',
+]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        UNION,
+        {},
+        {"oneOf": [{"type": "object"}, {"type": "string"}]},
+        {"type": "array", "items": {"type": "object"}},
+        {"type": "object", "additionalProperties": {"type": ["object", "number"]}},
+    ],
+)
+def test_a_record_that_is_text_or_has_it_in_a_branch_is_read_alike_by_both_ways(
+    spark: SparkSession, schema: Any
+) -> None:
+    schemas = HalfSchemas(VALUE, Json(), "s", (version(1, schema),), unmappable=Unmappable.of("text"))
+    decoder, raws = JsonDecoder(schemas), [framed(1, text) for text in TEXTS]
+    found = decoder.arrow().decode(pa.array(raws, pa.binary()))
+    rows = found.data.to_pylist()
+    by_columns = [row if ok else None for row, ok in zip(rows, found.ok.to_pylist(), strict=True)]
+
+    by_spark = decoded(spark, decoder, raws)
+
+    assert any(by_columns)
+    assert list(map(without_nulls, by_spark)) == list(map(without_nulls, by_columns))
+
+
+def without_nulls(value: Any) -> Any:
+    """Spark's JSON leaves nulls out; maps of Arrow are pairs."""
+    if isinstance(value, list) and value and isinstance(value[0], tuple):
+        value = dict(value)
+    if isinstance(value, dict):
+        return {name: without_nulls(each) for name, each in value.items() if each is not None}
+    return value
