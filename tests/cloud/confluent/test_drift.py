@@ -61,19 +61,29 @@ def test_a_package_is_raised_and_never_goes_back(deployed: Deployed) -> None:
 
 
 ENVIRONMENTS, CLUSTERS = "/org/v2/environments", "/cmk/v2/clusters"
+RENAMABLE = {
+    "environment": ENVIRONMENTS,
+    "cluster": CLUSTERS,
+    "pool": "/fcpm/v2/compute-pools",
+    "glue_sync": "/tableflow/v1/catalog-integrations",
+}
+_TABLEFLOW = "confluent/key/tableflow"
 
 
 def _rename(deployed: Deployed, known: Known, what: str, name: str = "of-others") -> None:
     """As somebody does who administers the organization."""
-    id_, environment = known[f"confluent/{what}"]["id"], {"id": known["confluent/environment"]["id"]}
-    path, body = {
-        "environment": (f"{ENVIRONMENTS}/{id_}", {"display_name": name}),
-        "cluster": (f"{CLUSTERS}/{id_}", {"spec": {"display_name": name, "environment": environment}}),
-    }[what]
-    assert deployed.cloud.ask("PATCH", path, body).ok
+    environment, cluster = ({"id": known[f"confluent/{it}"]["id"]} for it in ("environment", "cluster"))
+    spec = {"display_name": name, "environment": environment}
+    who: dict[str, str] = {}
+    if what == "glue_sync":
+        who = dict(zip(("key", "secret"), stored_pair(deployed.store, known, _TABLEFLOW), strict=True))
+        spec["kafka_cluster"] = {**cluster, "environment": environment["id"]}
+    body = {"display_name": name} if what == "environment" else {"spec": spec}
+    path = f"{RENAMABLE[what]}/{known[f'confluent/{what}']['id']}"
+    assert deployed.cloud.ask("PATCH", path, body, **who).ok
 
 
-@pytest.mark.parametrize("whats", [("environment",), ("cluster",), ("environment", "cluster")])
+@pytest.mark.parametrize("whats", [*((what,) for what in RENAMABLE), tuple(RENAMABLE)])
 def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
     deployed: Deployed, whats: tuple[str, ...]
 ) -> None:
@@ -81,11 +91,11 @@ def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
     for what in whats:
         _rename(deployed, known, what)
 
-    planned = [(step.address, step.action) for step in deployed.reconciler().plan().news]
+    planned = {step.address: step.action for step in deployed.reconciler().plan().news}
     healed = deployed.create()
 
-    assert planned == [(f"confluent/{what}", "update") for what in whats]
-    for what, path in (("environment", ENVIRONMENTS), ("cluster", CLUSTERS)):
+    assert planned == {f"confluent/{what}": "update" for what in whats}
+    for what, path in RENAMABLE.items():
         assert healed[f"confluent/{what}"]["id"] == known[f"confluent/{what}"]["id"]
         assert deployed.cloud.held()[path] == [known[f"confluent/{what}"]["id"]]
     assert deployed.reconciler().plan().news == ()
@@ -95,7 +105,7 @@ def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
 def test_what_somebody_renamed_goes_with_the_deployment(deployed: Deployed, died_at: str) -> None:
     """Also where a deletion died on the way: what it is known by goes last."""
     known = deployed.create()
-    for what in ("environment", "cluster"):
+    for what in RENAMABLE:
         _rename(deployed, known, what)
 
     def dies(address: str, what: str) -> None:
@@ -358,7 +368,7 @@ def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflo
 
 def _turn_off(deployed: Deployed, known: Known) -> None:
     """As somebody does who has Tableflow's key."""
-    key, secret = stored_pair(deployed.store, known, "confluent/key/tableflow")
+    key, secret = stored_pair(deployed.store, known, _TABLEFLOW)
     environment, cluster = (known[f"confluent/{it}"]["id"] for it in ("environment", "cluster"))
     place = {"environment": environment, "spec.kafka_cluster": cluster}
     path = "/tableflow/v1/tableflow-topics/stock_trades"

@@ -148,6 +148,11 @@ def rename_cluster(tour: Tour) -> None:
     tour.cloud("PATCH", f"/cmk/v2/clusters/{tour.id('cluster')}", {"spec": spec})
 
 
+def rename_pool(tour: Tour) -> None:
+    spec = {"display_name": "of-others", "environment": {"id": tour.id("environment")}}
+    tour.cloud("PATCH", f"/fcpm/v2/compute-pools/{tour.id('pool')}", {"spec": spec})
+
+
 def say_so(tour: Tour, *_: object) -> None:
     tour.write(confluent={**tour.told["confluent"], "governance": "ADVANCED"})
 
@@ -208,6 +213,15 @@ CHANGES = (
         ("name", "of-others"),
     ),
     Change("the cluster has another name", rename_cluster, ("confluent/cluster",), ("name", "of-others")),
+    Change("the pool has another name", rename_pool, ("confluent/pool",), ("name", "of-others")),
+    Change(
+        "Glue's catalog has another name",
+        lambda t: t.tableflow(
+            "PATCH", f"catalog-integrations/{t.id('glue_sync')}", {"display_name": "of-others"}
+        ),
+        ("confluent/glue_sync",),
+        ("name", "of-others"),
+    ),
     Change("an ACL is gone", lambda t: take_acl(t, READS), (READS,)),
     Change(
         "a topic's mark is gone",

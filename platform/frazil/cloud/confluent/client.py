@@ -250,6 +250,13 @@ class Confluent:
         pair = (key.get_secret_value(), secret.get_secret_value())
         return Plane(_MANAGEMENT, self.endpoint, pair, self.session, is_ours=True)
 
+    @cached_property
+    def organization(self) -> str:
+        """The name of the organization of the settings' key, with which those of all its objects begin."""
+        for body in self.cloud.every("/org/v2/organizations"):
+            return str(body["metadata"]["resource_name"])
+        raise NotYet("Confluent names no organization")
+
     def plane(self, name: str, base: str, key: tuple[str, str], settled: Settled | None = None) -> Plane:
         """Another plane, with a key that is for it."""
         return Plane(name, base.rstrip("/"), key, self.session, settled=settled)

@@ -91,7 +91,8 @@ class _Objects:
         if self.part.max_cfu:
             yield Pool(
                 address=_POOL, needs=inside, name=self.spec.names.pool, region=region,
-                max_cfu=self.part.max_cfu, confluent=confluent,
+                max_cfu=self.part.max_cfu, secret=self.spec.names.secret("flink"),
+                secrets=self.clouds.secrets, confluent=confluent,
             )  # fmt: skip
         if self.part.tableflow:
             yield ProviderIntegration(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from frazil.cloud.confluent.client import Json, awaited, stays
-from frazil.cloud.confluent.resource import Listed
+from frazil.cloud.confluent.resource import Listed, Renamable
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, NotYet
+from frazil.cloud.secrets import SecretStore
 from frazil.errors import DifferentError
 
 BINDINGS = "/iam/v2/role-bindings"
@@ -55,8 +56,7 @@ class Environment(Listed):
 
     def _renamed(self, there: list[Json], known: Known) -> Json | None:
         """The one that bears the mark."""
-        found = next(filter(None, (_ORGANIZATION.search(_resource_name(each)) for each in there)), None)
-        roles = self._roles(known, f"crn://confluent.cloud{found[0]}" if found else "")
+        roles = self._roles(known, self.confluent.organization) if there and self.account in known else ()
         marked = {each["crn_pattern"] for each in roles if each["role_name"] == ENVIRONMENT_ROLE}
         return next((each for each in there if _resource_name(each) in marked), None)
 
@@ -125,7 +125,7 @@ class InEnvironment(Listed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cluster(InEnvironment):
+class Cluster(Renamable, InEnvironment):
     """The Kafka cluster. Names are not unique: where several are there, the manager's role says which it is.
 
     Args:
@@ -142,20 +142,8 @@ class Cluster(InEnvironment):
         """Its name, kind and place, and that it is there."""
         return {"name": self.name, "kind": self.kind, "region": self.region, "phase": "PROVISIONED"}
 
-    def find(self, known: Known) -> Json | None:
-        """The one that the manager administers, whatever its name; a new one by its name."""
-        place = self.place(known)
-        there = [each for each in self.confluent.cloud.every(self.path, **place) if stays(each)]
-        if (seen := known.get(self.address)) is not None:  # the role may have gone since
-            return next((each for each in there if each["id"] == seen["id"]), None)
-        named = [each for each in there if each["spec"]["display_name"] == self.name]
-        if len(there) == len(named) == 1:
-            return named[0]
-        ours = self._administered(known) if there else set()
-        return next((each for each in (*named, *there) if each["id"] in ours), next(iter(named), None))
-
-    def _administered(self, known: Known) -> set[str]:
-        """The ids of the clusters of the environment that the manager's account has the role on."""
+    def marked(self, there: Collection[Json], known: Known) -> Collection[str]:
+        """Those that the manager's account administers."""
         if (account := known.get(self.account)) is None:
             return set()
         environment = known[_ENVIRONMENT]
@@ -225,35 +213,48 @@ class Registry(InEnvironment):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool(InEnvironment):
-    """The compute pool of Flink."""
+class Pool(Renamable, InEnvironment):
+    """The compute pool of Flink.
+
+    Args:
+        secret: The name of the secret of Flink's key, which says the id of the pool.
+    """
 
     region: str
     max_cfu: int
+    secret: str
+    secrets: SecretStore = field(repr=False)
     path: ClassVar = "/fcpm/v2/compute-pools"
     fixed: ClassVar = frozenset({"region"})
 
     def wanted(self, known: Known) -> Facts:
-        """Its size and place."""
-        return {"max_cfu": self.max_cfu, "region": self.region, "phase": "PROVISIONED"}
+        """Its name, size and place."""
+        return {"name": self.name, "max_cfu": self.max_cfu, "region": self.region, "phase": "PROVISIONED"}
+
+    def marked(self, there: Collection[Json], known: Known) -> Collection[str]:
+        """The one that the secret names."""
+        return {(self.secrets.get(self.secret) or {}).get("compute.pool.id", "")}
 
     def facts(self, body: Json, known: Known) -> Facts:
         """As it is."""
         spec = body["spec"]
-        phase = awaited(body, "PROVISIONING")
-        return {"id": body["id"], "phase": phase, "max_cfu": spec["max_cfu"], "region": spec["region"]}
+        own = {"id": body["id"], "name": spec["display_name"], "phase": awaited(body, "PROVISIONING")}
+        return {**own, "max_cfu": spec["max_cfu"], "region": spec["region"]}
 
     def body(self, known: Known) -> Json:
         """What it is made of."""
-        spec = {"display_name": self.name, "cloud": "AWS", "region": self.region, "max_cfu": self.max_cfu}
-        return {"spec": {**spec, "environment": {"id": known[_ENVIRONMENT]["id"]}}}
+        return {"spec": {**self._changeable(known), "cloud": "AWS", "region": self.region}}
 
     def update(self, there: Facts, known: Known) -> None:
-        """Takes another size; makes one that FAILED anew."""
+        """Takes its name back, and another size; makes one that FAILED anew."""
         if there["phase"] == "FAILED":
             self.remade(there, known, "the pool was not provisioned")
-        told = {"max_cfu": self.max_cfu, "environment": {"id": known[_ENVIRONMENT]["id"]}}
-        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": told})
+        body = {"spec": self._changeable(known)}
+        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", body)
+
+    def _changeable(self, known: Known) -> Json:
+        environment = {"id": known[_ENVIRONMENT]["id"]}
+        return {"display_name": self.name, "max_cfu": self.max_cfu, "environment": environment}
 
 
 def _resource_name(body: Json) -> str:

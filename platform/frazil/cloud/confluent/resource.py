@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -78,3 +79,23 @@ class Listed(Thing):
         """Removes one that FAILED, for it never was of use; the next look makes it anew."""
         self.delete(there, known)
         raise RefusedYet(f"it FAILED and is made anew: {why or 'no reason was told'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renamable(Listed):
+    """An object to which others can give another name. A mark says which it is; a new one has its name."""
+
+    def find(self, known: Known) -> Json | None:
+        """By its name, where it is the only one; else by its mark."""
+        there = [each for each in self.plane(known).every(self.path, **self.place(known)) if stays(each)]
+        if (seen := known.get(self.address)) is not None:  # its mark may have gone since
+            return next((each for each in there if each["id"] == seen["id"]), None)
+        named = [each for each in there if each["spec"]["display_name"] == self.name]
+        if len(there) == len(named) == 1:
+            return named[0]
+        marked = self.marked(there, known) if there else ()
+        return next((each for each in (*named, *there) if each["id"] in marked), next(iter(named), None))
+
+    def marked(self, there: Collection[Json], known: Known) -> Collection[str]:
+        """The ids that bear the mark, of those that are there."""
+        raise NotImplementedError

@@ -44,6 +44,14 @@ class Account(Listed):
         """What it is made of."""
         return {"display_name": self.name, "description": self.mark}
 
+    def delete(self, there: Facts, known: Known) -> None:
+        """Removes it, with the roles that it has left: no page of Confluent's says that they go along."""
+        cloud = self.confluent.cloud
+        asked = {"principal": f"User:{there['id']}", "crn_pattern": self.confluent.organization}
+        for body in list(cloud.every(BINDINGS, **asked)):
+            cloud.delete(f"{BINDINGS}/{body['id']}")
+        super().delete(there, known)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Binding(Thing):

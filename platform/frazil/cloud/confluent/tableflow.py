@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from frazil.cloud.confluent.client import Confluent, Json, Plane, awaited, settled_key, stored_pair
 from frazil.cloud.confluent.kafka import MANAGERS_ROLE
 from frazil.cloud.confluent.places import INTEGRATIONS, InEnvironment
+from frazil.cloud.confluent.resource import Renamable
 from frazil.cloud.resource import WHY, Facts, Known, RefusedYet
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import ConfigureError
@@ -246,23 +247,31 @@ def sync_problems(body: Json) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GlueSync(OfTableflow):
+class GlueSync(Renamable, OfTableflow):
     """Glue's catalog, kept in step with the tables: its database is named as the cluster's id."""
 
     path: ClassVar = "/tableflow/v1/catalog-integrations"
     rests: ClassVar = "CONNECTED"
 
     def wanted(self, known: Known) -> Facts:
-        """That it is connected, to the database where everybody looks for the tables."""
-        return {**super().wanted(known), "database": known[_CLUSTER]["id"]}
+        """Its name, and that it is connected, to the database where everybody looks for the tables."""
+        return {"name": self.name, **super().wanted(known), "database": known[_CLUSTER]["id"]}
+
+    def marked(self, there: Collection[Json], known: Known) -> Collection[str]:
+        """Those that go through the deployment's integration."""
+        own = known[_INTEGRATION]["id"]
+        return {each["id"] for each in there if each["spec"]["config"].get("provider_integration_id") == own}
 
     def facts(self, body: Json, known: Known) -> Facts:
-        """With the database: named as the cluster's id, unless somebody said another."""
-        database = body["spec"]["config"].get("custom_database") or known[_CLUSTER]["id"]
-        return {**super().facts(body, known), "database": database}
+        """With its name, and the database: named as the cluster's id, unless somebody said another."""
+        spec = body["spec"]
+        database = spec["config"].get("custom_database") or known[_CLUSTER]["id"]
+        return {**super().facts(body, known), "name": spec["display_name"], "database": database}
 
     def update(self, there: Facts, known: Known) -> None:
-        """Goes back to the database; resumes one that FAILED."""
+        """Goes back to its name and the database; resumes one that FAILED."""
+        if there["name"] != self.name:
+            self.change(there, known, display_name=self.name)
         if (database := known[_CLUSTER]["id"]) != there["database"]:
             self.change(there, known, config={"kind": "AwsGlue", "custom_database": database})
         if there["phase"] != self.rests:

@@ -148,18 +148,16 @@ class Registries(Kind):
 
 
 class Accounts(Kind):
-    """Service accounts; their keys go with them."""
+    """Service accounts; their keys go with them. Their role bindings stay: no page says that they go."""
 
     path, name, prefix, body = ACCOUNTS, "ServiceAccount", "sa-", AccountBody
     unique: ClassVar = ("display_name",)
 
     def follow(self, organization: Organization, body: Json) -> None:
-        """Takes the keys and bindings along."""
-        keys, bindings = organization.of(KEYS), organization.of(BINDINGS)
+        """Takes the keys along."""
+        keys = organization.of(KEYS)
         for id_ in [i for i, k in keys.items() if k.body["spec"]["owner"]["id"] == body["id"]]:
             del keys[id_]
-        for id_ in [i for i, b in bindings.items() if b.body["principal"] == f"User:{body['id']}"]:
-            del bindings[id_]
 
 
 class Bindings(Kind):

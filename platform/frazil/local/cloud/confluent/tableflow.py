@@ -222,11 +222,16 @@ class CatalogIntegrations(_OfTableflow):
     body, phases = CatalogBody, ("PENDING", "CONNECTED")
 
     def change(self, organization: Organization, held: Held, said: Json) -> None:
-        """The database can change; one that FAILED is resumed."""
-        if given := said.get("spec", {}).get("config"):
+        """Its name and the database can change; one that FAILED is resumed."""
+        spec = said.get("spec", {})
+        held.body["spec"]["display_name"] = spec.get("display_name", held.body["spec"]["display_name"])
+        if given := spec.get("config"):
             changed = judged(CatalogChange, {"config": given}).config.model_dump(exclude_none=True)
             held.body["spec"]["config"] |= changed
         super().change(organization, held, said)
+
+    def _mark(self, organization: Organization, body: Json) -> str:
+        return f"{organization.crn}/{self.name.lower()}={body['id']}"  # its name can change
 
     def proof(self, organization: Organization, body: Json) -> str | None:
         """Makes the database as the customer's role."""
