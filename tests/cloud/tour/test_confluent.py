@@ -267,7 +267,7 @@ CHANGES = (
         "a statement is gone, and its table is there",
         lambda t: t.flink("DELETE", "make-totals"),
         ("confluent/statement/make-totals",),
-        told=("its table totals is there", "INSERT INTO totals"),
+        told=("its table totals is there", "INSERT INTO `totals`"),
         mended=begin_anew,
     ),
     Change("a bad record is skipped", skip_bad_records, ("confluent/tableflow/stock_trades",), ("SKIP",)),
