@@ -104,7 +104,7 @@ def deploying(environment: Mapping[str, str], log: Path) -> Iterator[Deploying]:
 def serve() -> None:
     """Answers until nobody asks any more. Clients are opened in the children: nothing is shared with them."""
     set_on_retry_hooks([])  # they print
-    patience.SAID_EVERY = 0.0  # each wait, from its first moment
+    patience.SAID_EVERY = 0.05  # each wait, from its first moment
     settings = Settings.load()
     spec = load_deployments(settings, ()).named("").spec
     _warm(settings)
@@ -138,7 +138,9 @@ def _say(text: str) -> None:
 
 
 def _say_wait(waiting: patience.Waiting) -> None:
-    _say(f"{waiting.address} {_WAITS}")
+    """A look that takes its time is no wait: most are those of a plan, when nothing is made yet."""
+    if waiting.reason != patience.AN_ANSWER:
+        _say(f"{waiting.address} {_WAITS}")
 
 
 def _create(reconciler: Reconciler, report: Report) -> None:

@@ -25,6 +25,8 @@ _TRIES = 6
 _SOON = 5.0  # seconds
 SAID_EVERY = 15.0
 """Seconds after which a wait says again what it waits for."""
+AN_ANSWER = "an answer"
+"""What is waited for while the first try goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class Patience:
 
         def tell() -> None:
             while not over.wait(SAID_EVERY):
-                reason = str(reasons[-1]) if reasons else "an answer"
+                reason = str(reasons[-1]) if reasons else AN_ANSWER
                 left = max(0.0, began + self._seconds - time.monotonic())
                 self._hear(Waiting(self._address, reason, since, left))
 
