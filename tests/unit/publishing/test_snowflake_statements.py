@@ -54,6 +54,15 @@ INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "us-east-1")
             Grant(("SELECT", "INSERT"), "ALL TABLES IN SCHEMA", ("A", "B"), "ROLE", "R"),
         ),
         ("show grants to role r", ShowGrants("TO", "ROLE", ("R",))),
+        ("show future grants to role r", ShowGrants("TO", "ROLE", ("R",), future=True)),
+        (
+            "grant usage on warehouse w to role r with grant option",
+            Grant(("USAGE",), "WAREHOUSE", ("W",), "ROLE", "R", option=True),
+        ),
+        (
+            "revoke grant option for usage on warehouse w from role r",
+            Grant(("USAGE",), "WAREHOUSE", ("W",), "ROLE", "R", revoke=True, option=True),
+        ),
         (
             "SHOW ICEBERG TABLES LIKE 'x%' IN SCHEMA a.b",
             Show("ICEBERG TABLE", like="x%", scope=("A", "B")),

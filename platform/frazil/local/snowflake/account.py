@@ -17,9 +17,10 @@ from frazil.local.snowflake.integrations import (
     described_integration,
     verified_integration,
 )
+from frazil.local.snowflake.knobs import Knobs
 from frazil.local.snowflake.listings import listed, listed_grants, table_information
 from frazil.local.snowflake.objects import Objects, Stored
-from frazil.local.snowflake.options import check_names, check_options, check_privileges
+from frazil.local.snowflake.options import check_changes, check_names, check_options, check_privileges
 from frazil.local.snowflake.parsing import parse_name, parse_statement
 from frazil.local.snowflake.relations import deed_of
 from frazil.local.snowflake.session import Session
@@ -59,10 +60,11 @@ _USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALO
 class Account:
     """The one account of the stand-in."""
 
-    def __init__(self, access: Access, objects: Objects, tables: IcebergTables) -> None:
+    def __init__(self, access: Access, objects: Objects, tables: IcebergTables, knobs: Knobs) -> None:
         self._access = access
         self._objects = objects
         self._tables = tables
+        self._knobs = knobs
         self._one_at_a_time = threading.Lock()
 
     def parse(self, sql: str) -> Statement | None:
@@ -122,7 +124,7 @@ class Account:
             case Show():
                 return listed(statement, self._listable(self._objects.all(statement.kind), session))
             case ShowGrants():
-                return listed_grants(statement, self._objects.grants())
+                return listed_grants(statement, self._objects.grants(), self._knobs.ways)
             case Grant():
                 return self._grant(statement)
             case Use():
@@ -204,6 +206,7 @@ class Account:
         if statement.if_exists and self._objects.find(kind, name) is None:
             return _DONE
         before = self._objects.get(kind, name).properties
+        check_changes(kind, statement.assigned)
         check_options(kind, statement.assigned)
         check_names(kind, statement.unset)
         changed: dict[str, Any] = {**before, **statement.assigned}

@@ -18,6 +18,7 @@ from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.answers import Refused, Result, Row, already_there, missing, unsupported
 from frazil.local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
 from frazil.local.snowflake.integrations import metadata_location
+from frazil.local.snowflake.knobs import Knobs
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.statements import Create, Name, Properties
 from frazil.local.snowflake.volumes import active_location
@@ -48,10 +49,13 @@ _CASTS = {"float": "DOUBLE", "uuid": "VARCHAR", "timestamp_ns": "TIMESTAMP"}
 class IcebergTables:
     """Iceberg tables of the account; queries on them run on fakesnow."""
 
-    def __init__(self, access: Access, objects: Objects, fakesnow: Any, pace: float = 1.0) -> None:
+    def __init__(
+        self, access: Access, objects: Objects, fakesnow: Any, knobs: Knobs, pace: float = 1.0
+    ) -> None:
         self._access = access
         self._objects = objects
         self._fakesnow = fakesnow
+        self._knobs = knobs
         self._pace = pace
 
     def find(self, name: Name) -> Stored | None:
@@ -78,7 +82,7 @@ class IcebergTables:
     def described(self, name: Name) -> Result:
         """DESC TABLE: the columns, as the table's metadata had them at the last refresh."""
         if not self.get(name).text("DESCRIBED"):  # made by an earlier version
-            self.refresh(name)
+            self._show(name, self.get(name).properties)
         return Result(_DESCRIBED, tuple(map(tuple, json.loads(self.get(name).text("DESCRIBED")))))
 
     def create(self, statement: Create) -> bool:
@@ -94,8 +98,12 @@ class IcebergTables:
         return True
 
     def refresh(self, name: Name) -> None:
-        """Shows what Glue points to now; refuses what Snowflake could not read."""
-        self._show(name, self.get(name).properties)
+        """Shows what Glue points to now; refuses what Snowflake could not read, or does by itself."""
+        table = self.get(name)
+        if _refreshes_itself(table):
+            problem = f"Table {table.plain_name} is refreshed automatically: SET AUTO_REFRESH = FALSE before."
+            raise Refused(2, "0A000", f"Unsupported feature: {problem}")
+        self._show(name, table.properties)
 
     def open(self, name: Name) -> None:
         """Opens the files of a table for the query to come; nothing to open where there is no such table."""
@@ -108,7 +116,7 @@ class IcebergTables:
         self._objects.change("ICEBERG TABLE", name, {**self.get(name).properties, **options})
 
     def _is_due(self, table: Stored) -> bool:
-        if table.text("AUTO_REFRESH").upper() != "TRUE":
+        if not _refreshes_itself(table) or not self._knobs.ways.refreshes:
             return False
         integration = self._objects.find("CATALOG INTEGRATION", (table.text("CATALOG"),))
         seconds = float(integration.text("REFRESH_INTERVAL_SECONDS", "30")) if integration else 30.0
@@ -175,6 +183,10 @@ class IcebergTables:
     def _exists(self, query: str, *parameters: str) -> bool:
         with own_cursor(self._fakesnow) as cursor:
             return cursor.execute(query, parameters).fetchone() is not None
+
+
+def _refreshes_itself(table: Stored) -> bool:
+    return table.text("AUTO_REFRESH").upper() == "TRUE"
 
 
 def _check_location(location: str, volume: Stored) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import requests
 from botocore.exceptions import BotoCoreError, ClientError
 
 from frazil.local.snowflake.access import CATALOG_USER, Access, reason
-from frazil.local.snowflake.answers import Refused, Result, invalid, syntax_error, unsupported
+from frazil.local.snowflake.answers import Refused, Result, syntax_error, unsupported
+from frazil.local.snowflake.catalog_options import check_source
 from frazil.local.snowflake.objects import Stored
-from frazil.local.snowflake.statements import Properties
+from frazil.local.snowflake.statements import Properties, Value
 
 _SECONDS = 20
 _NEEDS = {
@@ -25,6 +26,10 @@ _PROVES = {
     "SIGV4": ("SIGV4_IAM_ROLE",),
     "OAUTH": ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_ALLOWED_SCOPES"),
 }
+_ALWAYS_TOLD: Mapping[str, Mapping[str, str]] = {
+    "REST_CONFIG": {"PREFIX": "null", "CATALOG_API_TYPE": "PUBLIC", "CATALOG_NAME": "null"}
+}
+_NEVER_TOLD = ("OAUTH_CLIENT_SECRET", "SIGV4_EXTERNAL_ID")
 _NO_NAMESPACE, _NO_ENDPOINT = 4109, 4140
 
 
@@ -33,6 +38,7 @@ def checked_integration(given: Properties) -> dict[str, Any]:
     source = str(given.get("CATALOG_SOURCE", "")).upper()
     if source not in _NEEDS:
         raise unsupported(f"CATALOG_SOURCE = {source}.")
+    check_source(source, given)
     _need(given, _NEEDS[source])
     if str(given["TABLE_FORMAT"]).upper() != "ICEBERG":
         raise unsupported(f"TABLE_FORMAT = {given['TABLE_FORMAT']}.")
@@ -41,7 +47,7 @@ def checked_integration(given: Properties) -> dict[str, Any]:
     proof = _mapping(given, "REST_AUTHENTICATION")
     kind = str(proof.get("TYPE", "")).upper()
     if kind not in _PROVES:
-        raise invalid("REST_AUTHENTICATION TYPE", kind)
+        raise unsupported(f"REST_AUTHENTICATION TYPE = {kind}.")
     _need(proof, _PROVES[kind])
     _need(_mapping(given, "REST_CONFIG"), ("CATALOG_URI",))
     if kind == "OAUTH":
@@ -51,13 +57,14 @@ def checked_integration(given: Properties) -> dict[str, Any]:
 
 
 def described_integration(integration: Stored) -> Result:
-    """DESC CATALOG INTEGRATION, without what is secret."""
-    flat: dict[str, Any] = {}
-    for name, value in integration.properties.items():
-        flat |= value if isinstance(value, Mapping) else {name: value}
-    shown = {name: value for name, value in flat.items() if name != "OAUTH_CLIENT_SECRET"}
-    rows = tuple((name, "String", _plain(value), "") for name, value in shown.items())
+    """DESC CATALOG INTEGRATION, without what is secret; parts of REST are `{NAME=value, NAME=[value]}`."""
+    rows = tuple((name, "String", _plain(value), "") for name, value in _described(integration.properties))
     return Result(("property", "property_type", "property_value", "property_default"), rows)
+
+
+def _described(properties: Properties) -> Iterator[tuple[str, Value]]:
+    for name, value in {"REFRESH_INTERVAL_SECONDS": "30", **properties}.items():
+        yield name, ({**_ALWAYS_TOLD.get(name, {}), **value} if isinstance(value, Mapping) else value)
 
 
 def verified_integration(access: Access, integration: Stored) -> str:
@@ -113,7 +120,7 @@ def _get(integration: Stored, path: str) -> Any:
 
 def _asked(said: Any, path: str) -> Any:
     rest = said["REST_CONFIG"]
-    base, warehouse = rest["CATALOG_URI"].rstrip("/"), rest.get("CATALOG_NAME") or rest.get("WAREHOUSE", "")
+    base, warehouse = rest["CATALOG_URI"].rstrip("/"), rest.get("CATALOG_NAME") or ""
     headers = {"Authorization": f"Bearer {_token(base, said['REST_AUTHENTICATION'])}"}
     config = requests.get(f"{base}/v1/config", {"warehouse": warehouse}, headers=headers, timeout=_SECONDS)
     told = _answer(config)
@@ -157,5 +164,8 @@ def _need(given: Mapping[str, Any], names: tuple[str, ...]) -> None:
         raise syntax_error(f"CREATE CATALOG INTEGRATION needs {', '.join(lacking)}.")
 
 
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else ", ".join(map(str, value))
+def _plain(value: Value) -> str:
+    if isinstance(value, Mapping):
+        told = (f"{name}={_plain(inner)}" for name, inner in value.items() if name not in _NEVER_TOLD)
+        return f"{{{', '.join(told)}}}"
+    return value if isinstance(value, str) else f"[{', '.join(map(_plain, value))}]"

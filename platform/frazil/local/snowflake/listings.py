@@ -7,12 +7,17 @@ import re
 from collections.abc import Callable, Iterable
 
 from frazil.local.snowflake.answers import Result, Row
+from frazil.local.snowflake.knobs import Ways
 from frazil.local.snowflake.objects import Held, Stored
 from frazil.local.snowflake.statements import Show, ShowGrants
 
 _Column = Callable[[Stored], "str | None"]
-_SHOWN_AS = {"EXTERNAL VOLUME": "VOLUME"}
-"""What SHOW GRANTS calls a kind of object (terraform-provider-snowflake, `pkg/sdk/grants.go`)."""
+_GRANTED = (
+    "created_on", "privilege", "granted_on", "name",
+    "granted_to", "grantee_name", "grant_option", "granted_by",
+)  # fmt: skip
+_BY = "ACCOUNTADMIN"
+_FUTURE = "FUTURE "
 
 
 def listed(statement: Show, objects: Iterable[Stored]) -> Result:
@@ -23,31 +28,60 @@ def listed(statement: Show, objects: Iterable[Stored]) -> Result:
     return Result(tuple(columns), tuple(rows))
 
 
-def listed_grants(statement: ShowGrants, grants: Iterable[Held]) -> Result:
-    """SHOW GRANTS."""
+def listed_grants(statement: ShowGrants, grants: Iterable[Held], ways: Ways) -> Result:
+    """SHOW GRANTS, each kind of it with its columns."""
     name = ".".join(statement.name)
     fits = [g for g in grants if (statement.kind, name) == _related(statement, g)]
-    if (statement.relation, statement.kind) == ("TO", "USER"):
-        roles = tuple((g.created_on, g.on_name, "USER", g.to_name, "ACCOUNTADMIN") for g in fits)
-        return Result(("created_on", "role", "granted_to", "grantee_name", "granted_by"), roles)
+    fits = [g for g in fits if g.on_kind.startswith(_FUTURE) == statement.future]
+    if statement.relation == "OF":
+        return _grants_of_role(fits)
+    if statement.future:
+        return _future_grants(fits)
     rows: list[Row] = [
         (
             g.created_on,
             g.privilege,
-            _SHOWN_AS.get(g.on_kind, g.on_kind.replace(" ", "_")),
+            _kind_shown(g, ways),
             g.on_name,
             g.to_kind,
             g.to_name,
-            "false",
-            "ACCOUNTADMIN",
+            g.grant_option,
+            _BY,
         )
         for g in fits
     ]
-    columns = (
-        "created_on", "privilege", "granted_on", "name",
-        "granted_to", "grantee_name", "grant_option", "granted_by",
-    )  # fmt: skip
+    if (statement.relation, statement.kind) == ("TO", "USER"):  # BCR-1803
+        rows = [
+            (*row[:4], g.on_name if g.on_kind == "ROLE" else None, *row[4:])
+            for row, g in zip(rows, fits, strict=True)
+        ]
+        return Result((*_GRANTED[:4], "role", *_GRANTED[4:]), tuple(rows))
+    return Result(_GRANTED, tuple(rows))
+
+
+def _grants_of_role(grants: list[Held]) -> Result:
+    having = (g for g in grants if g.privilege != "OWNERSHIP")
+    rows: list[Row] = [(g.created_on, g.on_name, g.to_kind, g.to_name, _BY) for g in having]
+    return Result(("created_on", "role", "granted_to", "grantee_name", "granted_by"), tuple(rows))
+
+
+def _future_grants(grants: list[Held]) -> Result:
+    rows: list[Row] = []
+    for g in grants:
+        plural = g.on_kind.removeprefix(_FUTURE).partition(" IN ")[0]
+        kind = (f"{plural[:-3]}Y" if plural.endswith("IES") else plural[:-1]).replace(" ", "_")
+        rows.append(
+            (g.created_on, g.privilege, kind, f"{g.on_name}.<{kind}>", g.to_kind, g.to_name, g.grant_option)
+        )
+    columns = ("created_on", "privilege", "grant_on", "name", "grant_to", "grantee_name", "grant_option")
     return Result(columns, tuple(rows))
+
+
+def _kind_shown(grant: Held, ways: Ways) -> str:
+    specific = (
+        {"INTEGRATION": "CATALOG_INTEGRATION"} if ways.specific_kinds else {"EXTERNAL VOLUME": "VOLUME"}
+    )
+    return specific.get(grant.on_kind, grant.on_kind.replace(" ", "_"))
 
 
 def table_information(table: Stored) -> str:

@@ -28,6 +28,11 @@ _GRANTED_AS = {
     "SECURITY INTEGRATION": "INTEGRATION",
     "ICEBERG TABLE": "TABLE",
 }
+_OPTION = "alter table grants add column grant_option text not null default 'false'"
+"""Of states that an earlier version made."""
+_SET_OPTION = """
+update grants set grant_option = ? where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)
+"""
 _REVOKE = "delete from grants where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)"
 _DISOWN = "delete from grants where privilege = 'OWNERSHIP' and (on_kind, on_name) = (?, ?)"
 
@@ -62,6 +67,7 @@ class Held:
     to_kind: str
     to_name: str
     created_on: str
+    grant_option: str = "false"
 
 
 def granted_as(kind: str) -> str:
@@ -76,6 +82,8 @@ class Objects:
         self._lock = threading.RLock()
         self._database = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
         self._database.executescript(_TABLES)
+        if "grant_option" not in [row[1] for row in self._run("pragma table_info(grants)")]:
+            self._run(_OPTION)
 
     def find(self, kind: Kind, name: Name) -> Stored | None:
         """The object, or None where there is none."""
@@ -123,10 +131,12 @@ class Objects:
                 held = (privilege, on_kind, on_name, grant.to_kind, grant.to_name)
                 if privilege == "OWNERSHIP":
                     self._run(_DISOWN, on_kind, on_name)
-                if grant.revoke:
+                if grant.revoke and not grant.option:
                     self._run(_REVOKE, *held)
-                else:
-                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?)", *held, now())
+                elif not grant.revoke:
+                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?, 'false')", *held, now())
+                if grant.option:
+                    self._run(_SET_OPTION, "false" if grant.revoke else "true", *held)
 
     def grants(self) -> list[Held]:
         """All privileges that are held."""

@@ -45,7 +45,20 @@ _CHOICES: Mapping[tuple[str, str], Collection[str]] = {
         "2X-LARGE", "XXXLARGE", "X3LARGE", "3X-LARGE", "X4LARGE", "4X-LARGE", "X5LARGE", "5X-LARGE",
         "X6LARGE", "6X-LARGE",
     ),
+    ("WAREHOUSE", "SCALING_POLICY"): ("STANDARD", "ECONOMY"),
 }  # fmt: skip
+_NUMBERS = (
+    ("WAREHOUSE", "AUTO_SUSPEND"), ("WAREHOUSE", "MIN_CLUSTER_COUNT"), ("WAREHOUSE", "MAX_CLUSTER_COUNT"),
+    ("WAREHOUSE", "STATEMENT_TIMEOUT_IN_SECONDS"), ("WAREHOUSE", "STATEMENT_QUEUED_TIMEOUT_IN_SECONDS"),
+    ("WAREHOUSE", "MAX_CONCURRENCY_LEVEL"),
+)  # fmt: skip
+_CHANGEABLE: Mapping[str, Collection[str]] = {
+    "EXTERNAL VOLUME": ("ALLOW_WRITES", "COMMENT"),
+    "CATALOG INTEGRATION": ("ENABLED", "REFRESH_INTERVAL_SECONDS", "REST_AUTHENTICATION", "COMMENT"),
+}
+"""What ALTER ... SET takes, where that is less than CREATE does."""
+_ENCRYPTION = ("TYPE", "KMS_KEY_ID")
+_ENCRYPTIONS: Mapping[str, Collection[str]] = {"TYPE": ("AWS_SSE_S3", "AWS_SSE_KMS", "NONE")}
 _SWITCHES = (
     ("USER", "DISABLED"), ("EXTERNAL VOLUME", "ALLOW_WRITES"), ("CATALOG INTEGRATION", "ENABLED"),
     ("ICEBERG TABLE", "AUTO_REFRESH"), ("WAREHOUSE", "AUTO_RESUME"), ("WAREHOUSE", "INITIALLY_SUSPENDED"),
@@ -104,13 +117,36 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
         choices = ("TRUE", "FALSE") if (kind, name) in _SWITCHES else _CHOICES.get((kind, name))
         if choices is not None and str(value).upper() not in choices:
             raise invalid(name, str(value))
+        if (kind, name) in _NUMBERS and not (str(value).isdigit() or str(value).upper() == "NULL"):
+            raise invalid(name, str(value))
     _check_interval(given)
+
+
+def check_changes(kind: str, assigned: Mapping[str, Any]) -> None:
+    """Refuses what ALTER can't set."""
+    if strange := strange_in(assigned, _CHANGEABLE.get(kind, assigned)):
+        raise syntax_error(f"invalid property '{strange}' for ALTER {kind}")
 
 
 def check_location(given: Mapping[str, Any]) -> None:
     """Refuses what a storage location does not have."""
-    if strange := [name for name in given if name not in LOCATION_OPTIONS]:
-        raise syntax_error(f"invalid property '{strange[0]}' for a storage location")
+    encryption: Any = given.get("ENCRYPTION", {})
+    strange = strange_in(given, LOCATION_OPTIONS) or strange_in(encryption, _ENCRYPTION)
+    if strange:
+        raise syntax_error(f"invalid property '{strange}' for a storage location")
+    check_choices(encryption, _ENCRYPTIONS)
+
+
+def check_choices(given: Mapping[str, Any], choices: Mapping[str, Collection[str]]) -> None:
+    """Refuses other values of what has only a few."""
+    for name, value in given.items():
+        if name in choices and str(value).upper() not in choices[name]:
+            raise invalid(name, str(value))
+
+
+def strange_in(given: Iterable[str], known: Collection[str]) -> str:
+    """The first name that is not known; empty: all are."""
+    return next((name for name in given if name not in known), "")
 
 
 def check_privileges(grant: Grant) -> None:

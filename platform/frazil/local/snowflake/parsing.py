@@ -147,8 +147,8 @@ def _describe(tokens: Tokens) -> Statement | None:
 
 
 def _show(tokens: Tokens) -> Statement | None:
-    if tokens.take("GRANTS"):
-        return _show_grants(tokens)
+    if (future := tokens.take("FUTURE", "GRANTS")) or tokens.take("GRANTS"):
+        return _show_grants(tokens, future=future)
     kind = _kind(tokens, plural="S")
     if kind is None:
         return None
@@ -164,15 +164,16 @@ def _scope(tokens: Tokens) -> Name:
     return tokens.name()
 
 
-def _show_grants(tokens: Tokens) -> Statement:
+def _show_grants(tokens: Tokens, *, future: bool) -> Statement:
     relations: tuple[Literal["TO", "ON", "OF"], ...] = ("TO", "ON", "OF")
     for relation in relations:
         if tokens.take(relation):
-            return ShowGrants(relation, tokens.kind_of_object(), tokens.name())
+            return ShowGrants(relation, tokens.kind_of_object(), tokens.name(), future)
     raise syntax_error("SHOW GRANTS needs TO, ON or OF and a name.")
 
 
 def _grant(tokens: Tokens, *, revoke: bool = False) -> Statement:
+    option = revoke and tokens.take("GRANT", "OPTION", "FOR")
     privileges, on_kind, on_name = _granted(tokens)
     if not tokens.take("FROM" if revoke else "TO"):
         raise syntax_error(f"unexpected '{tokens.text()}' in GRANT.")
@@ -180,9 +181,11 @@ def _grant(tokens: Tokens, *, revoke: bool = False) -> Statement:
     if to_kind == "ROLE":
         tokens.take("ROLE")
     to_name = tokens.name()[-1]
-    if not tokens.take("WITH", "GRANT", "OPTION") and not tokens.take("COPY", "CURRENT", "GRANTS"):
+    if not revoke and tokens.take("WITH", "GRANT", "OPTION"):
+        option = True
+    elif not tokens.take("COPY", "CURRENT", "GRANTS"):
         tokens.take("REVOKE", "CURRENT", "GRANTS")
-    return Grant(privileges, on_kind, on_name, to_kind, to_name, revoke)
+    return Grant(privileges, on_kind, on_name, to_kind, to_name, revoke, option)
 
 
 def _granted(tokens: Tokens) -> tuple[tuple[str, ...], str, Name]:

@@ -27,13 +27,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from frazil.errors import MALFORMED
-from frazil.local.cloud.faults import Call, Faulty, Knobs
+from frazil.local.cloud.faults import Call, Faulty
 from frazil.local.snowflake.access import OwnKey, access_of
 from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
 from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.knobs import Knobs
 from frazil.local.snowflake.objects import Objects, Stored
 from frazil.local.snowflake.parsing import is_merge, parse_name
 from frazil.local.snowflake.session import Session
@@ -52,10 +53,11 @@ _KEPT_RESULTS = 100  # fakesnow keeps every result for RESULT_SCAN, for ever
 class StandIn:
     """The routes of one stand-in: the account carries out our own statements, fakesnow the rest."""
 
-    def __init__(self, account: Account, objects: Objects, fakesnow: Any) -> None:
+    def __init__(self, account: Account, objects: Objects, fakesnow: Any, knobs: Knobs) -> None:
         self._account = account
         self._objects = objects
         self._fakesnow = fakesnow
+        self._knobs = knobs
         self._sessions: dict[str, Session] = {}
         self._answers: dict[str, JSONResponse] = {}
 
@@ -66,7 +68,7 @@ class StandIn:
             Route("/session/v1/login-request", self._login, methods=["POST"]),
             Route("/queries/v1/query-request", self._query, methods=["POST"]),
         ]
-        return Faulty(Starlette(routes=[*own, *routes]), Knobs(), _name_of, _refused)
+        return Faulty(Starlette(routes=[*own, *routes]), self._knobs, _name_of, _refused)
 
     async def _health(self, request: Request) -> JSONResponse:
         def query() -> None:
@@ -274,8 +276,9 @@ def _serve(config: Config) -> None:
         with own_cursor(fakesnow) as cursor:
             access.open(cursor, {})
     kind = StrictAccount if config.strict else Account
-    account = kind(access, objects, IcebergTables(access, objects, fakesnow, config.pace))
-    application = StandIn(account, objects, fakesnow).application()
+    knobs = Knobs()
+    account = kind(access, objects, IcebergTables(access, objects, fakesnow, knobs, config.pace), knobs)
+    application = StandIn(account, objects, fakesnow, knobs).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)
     finally:

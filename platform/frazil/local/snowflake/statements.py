@@ -99,7 +99,8 @@ class Show:
 class Grant:
     """`GRANT <privileges> ON <kind> <name> TO ROLE <name>`, or `REVOKE ... FROM ROLE`.
 
-    A granted role has the privilege USAGE on the kind ROLE.
+    A granted role has the privilege USAGE on the kind ROLE. `option`: it may be passed on; of a REVOKE, this
+    right alone is taken away.
     """
 
     privileges: tuple[str, ...]
@@ -108,15 +109,17 @@ class Grant:
     to_kind: Literal["ROLE", "USER"]
     to_name: str
     revoke: bool = False
+    option: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ShowGrants:
-    """`SHOW GRANTS TO ROLE|USER <name>`, or `ON <kind> <name>`, or `OF ROLE <name>`."""
+    """`SHOW [FUTURE] GRANTS TO ROLE|USER <name>`, or `ON <kind> <name>`, or `OF ROLE <name>`."""
 
     relation: Literal["TO", "ON", "OF"]
     kind: str
     name: Name
+    future: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Refused, Result, missing
 from frazil.local.snowflake.guard import Guard
 from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.knobs import Knobs
 from frazil.local.snowflake.objects import Objects, Stored, granted_as
 from frazil.local.snowflake.parsing import parse_relation, parse_statement
 from frazil.local.snowflake.privileges import Privileges, hidden
@@ -34,8 +35,8 @@ from frazil.local.snowflake.statements import (
 class StrictAccount(Account):
     """Refuses what the role of a session may not do, and notes who owns what was made."""
 
-    def __init__(self, access: Access, objects: Objects, tables: IcebergTables) -> None:
-        super().__init__(access, objects, tables)
+    def __init__(self, access: Access, objects: Objects, tables: IcebergTables, knobs: Knobs) -> None:
+        super().__init__(access, objects, tables, knobs)
         self._privileges = Privileges(objects)
         self._privileges.seed()
         self._guard, self._relations = Guard(objects, self._privileges), Relations(objects, self._privileges)

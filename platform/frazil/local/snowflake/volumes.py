@@ -98,6 +98,7 @@ def _checked_location(given: Any) -> dict[str, Any]:
     if str(given["STORAGE_PROVIDER"]).upper() != "S3":
         raise unsupported(f"STORAGE_PROVIDER = {given['STORAGE_PROVIDER']}.")
     base_url = str(given["STORAGE_BASE_URL"])
-    if not base_url.startswith("s3://"):
+    bucket = base_url.removeprefix("s3://").partition("/")[0]
+    if not base_url.startswith("s3://") or "." in bucket:
         raise invalid("STORAGE_BASE_URL", base_url)
     return {"STORAGE_AWS_EXTERNAL_ID": external_id(), **given, "STORAGE_AWS_IAM_USER_ARN": VOLUME_USER}

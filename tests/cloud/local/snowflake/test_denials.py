@@ -13,6 +13,8 @@ INSUFFICIENT = "003001 42501"
 HIDDEN = "002003 02000"
 NOT_GRANTED = "003013 42501"
 NO_WAREHOUSE = "000606 57P03"
+STRANGE = "001003 42000"
+INVALID = "001008 22023"
 
 VOLUME = (
     "create external volume {name} storage_locations = ((name = 'l' storage_provider = 'S3' "
@@ -21,6 +23,11 @@ VOLUME = (
 INTEGRATION = (
     "create catalog integration {name} catalog_source = glue table_format = iceberg "
     "glue_aws_role_arn = 'arn:aws:iam::123456789012:role/reader' glue_catalog_id = '1' enabled = true"
+)
+BY_REST = (
+    "create catalog integration {name} catalog_source = iceberg_rest table_format = iceberg "
+    "rest_config = (catalog_uri = 'http://127.0.0.1:9') rest_authentication = (type = oauth "
+    "oauth_client_id = 'i' oauth_client_secret = 's' oauth_allowed_scopes = ('a')) enabled = true"
 )
 READ = "select count(*) from db.{name}.trades"
 
@@ -220,3 +227,65 @@ def test_what_a_user_does_not_have_can_t_be_unset_either(shop: Shop) -> None:
 
     assert boss.says(f"{unset} rsa_public_key_3", role="ACCOUNTADMIN") == "001003 42000"
     assert boss.says(f"{unset} comment", role="ACCOUNTADMIN") == OK
+
+
+@pytest.mark.parametrize(
+    ("statement", "was", "instead", "answer"),
+    [
+        (VOLUME, "storage_locations", "nonsense = '1' storage_locations", STRANGE),
+        (VOLUME, "name = 'l'", "name = 'l' nonsense = '1'", STRANGE),
+        (VOLUME, "name = 'l'", "name = 'l' encryption = (type = 'NONSENSE')", INVALID),
+        (VOLUME, "name = 'l'", "name = 'l' encryption = (nonsense = '1')", STRANGE),
+        (VOLUME, "name = 'l'", "name = 'l' encryption = (type = 'AWS_SSE_KMS' kms_key_id = 'k')", OK),
+        (VOLUME, "s3://lake/", "s3://la.ke/", INVALID),
+        (VOLUME, "s3://lake/", "https://lake/", INVALID),
+        (INTEGRATION, "enabled = true", "enabled = true nonsense = '1'", STRANGE),
+        (INTEGRATION, "enabled = true", "enabled = perhaps", INVALID),
+        (INTEGRATION, "enabled = true", "enabled = true refresh_interval_seconds = 5", INVALID),
+        (INTEGRATION, "enabled = true", "enabled = true rest_config = (catalog_uri = 'u')", STRANGE),
+        (BY_REST, "enabled = true", "enabled = true", OK),
+        (BY_REST, "enabled = true", "enabled = true glue_region = 'us-east-1'", STRANGE),
+        (BY_REST, "rest_config = (", "rest_config = (nonsense = '1' ", STRANGE),
+        (BY_REST, "rest_config = (", "rest_config = (catalog_api_type = nonsense ", INVALID),
+        (BY_REST, "rest_config = (", "rest_config = (access_delegation_mode = nonsense ", INVALID),
+        (BY_REST, "(type = oauth", "(type = oauth nonsense = '1'", STRANGE),
+        (BY_REST, "(type = oauth", "(type = oauth sigv4_iam_role = 'r'", STRANGE),
+        (BY_REST, "(type = oauth", "(type = nonsense", INVALID),
+        ("create warehouse {name}", "{name}", "{name} nonsense = 1", STRANGE),
+        ("create warehouse {name}", "{name}", "{name} warehouse_size = huge", INVALID),
+        ("create warehouse {name}", "{name}", "{name} scaling_policy = nonsense", INVALID),
+        ("create warehouse {name}", "{name}", "{name} auto_suspend = nonsense", INVALID),
+        ("create warehouse {name}", "{name}", "{name} auto_suspend = null scaling_policy = economy", OK),
+        ("create user {name}", "{name}", "{name} type = nonsense", INVALID),
+        ("create user {name}", "{name}", "{name} nonsense = '1'", STRANGE),
+        ("alter user {name}_user set comment = 'x'", "comment", "rsa_public_key_3", STRANGE),
+        ("alter role {name}_role set comment = 'x'", "comment", "nonsense", STRANGE),
+        ("grant usage on warehouse wh to role {name}_role", "usage", "nonsense", STRANGE),
+        ("grant usage on warehouse wh to role {name}_role", "usage", "select", STRANGE),
+        ("grant usage on schema db.{name} to role {name}_role", "usage", "create nonsense", STRANGE),
+    ],
+)
+def test_what_snowflake_does_not_know_is_refused(
+    shop: Shop, statement: str, was: str, instead: str, answer: str
+) -> None:
+    boss = User(shop.standin, "boss", shop.standin.key)
+    assert statement.count(was) == 1
+
+    assert boss.says(statement.replace(was, instead).format(name=shop.name), role="ACCOUNTADMIN") == answer
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "change", "answer"),
+    [
+        (VOLUME, "external volume", "allow_writes = false", OK),
+        (VOLUME, "external volume", "storage_locations = ()", STRANGE),
+        (INTEGRATION, "catalog integration", "enabled = false", OK),
+        (INTEGRATION, "catalog integration", "glue_aws_role_arn = 'r'", STRANGE),
+        (INTEGRATION, "catalog integration", "catalog_namespace = 'n'", STRANGE),
+    ],
+)
+def test_what_is_fixed_can_t_be_altered(shop: Shop, made: str, kind: str, change: str, answer: str) -> None:
+    boss = User(shop.standin, "boss", shop.standin.key)
+    shop.make(made, role="ACCOUNTADMIN")
+
+    assert boss.says(f"alter {kind} {shop.name} set {change}", role="ACCOUNTADMIN") == answer
