@@ -82,6 +82,30 @@ CHANGES = (
         ("SYSADMIN",),
     ),
     Change(
+        "the role may use what others will make",
+        said(
+            "create database if not exists of_others",
+            "grant select on future tables in database of_others to role {SYSTEM_ADMIN_ROLE}",
+        ),
+        (SYSTEM,),
+        ("FUTURE TABLES IN DATABASE",),
+    ),
+    Change(
+        "the role may pass its right on",
+        said("grant usage on warehouse {WAREHOUSE} to role {SYSTEM_ADMIN_ROLE} with grant option"),
+        (SYSTEM,),
+        ("WITH GRANT OPTION",),
+    ),
+    Change(
+        "somebody else has the role",
+        said(
+            "create role if not exists strangers",
+            "grant role {SYSTEM_ADMIN_ROLE} to role strangers",
+        ),
+        (SYSTEM,),
+        ("STRANGERS",),
+    ),
+    Change(
         "the user is disabled",
         said("alter user {USER} set disabled = true"),
         (USER,),

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from frazil.cloud.plan import differences
-from frazil.cloud.snowflake.grants import Grant, Grants
+from frazil.cloud.snowflake.grants import Grants
+from frazil.cloud.snowflake.held import Grant
+from frazil.errors import DifferentError
 
 VOLUME = Grant("USAGE", "EXTERNAL VOLUME", ("LAKE",))
 CATALOG = Grant("USAGE", "INTEGRATION", ("GLUE",))
@@ -17,11 +19,17 @@ ROLE = Grant("USAGE", "ROLE", ("READER",))
 class Shown:
     """Answers SHOW GRANTS, and keeps what else it is asked to do."""
 
-    def __init__(self, *rows: dict[str, Any]) -> None:
-        self.rows, self.said = rows, list[str]()
+    def __init__(
+        self,
+        *rows: dict[str, Any],
+        future: tuple[dict[str, Any], ...] = (),
+        of: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        self.rows = {"SHOW GRANTS TO": rows, "SHOW FUTURE GRANTS TO": future, "SHOW GRANTS OF": of}
+        self.said = list[str]()
 
     def shown(self, sql: str, role: str | None = None) -> list[dict[str, Any]]:
-        return list(self.rows)
+        return list(self.rows[sql[: sql.index(' "')].rpartition(" ")[0]])
 
     def query(self, sql: str, role: str | None = None) -> list[Any]:
         self.said.append(sql)
@@ -32,10 +40,26 @@ def row(privilege: str, kind: str, name: str) -> dict[str, Any]:
     return {"privilege": privilege, "granted_on": kind, "name": name, "granted_to": "ROLE"}
 
 
-def grants(shown: Shown, *wanted: Grant, to: str = "SHOP_ROLE", kind: str = "ROLE") -> Grants:
+def grants(
+    shown: Shown,
+    *wanted: Grant,
+    to: str = "SHOP_ROLE",
+    kind: str = "ROLE",
+    holders: tuple[tuple[str, str], ...] = (),
+) -> Grants:
     snowflake: Any = shown
     to_kind: Any = kind
-    return Grants(snowflake, "snowflake/grants/system", (), to_kind, to, wanted, "SHOP_DATABASE")
+    return Grants(snowflake, "snowflake/grants/system", (), to_kind, to, wanted, "SHOP_DATABASE", holders)
+
+
+def healed(shown: Shown, *wanted: Grant, **told: Any) -> list[str]:
+    """What is said to take away what was granted besides; each was named as what gave it."""
+    held = grants(shown, *wanted, **told)
+    there = held.read({}) or {}
+    named = [gave for change in differences(held.wanted({}), there) for gave in change.is_]
+    held.update(there, {})
+    assert len(named) == len(shown.said)
+    return shown.said
 
 
 @pytest.mark.parametrize("volume", ["VOLUME", "EXTERNAL_VOLUME"])
@@ -75,3 +99,76 @@ def test_what_was_granted_besides_is_named_and_taken_away_but_not_what_pipelines
 def test_of_snowflake_s_own_roles_only_what_is_missing_counts() -> None:
     held = grants(Shown(row("USAGE", "VOLUME", "LAKE"), row("USAGE", "ROLE", "OTHER")), VOLUME, to="SYSADMIN")
     assert differences(held.wanted({}), held.read({}) or {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "revoked"),
+    [
+        ("DATABASE_ROLE", "SNOWFLAKE.OBJECT_VIEWER", 'DATABASE ROLE "SNOWFLAKE"."OBJECT_VIEWER"'),
+        ("STORAGE_INTEGRATION", "X", 'USAGE ON INTEGRATION "X"'),
+        ("SECURITY_INTEGRATION", "X", 'USAGE ON INTEGRATION "X"'),
+        ("EXTERNAL_ACCESS_INTEGRATION", "X", 'USAGE ON INTEGRATION "X"'),
+        ("INTEGRATION", "X", 'USAGE ON INTEGRATION "X"'),
+        ("VOLUME", "X", 'USAGE ON EXTERNAL VOLUME "X"'),
+        ("DATABASE", "SNOWFLAKE", 'IMPORTED PRIVILEGES ON DATABASE "SNOWFLAKE"'),
+        ("MODULE", "D.S.X", 'USAGE ON MODEL "D"."S"."X"'),
+        ("COMPUTE_POOL", "X", 'USAGE ON COMPUTE POOL "X"'),
+    ],
+)
+def test_each_kind_is_revoked_by_the_word_that_revoke_knows(kind: str, name: str, revoked: str) -> None:
+    shown = Shown(row("USAGE", "VOLUME", "LAKE"), row("USAGE", kind, name))
+    assert healed(shown, VOLUME) == [f'REVOKE {revoked} FROM ROLE "SHOP_ROLE"']
+
+
+@pytest.mark.parametrize("kind", ["FUNCTION", "PROCEDURE", "APPLICATION_ROLE", "SOMETHING_NEW"])
+def test_what_can_t_be_written_is_named_and_not_tried_but_the_rest_is_done(kind: str) -> None:
+    foreign = row("USAGE", kind, 'D.S."F(VARCHAR, NUMBER):NUMBER"')
+    shown = Shown(row("USAGE", "VOLUME", "LAKE"), foreign, row("USAGE", "ROLE", "ACCOUNTADMIN"))
+    held = grants(shown, VOLUME)
+    with pytest.raises(DifferentError, match="more than it needs") as named:
+        held.update(held.read({}) or {}, {})
+    assert shown.said == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
+    assert "F(VARCHAR, NUMBER)" in named.value.where
+    assert foreign in shown.shown(named.value.todo.partition(";")[0])
+
+    shown.rows["SHOW GRANTS TO"] = (row("USAGE", "VOLUME", "LAKE"),)  # as somebody revoked it
+    held.update(held.read({}) or {}, {})
+    assert differences(held.wanted({}), held.read({}) or {}) == ()
+
+
+def test_what_comes_from_a_grant_on_all_is_not_revoked_one_by_one() -> None:
+    shown = Shown(row("USAGE", "VOLUME", "LAKE"), row("SELECT", "TABLE", "D.S.T") | {"is_inherited": "true"})
+    held = grants(shown, VOLUME)
+    with pytest.raises(DifferentError):
+        held.update(held.read({}) or {}, {})
+    assert shown.said == []
+
+
+def test_grants_on_what_is_to_come_are_named_and_taken_away() -> None:
+    told = {"grant_to": "ROLE", "grantee_name": "SHOP_ROLE", "grant_option": "false"}
+    on_schema = {"privilege": "SELECT", "grant_on": "TABLE", "name": 'D."a.b".<TABLE>', **told}
+    on_database = {"privilege": "APPLY", "grant_on": "MASKING_POLICY", "name": "D.<MASKING_POLICY>", **told}
+    of_a_pipeline = {"privilege": "SELECT", "grant_on": "VIEW", "name": "SHOP_DATABASE.S.<VIEW>", **told}
+    shown = Shown(row("USAGE", "VOLUME", "LAKE"), future=(on_schema, on_database, of_a_pipeline))
+    assert healed(shown, VOLUME) == [
+        'REVOKE SELECT ON FUTURE TABLES IN SCHEMA "D"."a.b" FROM ROLE "SHOP_ROLE"',
+        'REVOKE APPLY ON FUTURE MASKING POLICIES IN DATABASE "D" FROM ROLE "SHOP_ROLE"',
+    ]
+
+
+def test_the_right_to_pass_a_needed_grant_on_is_taken_away_alone() -> None:
+    shown = Shown(row("USAGE", "VOLUME", "LAKE") | {"grant_option": "true"})
+    assert healed(shown, VOLUME) == [
+        'REVOKE GRANT OPTION FOR USAGE ON EXTERNAL VOLUME "LAKE" FROM ROLE "SHOP_ROLE"'
+    ]
+
+
+def test_who_else_has_the_role_is_named_and_loses_it() -> None:
+    of = (
+        {"role": "SHOP_ROLE", "granted_to": "ROLE", "grantee_name": "SYSADMIN"},
+        {"role": "SHOP_ROLE", "granted_to": "USER", "grantee_name": "SHOP_USER"},
+        {"role": "SHOP_ROLE", "granted_to": "USER", "grantee_name": "eve@shop.com"},
+    )
+    holders = (("ROLE", "SYSADMIN"), ("USER", "SHOP_USER"))
+    shown = Shown(row("USAGE", "VOLUME", "LAKE"), of=of)
+    assert healed(shown, VOLUME, holders=holders) == ['REVOKE ROLE "SHOP_ROLE" FROM USER "eve@shop.com"']

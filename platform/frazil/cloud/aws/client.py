@@ -73,7 +73,8 @@ class Aws:
     def client(self, service: str) -> Any:
         """A client of botocore whose calls raise `NotYet`, `GoneError`, `ThereError` or FrazilErrors.
 
-        What is none of these stays botocore's ClientError. `pages` gives all pages of a call.
+        What is none of these stays botocore's ClientError. `pages` gives all pages of a call, `content` all
+        bytes of an object.
         """
         with self._lock:
             if service not in self._clients:
@@ -120,6 +121,16 @@ class _Client:
                 return call(**told)
 
         return ask if name.startswith("create_") else lambda **told: insisting(lambda: ask(**told), _MET)
+
+    def content(self, **told: Any) -> bytes:
+        """All bytes of an object of S3. Where some are lost, all are asked for again."""
+
+        def ask() -> bytes:
+            with _translated():
+                stored: bytes = self._client.get_object(**told)["Body"].read()
+                return stored
+
+        return insisting(ask, _MET)
 
     def pages(self, name: str, **told: Any) -> list[dict[str, Any]]:
         """All pages of a call. Where one is lost, all are asked for again: botocore's iterator has ended."""

@@ -10,10 +10,12 @@ from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent.tableflow import told_of
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
-from frazil.cloud.snowflake.grants import ADMINISTRATOR, Grant, Grants
+from frazil.cloud.snowflake.freshness import Metadata, Pointer, read_by
+from frazil.cloud.snowflake.grants import ADMINISTRATOR, Grants
+from frazil.cloud.snowflake.held import Grant
 from frazil.cloud.snowflake.ownership import OBJECTS
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
-from frazil.cloud.snowflake.tables import IcebergTable, Pointer, View
+from frazil.cloud.snowflake.tables import IcebergTable, View
 from frazil.cloud.snowflake.trust import GlueRest, Integration, Volume
 from frazil.cloud.snowflake.user import Keys, ServiceUser
 from frazil.spec.deployment import DeploymentSpec, SnowflakePart
@@ -114,16 +116,18 @@ class _Objects:
             of_system += (Grant("USAGE", "INTEGRATION", (self._name("REST_CATALOG_INTEGRATION"),)),)
         used = ("snowflake/warehouse", "snowflake/schema", *self._read_through)
         user, at = self._keys.user, self._clouds.snowflake
+        holders = (("ROLE", OBJECTS), ("USER", user))
         # What a role owns that is not granted to SYSADMIN, no administrator can change.
         return (
             Grants(at, ADMINISTRATOR, roles, "ROLE", OBJECTS, of_roles),
             Grants(at, "snowflake/grants/user", ("snowflake/user", *roles), "USER", user, of_roles),
             Grants(
                 at, "snowflake/grants/security", ("snowflake/user", _SECURITY), "ROLE", self._security,
-                (Grant("MONITOR", "USER", (user,)),), database[0],
+                (Grant("MONITOR", "USER", (user,)),), database[0], holders,
             ),
             Grants(
-                at, "snowflake/grants/system", (*used, _SYSTEM), "ROLE", self._system, of_system, database[0]
+                at, "snowflake/grants/system", (*used, _SYSTEM), "ROLE", self._system, of_system, database[0],
+                holders,
             ),
         )  # fmt: skip
 
@@ -136,8 +140,8 @@ class _Objects:
             self._clouds.snowflake, self._spec.mark, (*self._schema, name.upper()), f"snowflake/table/{name}",
             (*needs, *(ways if by_tableflow else ())), volume=self._name("VOLUME"),
             integration=self._name("CATALOG_INTEGRATION"), namespace=partial(self._namespace, by_tableflow),
-            table=name, pointer=self._pointer, maker=partial(self._maker, name), refresh=self._refresh,
-            **ours,
+            table=name, pointer=self._pointer, metadata=self._metadata, maker=partial(self._maker, name),
+            refresh=self._refresh, **ours,
         )  # fmt: skip
         if not self._part.views:
             return [table]
@@ -165,6 +169,9 @@ class _Objects:
         except GoneError:
             return None
         return Pointer(str(found.get("Parameters", {}).get("metadata_location")), found["UpdateTime"])
+
+    def _metadata(self, location: str) -> Metadata | None:
+        return read_by(self._clouds.aws.client("s3"))(location)
 
     def _maker(self, name: str, known: Known) -> str:
         if name in self._tableflow:

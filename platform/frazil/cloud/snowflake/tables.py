@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
+from frazil.cloud.snowflake.freshness import Pointer, ReadMetadata, behind_since
 from frazil.cloud.snowflake.grants import ADMINISTRATOR, MISSING, Grants
 from frazil.cloud.snowflake.ownership import GRANTS, Marked
 from frazil.cloud.snowflake.user import Keys, logged_in
@@ -23,19 +24,6 @@ _METADATA = "$$"
 _RUNNING = "RUNNING"
 _LOOKS = 3
 """How many times Snowflake may look at a catalog in vain, before what it shows counts as behind."""
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """The metadata file that a catalog shows of a table, and since when."""
-
-    location: str
-    since: datetime
-
-    @property
-    def age(self) -> float:
-        """Seconds."""
-        return (datetime.now(UTC) - self.since).total_seconds()
 
 
 @dataclass(frozen=True)
@@ -98,6 +86,7 @@ class IcebergTable(Owned):
 
     Args:
         pointer: What Glue shows of a table of a database; None: it has no such table.
+        metadata: Reads a metadata file of it.
         maker: What is known of who makes it there.
         refresh: Seconds between two looks of Snowflake at the catalog.
     """
@@ -107,6 +96,7 @@ class IcebergTable(Owned):
     namespace: Callable[[Known], str] = field(kw_only=True)
     table: str = field(kw_only=True)
     pointer: Callable[[str, str], Pointer | None] = field(kw_only=True, repr=False)
+    metadata: ReadMetadata = field(kw_only=True, repr=False)
     maker: Callable[[Known], str] = field(kw_only=True, repr=False)
     refresh: int = field(kw_only=True)
 
@@ -155,10 +145,17 @@ class IcebergTable(Owned):
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`."""
         self.take_back(there)
-        if there["refreshes"] != _RUNNING:
+        if there["refreshes"] != _RUNNING or there["behind"]:
+            self._refresh_anew(there)
+
+    def _refresh_anew(self, there: Facts) -> None:
+        """Turns the refresh off and on: Snowflake refuses one by hand of a table that refreshes itself."""
+        self.say(f"ALTER {self} SET AUTO_REFRESH = FALSE")
+        try:
+            if there["behind"]:
+                self.say(f"ALTER {self} REFRESH")
+        finally:
             self.say(f"ALTER {self} SET AUTO_REFRESH = TRUE")
-        if there["behind"]:
-            self.say(f"ALTER {self} REFRESH")
 
     def verify(self, there: Facts, known: Known) -> None:
         """Reads a row, and compares the metadata that Snowflake shows with Glue's."""
@@ -169,14 +166,17 @@ class IcebergTable(Owned):
     def _behind(self, namespace: str) -> str:
         """What Snowflake should have shown by now, and does not; empty where it is in step."""
         glue = self.pointer(namespace, self.table)
-        if glue is None or glue.age < _LOOKS * self.refresh:
+        if glue is None:
             return ""
         sql = f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(double_quoted(*self.name))})"
         shown = str(json.loads(self.say(sql)[0][0])["metadataLocation"])
         if shown == glue.location:
             return ""
-        since = f"{glue.since:%Y-%m-%d %H:%M:%S %Z}"
-        return f"Glue shows {_file(glue.location)} since {since}, Snowflake {_file(shown)}"
+        since = behind_since(shown, glue, self.metadata)
+        if (datetime.now(UTC) - since).total_seconds() < _LOOKS * self.refresh:
+            return ""
+        newer = f"something newer since {since:%Y-%m-%d %H:%M:%S %Z} (now {_file(glue.location)})"
+        return f"Glue shows {newer}, Snowflake {_file(shown)}"
 
 
 @dataclass(frozen=True)
