@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from frazil.errors import RepairError
 from kit.answering import Answer, serving
+from kit.cloud_snowflake import NOWHERE
 from kit.in_snowflake import InSnowflake
 
 CLIENT = {"client_id": "frazil", "client_secret": "a secret of a client"}
+
+
+@pytest.fixture(scope="module")
+def by_rest(deployment: Callable[..., InSnowflake]) -> InSnowflake:
+    """One whose catalogs are both asked by REST."""
+    rest = {
+        "uri": NOWHERE,
+        "warehouse": "lake",
+        "namespace": "shop",
+        "secret": "polaris",
+        "scopes": ["A", "B"],
+    }
+    shop = deployment(catalog="glue_rest", rest=rest)
+    shop.clouds.secrets.put("polaris", CLIENT, {})
+    shop.create()
+    return shop
 
 
 def answered(told: dict[str, str]) -> Answer:
@@ -49,3 +67,38 @@ def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_th
 
     shop.delete()
     assert set(shop.changes().values()) == {"create"}
+
+
+@pytest.mark.parametrize(
+    ("address", "was", "by_hand", "named"),
+    [
+        ("catalog_integration", ":role/", ":role/another_", "role_arn"),
+        ("catalog_integration", "https://glue.us-east-1", "https://glue.eu-west-1", "uri"),
+        (
+            "catalog_integration",
+            "SIGV4_SIGNING_REGION = 'us-east-1'",
+            "SIGV4_SIGNING_REGION = 'eu-west-1'",
+            "signs_for",
+        ),
+        ("catalog_integration", "CATALOG_NAME = '", "CATALOG_NAME = '9", "catalog"),
+        ("catalog_integration/rest", NOWHERE, "http://127.0.0.1:8", "uri"),
+        ("catalog_integration/rest", "CATALOG_NAME = 'lake'", "CATALOG_NAME = 'sea'", "warehouse"),
+        ("catalog_integration/rest", "('A', 'B')", "('A', 'B', 'C')", "scopes"),
+    ],
+)
+def test_each_part_of_a_rest_catalog_that_others_made_otherwise_is_named(
+    by_rest: InSnowflake, address: str, was: str, by_hand: str, named: str
+) -> None:
+    catalog: Any = by_rest.resources[f"snowflake/{address}"]
+    options = catalog.options({})
+    assert options.count(was) == 1
+    assert by_rest.changes() == {}
+    replace = "CREATE OR REPLACE CATALOG INTEGRATION "
+
+    by_rest.standin.as_("ACCOUNTADMIN", replace + options.replace(was, by_hand))
+    step = next(each for each in by_rest.reconciler.plan().steps if each.address == catalog.address)
+    by_rest.standin.as_("ACCOUNTADMIN", replace + options)
+    by_rest.create()
+
+    assert [change.field for change in step.changes] == [named]
+    assert step.action == "blocked"

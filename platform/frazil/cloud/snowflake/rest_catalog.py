@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known
 from frazil.cloud.secrets import SecretStore
+from frazil.cloud.snowflake.described import described
 from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil.cloud.snowflake.trust import in_use, proven, use, use_of
 from frazil.errors import MissingError
@@ -37,18 +38,25 @@ class RestCatalog(Marked):
 
     kind: ClassVar[str] = "CATALOG INTEGRATION"
     role: ClassVar[str] = ACCOUNT
-    fixed: ClassVar[frozenset[str]] = frozenset({"source", "namespace"})
+    fixed: ClassVar[frozenset[str]] = frozenset({"source", "namespace", "uri", "warehouse", "scopes"})
 
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        told = {"source": "ICEBERG_REST", "namespace": self.namespace}
+        place = {"uri": self.uri, "warehouse": self.warehouse, "namespace": self.namespace}
+        told = {"source": "ICEBERG_REST", **place, "scopes": sorted(self.scopes)}
         return {**super().wanted(known), **told, **in_use(self.refresh)}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
-        rows = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
-        told = {str(row["property"]): str(row["property_value"]) for row in rows}
-        return {"source": told["CATALOG_SOURCE"], "namespace": told["CATALOG_NAMESPACE"], **use_of(told)}
+        told = described(str(self), self.snowflake.shown(f"DESC {self}", role=ACCOUNT))
+        return {
+            "source": told.text("CATALOG_SOURCE"),
+            "namespace": told.text("CATALOG_NAMESPACE"),
+            "uri": told.text("REST_CONFIG", "CATALOG_URI"),
+            "warehouse": told.text("REST_CONFIG", "CATALOG_NAME"),
+            "scopes": sorted(told.texts("REST_AUTHENTICATION", "OAUTH_ALLOWED_SCOPES")),
+            **use_of(told),
+        }
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`: everything else is fixed."""

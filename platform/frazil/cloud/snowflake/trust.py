@@ -7,11 +7,12 @@ So they are never made with OR REPLACE: the trust of the reader's role would nam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known, RefusedYet
+from frazil.cloud.snowflake.described import Described, described
 from frazil.cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil.errors import RepairError
 from frazil.publishing.snowflake.statements import text
@@ -110,18 +111,17 @@ class Integration(Marked):
         """See `Marked`."""
         told = self.described()
         return {
-            "source": told["CATALOG_SOURCE"],
-            "namespace": told["CATALOG_NAMESPACE"],
-            "role_arn": told["GLUE_AWS_ROLE_ARN"],
-            "iam_user_arn": told["GLUE_AWS_IAM_USER_ARN"],
-            "external_id": told["GLUE_AWS_EXTERNAL_ID"],
+            "source": told.text("CATALOG_SOURCE"),
+            "namespace": told.text("CATALOG_NAMESPACE"),
+            "role_arn": told.text("GLUE_AWS_ROLE_ARN"),
+            "iam_user_arn": told.text("GLUE_AWS_IAM_USER_ARN"),
+            "external_id": told.text("GLUE_AWS_EXTERNAL_ID"),
             **use_of(told),
         }
 
-    def described(self) -> dict[str, str]:
+    def described(self) -> Described:
         """DESC, by property."""
-        rows = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
-        return {str(row["property"]): str(row["property_value"]) for row in rows}
+        return described(str(self), self.snowflake.shown(f"DESC {self}", role=ACCOUNT))
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`: everything else is fixed."""
@@ -141,33 +141,42 @@ class Integration(Marked):
 class GlueRest(Integration):
     """The same through Glue's Iceberg REST, which Snowflake recommends."""
 
+    fixed: ClassVar[frozenset[str]] = Integration.fixed | {"uri", "catalog", "signs_for"}
+
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
-        return {**super().wanted(known), "source": "ICEBERG_REST"}
+        place = {"uri": self._uri, "catalog": self.account(), "signs_for": self.region}
+        return {**super().wanted(known), "source": "ICEBERG_REST", **place}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         told = self.described()
         return {
-            "source": told["CATALOG_SOURCE"],
-            "namespace": told["CATALOG_NAMESPACE"],
-            "role_arn": told.get("SIGV4_IAM_ROLE", self.role_arn()),
-            "iam_user_arn": told["API_AWS_IAM_USER_ARN"],
-            "external_id": told["API_AWS_EXTERNAL_ID"],
+            "source": told.text("CATALOG_SOURCE"),
+            "namespace": told.text("CATALOG_NAMESPACE"),
+            "uri": told.text("REST_CONFIG", "CATALOG_URI"),
+            "catalog": told.text("REST_CONFIG", "CATALOG_NAME"),
+            "role_arn": told.text("REST_AUTHENTICATION", "SIGV4_IAM_ROLE"),
+            "signs_for": told.text("REST_AUTHENTICATION", "SIGV4_SIGNING_REGION"),
+            "iam_user_arn": told.text("API_AWS_IAM_USER_ARN"),
+            "external_id": told.text("API_AWS_EXTERNAL_ID"),
             **use_of(told),
         }
 
     def options(self, known: Known) -> str:
         """See `Marked`."""
-        uri = f"https://glue.{self.region}.amazonaws.com/iceberg"
         return (
             f"{double_quoted(*self.name)} CATALOG_SOURCE = ICEBERG_REST TABLE_FORMAT = ICEBERG "
             f"CATALOG_NAMESPACE = {text(self.namespace(known))} "
-            f"REST_CONFIG = (CATALOG_URI = {text(uri)} CATALOG_API_TYPE = AWS_GLUE "
+            f"REST_CONFIG = (CATALOG_URI = {text(self._uri)} CATALOG_API_TYPE = AWS_GLUE "
             f"CATALOG_NAME = {text(self.account())} ACCESS_DELEGATION_MODE = EXTERNAL_VOLUME_CREDENTIALS) "
             f"REST_AUTHENTICATION = (TYPE = SIGV4 SIGV4_IAM_ROLE = {text(self.role_arn())} "
             f"SIGV4_SIGNING_REGION = {text(self.region)}) {use(self.refresh)} {self.comment}"
         )
+
+    @property
+    def _uri(self) -> str:
+        return f"https://glue.{self.region}.amazonaws.com/iceberg"
 
     def verify(self, there: Facts, known: Known) -> None:
         """Lets Snowflake talk to the catalog."""
@@ -187,10 +196,10 @@ def in_use(refresh: int) -> Facts:
     return {"enabled": "true", "refresh_seconds": str(refresh)}
 
 
-def use_of(told: Mapping[str, str]) -> Facts:
+def use_of(told: Described) -> Facts:
     """The same as DESC tells it."""
-    seconds = told.get("REFRESH_INTERVAL_SECONDS", "")
-    return {"enabled": str(told.get("ENABLED")).lower(), "refresh_seconds": seconds}
+    enabled, seconds = told.text("ENABLED").lower(), told.text("REFRESH_INTERVAL_SECONDS")
+    return {"enabled": enabled, "refresh_seconds": seconds}
 
 
 def proven(integration: Marked) -> None:
