@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -38,12 +38,28 @@ def settings_of(standin: CloudSnowflake, user: str = "boss") -> Settings:
     return Settings().with_changes(snowflake=told)
 
 
+class Heard(Snowflake):
+    """An identity that keeps what it said."""
+
+    def __init__(self, find: Callable[[], Login], seconds: int) -> None:
+        super().__init__(find, seconds)
+        self.said = set[str]()
+
+    def query(self, sql: str, *, role: str | None = None) -> list[tuple[Any, ...]]:
+        self.said.add(sql)
+        return super().query(sql, role=role)
+
+    def shown(self, sql: str, *, role: str | None = None) -> list[dict[str, Any]]:
+        self.said.add(sql)
+        return super().shown(sql, role=role)
+
+
 def administrator(
     standin: CloudSnowflake, user: str = "boss", key: bytes | None = None, seconds: int = 20
-) -> Snowflake:
+) -> Heard:
     """The stand-in's administrator, as deployments have it."""
     login = Login(settings_of(standin, user), key or standin.key.private_der)
-    return Snowflake(lambda: login, seconds)
+    return Heard(lambda: login, seconds)
 
 
 @dataclass
@@ -53,7 +69,7 @@ class InSnowflake:
     spec: DeploymentSpec
     aws: CloudAws
     standin: CloudSnowflake
-    admin: Snowflake = field(repr=False)
+    admin: Heard = field(repr=False)
 
     @property
     def clouds(self) -> Clouds:

@@ -5,8 +5,11 @@ One deployment serves all tests of this file: each leaves it as it was, and the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,8 @@ from kit.in_snowflake import InSnowflake
 from kit.waiting import wait_for
 
 Deployments = Callable[..., InSnowflake]
+DOCS = Path(__file__).parents[3] / "docs" / "cloud.md"
+VERBS = {"CREATE", "ALTER", "DROP", "SHOW", "DESC", "GRANT", "REVOKE", "SELECT"}
 
 
 def test_it_is_made_and_works_and_a_second_plan_is_empty(made: InSnowflake) -> None:
@@ -40,6 +45,16 @@ def test_the_secret_names_the_user_that_is_there(made: InSnowflake) -> None:
     assert told["snowflake_service_user"] == made.spec.names.snowflake("USER")
     assert told["active_key_number"] == "1"
     assert made.admin.shown(f"show users like '{told['snowflake_service_user']}'")[0]["type"] == "SERVICE"
+
+
+@pytest.mark.parametrize("specific", [False, True])
+def test_grants_are_known_by_the_words_of_either_bundle(made: InSnowflake, specific: bool) -> None:
+    made.standin.turn(more={"specific_kinds": specific})
+
+    found = made.changes()
+    made.standin.turn()
+
+    assert found == {}
 
 
 def test_each_missing_grant_is_found_and_named_by_the_statement_that_gives_it(made: InSnowflake) -> None:
@@ -134,6 +149,37 @@ def test_the_table_follows_glue_by_itself_and_one_that_stays_behind_is_named(mad
     assert made.changes() == made.faults() == {}
 
 
+def test_a_table_that_is_written_all_the_time_is_behind_too_where_its_refresh_does_nothing(
+    made: InSnowflake,
+) -> None:
+    known, written, shown = (
+        made.reconciler.facts(),
+        made.resources["snowflake/table/trades"],
+        made.shown("trades"),
+    )
+    table = replace(written, refresh=1)  # type: ignore[type-var]
+    made.standin.turn(more={"refreshes": False})
+
+    def told() -> dict[str, Any]:
+        made.append("trades")
+        return table.read(known) or {}
+
+    wait_for(lambda: told()["behind"])
+    there = told()
+    assert there["refreshes"] == "RUNNING"
+    with pytest.raises(RefusedYet, match="is behind Glue: Glue shows"):
+        table.verify(there, known)
+    before = made.service().query(f"select count(*) from {shown}")
+
+    table.update(there, known)
+    healed = table.read(known) or {}
+    made.standin.turn()
+
+    assert (healed["refreshes"], healed["behind"]) == ("RUNNING", "")
+    assert made.service().query(f"select count(*) from {shown}") > before
+    assert made.changes() == made.faults() == {}
+
+
 def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) -> None:
     made.delete()
     made.delete()
@@ -142,3 +188,19 @@ def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) 
     like = f"LIKE '{made.spec.name.upper()}%'"
     assert [made.admin.shown(f"SHOW {kind} {like}", role="ACCOUNTADMIN") for kind in kinds] == [[]] * 6
     assert made.clouds.secrets.get(made.spec.names.snowflake_secret) is None
+
+
+def test_each_statement_that_was_said_has_a_source_in_the_docs(made: InSnowflake) -> None:
+    """The file's last: all that made, proved, healed and removed the deployment was said."""
+    register = DOCS.read_text().partition("## What was checked")[2].partition("\n## ")[0]
+    known = [head for cell in re.findall("`([^`\n]+)`", register) for head in heads(cell)]
+    said = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in made.admin.said}
+
+    assert {statement.partition(" ")[0] for statement in said} >= VERBS - {"REVOKE"}
+    assert [each for each in sorted(said) if not any(each.startswith(head) for head in known)] == []
+
+
+def heads(cell: str) -> list[str]:
+    """How statements begin, of what the docs name by `CREATE/DROP ROLE`."""
+    verbs, _, rest = cell.partition(" ")
+    return [f"{verb} {rest}".strip() for verb in verbs.split("/")] if {*verbs.split("/")} <= VERBS else []
