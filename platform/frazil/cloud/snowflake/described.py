@@ -41,7 +41,7 @@ class Described:
                 f"Snowflake tells no {'.'.join(path)} of the {self.of}.",
                 where=f"DESC {self.of}",
                 meaning="Nothing was changed.",
-                todo="Look at DESC: this Frazil does not know that answer.",
+                todo="Report it: this version does not know that answer.",
             )
         return "" if found in _NONE else found
 
