@@ -18,7 +18,7 @@ from frazil.formats.logical import Decimal, Fixed
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 from frazil.formats.unmappable import digits_text, number_text
-from frazil.formats.zoned import micros
+from frazil.formats.zoned import moments
 
 _NUMBER = b"-0123456789"
 _MOST_BYTES = 16
@@ -47,6 +47,11 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
             return pc.multiply(pa.array(values, pa.int64()), 1000).cast(kind)
         case "local_micros":
             return pa.array(values, pa.int64()).cast(kind)
+        case "zoned":
+            texts = pa.array(values, pa.string())
+            found = moments(texts)
+            rows.spoil(_true(found.is_null()) & _true(texts.is_valid()))
+            return found
         case _:
             return _each(values, _MAKERS[node.wire](node), kind, rows)
     if node.allowed is not None:
@@ -67,8 +72,7 @@ def _each(values: list[Any], make: Callable[[Any], Any], kind: pa.DataType, rows
     """What is made of each value; one of which nothing can be made makes its record bad."""
     made = [None if value is None else _or_none(make, value) for value in values]
     rows.spoil(np.array([v is not None and m is None for v, m in zip(values, made, strict=True)], bool))
-    numbers = pa.types.is_timestamp(kind)
-    return pa.array(made, pa.int64()).cast(kind) if numbers else pa.array(made, kind)
+    return pa.array(made, kind)
 
 
 def _or_none(make: Callable[[Any], Any], value: Any) -> Any:
@@ -136,7 +140,6 @@ _MAKERS: dict[str, Callable[[Scalar], Callable[[Any], Any]]] = {
     "number": _number,
     "base64": _binary,
     "base64_number": _of_bytes,
-    "zoned": lambda _: micros,
     "json": lambda _: text_of,
     "digits": lambda _: _digits,
     "base64_digits": _digits_of_bytes,
