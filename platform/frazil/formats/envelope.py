@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.columns import CHANGE
+from frazil.formats.envelope_batch import DELETE, MILLIS, PUTS, TRUNCATE, ArrowEnvelope
 from frazil.formats.logical import Field, Primitive, Struct, find
 from frazil.formats.marks import is_infinite, is_unavailable
 from frazil.formats.protocol import KEY, VALUE, Reason
@@ -21,12 +22,11 @@ from frazil.spec.topic import TableSpec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_PUTS, _DELETE, _TRUNCATE = ("c", "u", "r"), "d", "t"
 _PAYLOAD = "payload"
 ROWS_AT = ("before.", "after.", f"{_PAYLOAD}.before.", f"{_PAYLOAD}.after.")
 """Where rows may stand in a value; the other one must be readable, too."""
 
-_TIMES = (-62_135_596_800_000, 253_402_300_799_999)  # milliseconds of the years 1 to 9999
+_TIME, _LSN = "source.ts_ms", "source.lsn"
 _WHOLE = (Primitive("int"), Primitive("long"))
 
 
@@ -40,16 +40,17 @@ class Envelope:
     at: str
     time: str
     lsn: str
+    arrow: ArrowEnvelope  # the same by columns
 
     @property
     def deletes(self) -> str:
         """Whether a good record ends the row of its key, as SQL that is never null."""
-        return f"({VALUE.raw} IS NULL OR {CHANGE}.op <=> '{_DELETE}')"
+        return f"({VALUE.raw} IS NULL OR {CHANGE}.op <=> '{DELETE}')"
 
     @property
     def truncates(self) -> str:
         """Whether a good record ends all rows, as SQL that is never null. It has no key."""
-        return f"({CHANGE}.op <=> '{_TRUNCATE}')"
+        return f"({CHANGE}.op <=> '{TRUNCATE}')"
 
     def unwrap(self, frame: DataFrame) -> DataFrame:
         """Puts the row in the place of the envelope, and adds `CHANGE`: a struct of op, time, lsn and fault.
@@ -68,10 +69,10 @@ class Envelope:
 
     @property
     def _fault(self) -> str:
-        op, puts = f"{self.at}.op", ", ".join(map(literal, _PUTS))
+        op, puts = f"{self.at}.op", ", ".join(map(literal, PUTS))
         return (
             f"CASE WHEN NOT {VALUE.ok} THEN NULL "
-            f"WHEN coalesce({op} NOT IN ({puts}, '{_DELETE}', '{_TRUNCATE}'), true) "
+            f"WHEN coalesce({op} NOT IN ({puts}, '{DELETE}', '{TRUNCATE}'), true) "
             f"THEN concat('operation ', coalesce({op}, 'null')) "
             f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' "
             f"WHEN {op} IN ({puts}) THEN {self._mark} END"
@@ -116,11 +117,14 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
         raise _refusal(spec, row, "after", "a record, which the row is", value)
     if op is None or op.type != Primitive("string"):
         raise _refusal(spec, op, "op", "a text, which says what was done", value)
-    _refuse_unordered(spec, find(value, "source.lsn"))
-    time, lsn = (_number(value, at, path) for path in ("source.ts_ms", "source.lsn"))
-    low, high = _TIMES
+    _refuse_unordered(spec, find(value, _LSN))
+    time, lsn = (_number(value, at, path) for path in (_TIME, _LSN))
+    low, high = MILLIS
     moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
-    return Envelope(key, row.type, key_at, at, moment, lsn)
+    key_path, path = (tuple(place.split(".")[1:]) for place in (key_at, at))
+    has_time, has_lsn = _is_number(value, _TIME), _is_number(value, _LSN)
+    by_columns = ArrowEnvelope(row.type, key_path, path, has_time, has_lsn)
+    return Envelope(key, row.type, key_at, at, moment, lsn, by_columns)
 
 
 def _of_documents(value: Struct) -> bool:
@@ -159,9 +163,13 @@ def _payload(columns: Struct, at: str) -> tuple[Struct, str]:
 
 def _number(value: Struct, at: str, path: str) -> str:
     """A whole number that may not be there."""
-    found = find(value, path)
     sql = ".".join((at, *map(quoted, path.split("."))))
-    return f"CAST({sql if found and found.type in _WHOLE else 'NULL'} AS bigint)"
+    return f"CAST({sql if _is_number(value, path) else 'NULL'} AS bigint)"
+
+
+def _is_number(value: Struct, path: str) -> bool:
+    found = find(value, path)
+    return found is not None and found.type in _WHOLE
 
 
 def _refusal(spec: TableSpec, found: Field | None, name: str, what: str, value: Struct) -> SchemaRefusedError:

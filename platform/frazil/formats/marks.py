@@ -14,13 +14,13 @@ from uuid import UUID
 from frazil.formats.logical import List, Map, Primitive, Struct, Type
 from frazil.quoting import literal, quoted
 
-_UNAVAILABLE = "__debezium_unavailable_value"
-_BYTES = f"X'{_UNAVAILABLE.encode().hex()}'"
-_UUID = str(UUID(bytes=md5(_UNAVAILABLE.encode(), usedforsecurity=False).digest(), version=3))
+TEXT = "__debezium_unavailable_value"
+_BYTES = f"X'{TEXT.encode().hex()}'"
+UUID_OF_TEXT = str(UUID(bytes=md5(TEXT.encode(), usedforsecurity=False).digest(), version=3))
 
-_DATES = (-2_440_588, 2_145_042_905)
+DATES = (-2_440_588, 2_145_042_905)
 """The days of PostgreSQL's dates: 4714-11-24 BC, the first Julian day, to the year 5874897."""
-_MICROS = (-9_223_372_036_832_400_000, 9_223_372_036_825_200_000)
+MICROS = (-9_223_372_036_832_400_000, 9_223_372_036_825_200_000)
 """The microseconds that stand for its infinities."""
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01'"
 
@@ -58,14 +58,14 @@ def _exists(items: str, e: str, condition: str | None) -> str | None:
 
 def _unavailable(kind: Type, x: str, of_many: bool) -> str | None:
     """Of an array or a map the mark is all that it holds: what has more in it is a value."""
-    text = literal(_UNAVAILABLE)
+    text = literal(TEXT)
     match kind:
         case Primitive("string") if not of_many:
             return f"{x} = {text}"
         case Primitive("binary") if not of_many:
             return f"{x} = {_BYTES}"
         case List(Primitive("string")):
-            return f"{x} IN (array({text}), array('{_UUID}'))"
+            return f"{x} IN (array({text}), array('{UUID_OF_TEXT}'))"
         case List(Primitive("binary")):
             return f"{x} = array({_BYTES})"
         case Map(Primitive("string"), Primitive("string")):
@@ -86,14 +86,14 @@ _NUMBERS: dict[str, tuple[str, ...]] = {
 
 
 def _numbers(word: str) -> list[list[str]]:
-    return [[made.format(byte) for byte in _UNAVAILABLE.encode()] for made in _NUMBERS[word]]
+    return [[made.format(byte) for byte in TEXT.encode()] for made in _NUMBERS[word]]
 
 
 def _infinite(kind: Type, x: str, of_many: bool) -> str | None:
-    low, high = _MICROS
+    low, high = MICROS
     match kind:
         case Primitive("date"):
-            return f"unix_date({x}) NOT BETWEEN {_DATES[0]} AND {_DATES[1]}"
+            return f"unix_date({x}) NOT BETWEEN {DATES[0]} AND {DATES[1]}"
         case Primitive("timestamp"):
             bounds = (f"timestampadd(MICROSECOND, {micros}L, {_EPOCH})" for micros in (low, high))
             return "{0} <= {1} OR {0} >= {2}".format(x, *bounds)

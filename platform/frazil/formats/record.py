@@ -103,18 +103,29 @@ class RecordDecoder:
         )
 
     def arrow(self) -> ArrowRecords | None:
-        """The same by columns; None where a half can be decoded by Spark alone, or is within an envelope."""
+        """The same by columns; None where a half can be decoded by Spark alone."""
         key, value = self.key.arrow(), self.value.arrow()
-        if key is None or value is None or self.envelope:
+        if key is None or value is None:
             return None
         others = tuple(map(header_bytes, self.others))
         told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
-        decoded = {f.name for f in (*self.key.columns, *self.value.columns)}
+        halves = self.key.columns, self.value.columns
+        if self.envelope:
+            halves = self.envelope.key, self.envelope.row
+        decoded = {f.name for half in halves for f in half}
         left_out = frozenset(decoded - {f.name for f in self.columns.fields})
         of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
         return ArrowRecords(
-            key, value, _NULL[self.on_null_value], others, told, needs_key, (of_key, of_value), left_out
+            key,
+            value,
+            _NULL[self.on_null_value],
+            others,
+            told,
+            needs_key,
+            (of_key, of_value),
+            left_out,
+            self.envelope.arrow if self.envelope else None,
         )
 
     def _mine(self, is_named: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from frazil.formats.envelope_batch import ArrowEnvelope, Change
 from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Verdicts:
     value: DecodedBatch
     by_key: frozenset[str] = frozenset()  # columns that the key fills, whatever the value has
     left_out: frozenset[str] = frozenset()  # fields that become no column
+    change: Change | None = None  # what the envelopes say, where values are some
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
@@ -57,6 +59,7 @@ class ArrowRecords:
         named: Headers that name the schema of the key and of the value; empty where it has none. Such a half
             is bad: by the prefix, which it lacks, it could be taken for another version's.
         left_out: Fields that become no column.
+        envelope: What values are, where they are not the rows themselves.
     """
 
     key: ArrowDecoder
@@ -67,6 +70,7 @@ class ArrowRecords:
     needs_key: bool = False
     named: tuple[str, str] = ("", "")
     left_out: frozenset[str] = frozenset()
+    envelope: ArrowEnvelope | None = None
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Records, some at a time: few bytes may become very many values."""
@@ -89,14 +93,19 @@ class ArrowRecords:
         key_named, named = (_with_header(headers, name) for name in self.named)
         key = _without(self.key.decode(raw_key), key_named)
         value = _without(self.value.decode(raw_value), named)
+        change = None
+        if self.envelope:
+            key, value, change = self.envelope.unwrap(key, value)
         no_value, is_row, is_bad = _flags(raw_value.is_null()), *self.null_value
         has_key = self._has_key(key, value) | (no_value & (not self.needs_key))
+        if change:
+            has_key |= change.truncates
         key_holds = (_flags(raw_key.is_null()) | _flags(key.ok)) & has_key
         value_ok, mine = _flags(value.ok), self._mine(raw_value) | (named & ~no_value)
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
-        return Verdicts(mine & holds, mine & fails, key, value, by_key, self.left_out)
+        return Verdicts(mine & holds, mine & fails, key, value, by_key, self.left_out, change)
 
     def _has_key(self, key: DecodedBatch, value: DecodedBatch) -> Flags:
         import numpy as np

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from frazil.exact import value_of, values_of
 from frazil.formats.entries import as_map
+from frazil.formats.envelope_batch import DELETE, TRUNCATE
 from frazil.formats.oversize import TOO_LARGE
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
@@ -39,10 +40,28 @@ BAD = pa.struct(
         ("partition", pa.int32()), ("offset", pa.int64()), ("timestamp", pa.timestamp("us", "UTC")),
         ("timestamp_type", pa.int32()), ("leader_epoch", pa.int32()),
         ("headers", pa.map_(pa.string(), pa.binary())), ("raw_key", pa.binary()), ("raw_value", pa.binary()),
-        ("key_ok", pa.bool_()), ("value_ok", pa.bool_()), (TOO_LARGE, pa.string()),
+        ("key_ok", pa.bool_()), ("value_ok", pa.bool_()), (TOO_LARGE, pa.string()), ("fault", pa.string()),
     ]
 )  # fmt: skip
 """A bad record, as a task hands it back."""
+
+OP, TIME, LSN = "op", "source-time", "source-lsn"
+"""Columns of good records that are within envelopes: what the source says of a change."""
+
+
+def deletes(good: pa.RecordBatch) -> pa.BooleanArray:
+    """Which good records end the row of their key."""
+    tombstones = good["raw_value"].is_null()
+    return pc.or_(tombstones, _does(good, DELETE)) if OP in good.schema.names else tombstones
+
+
+def truncates(good: pa.RecordBatch) -> pa.BooleanArray | None:
+    """Which good records end all rows; None where none can."""
+    return _does(good, TRUNCATE) if OP in good.schema.names else None
+
+
+def _does(good: pa.RecordBatch, op: str) -> pa.BooleanArray:
+    return pc.equal(good[OP], op).fill_null(False)
 
 
 @dataclass(slots=True)
@@ -95,6 +114,9 @@ class Intake:
         batch = batch.append_column("leader_epoch", self._epochs(batch))
         verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names)
         verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
+        if change := verdicts.change:
+            for name, told in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):
+                batch = batch.append_column(name, told)
         self._count(batch, verdicts)
         if verdicts.bad.any():
             self._set_aside(batch, verdicts)
@@ -146,6 +168,11 @@ class Intake:
             "timestamp-type": lambda: _TYPES.take(pc.index_in(batch["timestampType"], _NUMBERS).fill_null(2)),
             "raw-key": lambda: batch["raw_key"],
             "raw-value": lambda: batch["raw_value"],
+            "op": lambda: batch[OP].fill_null(DELETE),
+            "deleted": lambda: deletes(batch),
+            "deleted-at": lambda: pc.if_else(
+                deletes(batch), pc.coalesce(batch[TIME], batch["timestamp"]), None
+            ),
         }
         asked = {word: name for word, name in task.metadata.items() if name in held}
         return {name: found[w]() if w in found else batch[w] for w, name in asked.items()}
@@ -173,10 +200,12 @@ class Intake:
         if not self._task.keeps_bad or self._kept > KEPT:
             self._bad = []
             return
+        faults = verdicts.change.fault if verdicts.change else pa.nulls(len(batch), pa.string())
         told = {
             "timestamp_type": rows["timestampType"],
             "key_ok": verdicts.key.ok.filter(bad),
             "value_ok": verdicts.value.ok.filter(bad),
+            "fault": faults.filter(bad),
         }
         columns = [told[f.name] if f.name in told else rows[f.name] for f in BAD]
         self._bad.append(pa.RecordBatch.from_arrays(columns, schema=pa.schema(list(BAD))))

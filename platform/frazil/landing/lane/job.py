@@ -146,7 +146,7 @@ def lane_of(
     settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
 ) -> Lane | None:
     """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
-    if spec.mode == "cdc" or settings.spark.lane == "spark":
+    if spec.keeps_versions or settings.spark.lane == "spark":
         return None
     records = decoder.arrow()
     if records is None or spec.write.sorts or not takes_files(table) or not are_open(spark):

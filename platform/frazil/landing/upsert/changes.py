@@ -23,15 +23,8 @@ from frazil.landing.upsert.order import (
     with_lsn,
 )
 from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
-from frazil.landing.upsert.truncates import (
-    TRUNCATES_TOLD,
-    Truncate,
-    emptied,
-    is_truncated,
-    last_truncates,
-    read_truncates,
-    with_truncates_told,
-)
+from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
+from frazil.landing.upsert.truncates import TRUNCATES_TOLD, emptied, is_truncated, with_truncates_told
 from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
 from frazil.quoting import literal, quoted

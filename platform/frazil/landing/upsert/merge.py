@@ -21,8 +21,9 @@ from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.soft_delete import mark_types, marked
+from frazil.landing.upsert.truncate import Truncate
 from frazil.landing.upsert.truncate_notes import with_truncates
-from frazil.landing.upsert.truncates import Truncate, emptied
+from frazil.landing.upsert.truncates import emptied
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings

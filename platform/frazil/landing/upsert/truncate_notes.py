@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 
 from frazil.landing.ledger import Ledger
-from frazil.landing.upsert.truncates import Truncate
+from frazil.landing.upsert.truncate import Truncate
 from frazil.tables.ledger import read, whole_number
 
 PROPERTY = "frazil.truncates"

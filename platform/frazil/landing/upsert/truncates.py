@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.formats.columns import CHANGE, names_by_word
 from frazil.formats.record import OK, RecordDecoder
+from frazil.landing.upsert.truncate import Truncate
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 
@@ -16,24 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """One record that says so; times in microseconds."""
-
-    partition: int
-    offset: int
-    timestamp: int
-    source_time: int | None
-    lsn: int | None
-
-    @property
-    def time(self) -> int:
-        """When the source did it, as far as it is told."""
-        return self.timestamp if self.source_time is None else self.source_time
-
-
 def with_truncates_told(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
-    """Adds to decoded records what `TRUNCATES_TOLD` collects: see `read_truncates`; null for all others."""
+    """Adds to decoded records what `TRUNCATES_TOLD` collects, see `read_truncates`; null for all others."""
     parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
     told = ", ".join(f"bigint({part})" for part in parts)
     text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END"
@@ -44,16 +27,6 @@ _TOLD = "`$frazil_truncate`"
 
 TRUNCATES_TOLD = f"collect_list({_TOLD})"
 """An aggregate over them, in SQL: the truncates as texts."""
-
-
-def read_truncates(told: Iterable[str]) -> tuple[Truncate, ...]:
-    """The truncates, by offset."""
-    return tuple(sorted((Truncate(*json.loads(text)) for text in told), key=lambda t: t.offset))
-
-
-def last_truncates(truncates: Iterable[Truncate]) -> tuple[Truncate, ...]:
-    """The last one of each partition; what is older than another one is older than it, too."""
-    return tuple({t.partition: t for t in truncates}.values())
 
 
 def is_truncated(

@@ -21,8 +21,9 @@ from frazil.landing.upsert.changes import append_dealt, appended, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
+from frazil.landing.upsert.truncate import Truncate, read_truncates
 from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
-from frazil.landing.upsert.truncates import TRUNCATES_TOLD, Truncate, read_truncates, with_truncates_told
+from frazil.landing.upsert.truncates import TRUNCATES_TOLD, with_truncates_told
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted

@@ -108,8 +108,8 @@ def test_a_property_that_is_no_number_is_left_to_spark_which_says_so(table: Tabl
     assert not takes(table)
 
 
-def test_changes_within_an_envelope_are_sparks_before_anything_is_asked() -> None:
+def test_versions_are_sparks_before_anything_is_asked() -> None:
     nobody: Any = None  # no decoder, no Spark, no table is looked at
-    changes = TableSpec.model_construct(**{**SPEC.__dict__, "mode": "cdc"})
+    changes = TableSpec.model_construct(**{**SPEC.__dict__, "mode": "cdc", "versions": "all"})
 
     assert lane_of(SETTINGS, nobody, changes, nobody, nobody) is None

@@ -139,7 +139,7 @@ def test_each_record_gets_the_verdict_that_sql_gives(
     assert given[0] == {
         "partition": 3, "offset": 102, "timestamp": BASE + dt.timedelta(milliseconds=2), "timestamp_type": -1,
         "leader_epoch": 7, "headers": [("h", b"v")], "raw_key": b"\xff", "raw_value": b"three",
-        "key_ok": False, "value_ok": True, "too_large": None,
+        "key_ok": False, "value_ok": True, "too_large": None, "fault": None,
     }  # fmt: skip
 
 

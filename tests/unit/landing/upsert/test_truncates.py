@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from frazil.formats.columns import names_by_word
-from frazil.landing.upsert.truncates import Truncate, is_truncated, last_truncates, read_truncates
+from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
+from frazil.landing.upsert.truncates import is_truncated
 from frazil.spec.topic import TableSpec
 
 SPEC = TableSpec(topic="t", mode="cdc", metadata_names="portable")

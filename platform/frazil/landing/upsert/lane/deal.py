@@ -6,19 +6,20 @@ never looks into it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from zlib import crc32
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from frazil.landing.lane.intake import BAD, Intake, Task
-from frazil.landing.upsert.lane.newest import Identity
+from frazil.exact import values_of
+from frazil.landing.lane.intake import BAD, LSN, TIME, Intake, Task, deletes, truncates
+from frazil.landing.upsert.lane.newest import DELETED, Identity
+from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.tables.task import begin_task, packed, rows_of
-
-DELETED = "$frazil_deleted"
-"""Column of changes, beside those of the table: whether a change ends its row."""
 
 HELD = 64 * 2**20
 """Bytes of changes that wait to be dealt out: of each key only the last ones go on."""
@@ -26,10 +27,16 @@ HELD = 64 * 2**20
 DEALT = pa.schema(
     [
         ("task", pa.int32()), ("place", pa.string()), ("rows", pa.binary()), ("report", pa.string()),
-        ("bad", pa.list_(BAD)),
+        ("bad", pa.list_(BAD)), ("truncate", pa.string()),
     ]
 )  # fmt: skip
-"""Changes of one partition of the table, for a task of the second step; or what one of the first counted."""
+"""Changes of one partition of the table, for a task of the second step; or a truncate, which each of these
+gets; or what a task of the first counted."""
+
+
+def tasks_by_place(places: Iterable[str], tasks: int) -> dict[str, int]:
+    """The task of the second step that each partition with files is for."""
+    return {place: number % tasks for number, place in enumerate(sorted(places))}
 
 
 def place_of(values: Iterable[object]) -> str:
@@ -42,7 +49,7 @@ class Deal:
     """What tasks of the first step are told."""
 
     task: Task
-    identity: Identity
+    order: Identity | Soft
     tasks: int  # of the second step
     known: Mapping[str, int]  # the task of each partition that has files
     version: str  # of Frazil
@@ -52,21 +59,42 @@ class Deal:
         begin_task(self.version)
         intake, held, sent = Intake(self.task), [], 0
         for good, rows in chain.from_iterable(map(intake.take_all, batches)):
-            held.append(pa.Table.from_batches([rows.append_column(DELETED, good["raw_value"].is_null())]))
+            yield from self._truncates(good)
+            held.append(self._changes(good, rows))
             if sum(rows.nbytes for rows in held) > HELD:
-                last = self._last(held)
+                last = self._needed(held)
                 held = [last]
                 if last.nbytes > HELD / 2:
                     sent, held = sent + len(last), []
                     yield from self._dealt(last)
         if held:
-            last = self._last(held)
+            last = self._needed(held)
             sent += len(last)
             yield from self._dealt(last)
         yield rows_of(DEALT, task=_task(0), report=intake.report(sent=sent), bad=intake.given_back())
 
-    def _last(self, held: Sequence[pa.Table]) -> pa.Table:
-        return self.identity.last_of_partitions(pa.concat_tables(held).combine_chunks())
+    def _changes(self, good: pa.RecordBatch, rows: pa.RecordBatch) -> pa.Table:
+        """The rows of records that change one."""
+        rows = rows.append_column(DELETED, deletes(good))
+        if isinstance(self.order, Soft):
+            rows = rows.append_column(TOMBSTONE, good["raw_value"].is_null())
+        empties = truncates(good)
+        return pa.Table.from_batches([rows if empties is None else rows.filter(pc.invert(empties))])
+
+    def _truncates(self, good: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Each truncate, for all tasks."""
+        empties = truncates(good)
+        if empties is None or not empties.true_count:
+            return
+        found = good.filter(empties)
+        columns = (found[name] for name in ("partition", "offset", "timestamp", TIME, LSN))
+        told = [json.dumps(fields) for fields in zip(*map(values_of, columns), strict=True)]
+        for task in range(self.tasks):
+            numbers = pa.array([task] * len(told), pa.int32())
+            yield rows_of(DEALT, task=numbers, truncate=pa.array(told))
+
+    def _needed(self, held: Sequence[pa.Table]) -> pa.Table:
+        return self.order.needed(pa.concat_tables(held).combine_chunks())
 
     def _dealt(self, changes: pa.Table) -> Iterator[pa.RecordBatch]:
         partitions = self.task.layout.partitions

@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
     from frazil.landing.upsert.lane.deal import Deal
-    from frazil.landing.upsert.lane.merge import HeadFile, Merge
+    from frazil.landing.upsert.lane.merge import Merge
+    from frazil.landing.upsert.lane.met import HeadFile
     from frazil.landing.upsert.lane.newest import Identity
+    from frazil.landing.upsert.lane.soft import Soft
 
 _MOST_BYTES = 256 * 2**20
 """Of values in one landing: the tasks hold in memory what came to their partitions of the table."""
@@ -121,13 +123,14 @@ class UpsertLane:
     def _steps(
         self, reading: Reading, spec: TableSpec, table: Table, head: Head, plan: Plan
     ) -> tuple[Deal, Merge]:
-        from frazil.landing.upsert.lane.deal import Deal
+        from frazil.landing.upsert.lane.deal import Deal, tasks_by_place
         from frazil.landing.upsert.lane.merge import Merge
 
         identity, frazil = self._identity(spec, table), version("frazil")
+        soft = self._soft(spec, table, identity)
         files = _by_place(table, [e.data_file for e in head.entries.values()], self.decoder.row_key.columns)
         tasks = 2 * reading.settings.spark.parallelism
-        known = {place: number % tasks for number, place in enumerate(sorted(files))}
+        known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
         merge = Merge(
             layout=self.lane.layout,
@@ -137,19 +140,37 @@ class UpsertLane:
             apart=bool(spec.sort_by),
             small=spec.upkeep.small_file * target,
             most=min(FULL * target, IN_MEMORY),
+            tasks=tasks,
             version=frazil,
+            soft=soft,
         )
-        return Deal(self.lane.task(reading, spec, table), identity, tasks, known, frazil), merge
+        return Deal(self.lane.task(reading, spec, table), soft or identity, tasks, known, frazil), merge
 
     def _identity(self, spec: TableSpec, table: Table) -> Identity:
         """By the names that columns have in files."""
         from frazil.landing.upsert.lane.newest import Identity
 
-        own = (f.name for f in table.schema().fields)
-        called, names = dict(zip(own, self.lane.layout.schema.names, strict=True)), names_by_word(spec)
+        called, names = self._called(table), names_by_word(spec)
         partition, offset, timestamp = (called[names[word]] for word in ("partition", "offset", "timestamp"))
         key = tuple(called[name] for name in self.decoder.row_key.columns)
-        return Identity(key, partition, offset, timestamp)
+        lsn = called[names["source-lsn"]] if spec.by_lsn else ""
+        return Identity(key, partition, offset, timestamp, lsn)
+
+    def _soft(self, spec: TableSpec, table: Table, identity: Identity) -> Soft | None:
+        """What a delete leaves, where it leaves something."""
+        from frazil.landing.upsert.lane.soft import Soft
+
+        if not spec.keeps_deleted:
+            return None
+        called, names = self._called(table), names_by_word(spec)
+        marks = tuple(called[name] for name in names.values() if name in called)
+        op, deleted, at, lsn = (called[names[w]] for w in ("op", "deleted", "deleted-at", "source-lsn"))
+        return Soft(identity, marks, op, deleted, at, lsn)
+
+    def _called(self, table: Table) -> dict[str, str]:
+        """What files call each column."""
+        own = (f.name for f in table.schema().fields)
+        return dict(zip(own, self.lane.layout.schema.names, strict=True))
 
     def _told(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
@@ -166,15 +187,14 @@ class UpsertLane:
         sent = sum(r["sent"] for r in reports)
         _compare(told, counted, before, sent, plan)
         _compare_values(told, reports, plan)
-        replaced = counted["gone"] - counted["deleted"]
         return Merged(
             **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
-            put=before - counted["gone"] + counted["come"],
-            inserted=counted["come"] - replaced,
-            updated=replaced,
+            put=before - counted["gone"] + counted["come"] + counted["marked"],
+            inserted=counted["come"] - (counted["gone"] - counted["bare"]),
+            updated=counted["gone"] - counted["deleted"],
             deleted=counted["deleted"],
-            ended=counted["deleted"],
+            ended=counted["bare"] - counted["marked"],
             removed=removed,
             head=table.metadata.current_snapshot_id or 0,
         )
@@ -183,7 +203,7 @@ class UpsertLane:
 def _compare(told: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan) -> None:
     """Rows are counted by keys and places first, and by what is left out as files are written anew."""
     work, again, staged = f"A merge of topic {plan.topic}", "Land again.", told.files or StagedFiles()
-    gone, come = counted["gone"], counted["come"]
+    gone, come = counted["gone"], counted["come"] + counted["marked"]
     numbers = (
         f"{sent} of {told.good} changes were dealt out, {counted['received']} received; of {before} rows "
         f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out"
@@ -214,7 +234,7 @@ def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
 def _by_place(table: Table, files: Sequence[DataFile], key: Iterable[str]) -> dict[str, tuple[HeadFile, ...]]:
     """The files of each partition, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
-    from frazil.landing.upsert.lane.merge import HeadFile
+    from frazil.landing.upsert.lane.met import HeadFile
     from frazil.tables.transfer import OldFile
 
     found: dict[str, list[HeadFile]] = defaultdict(list)

@@ -10,25 +10,28 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from frazil.exact import value_of
+from frazil.exact import value_of, values_of
 from frazil.landing.lane.intake import BAD
-from frazil.landing.upsert.lane.deal import DELETED
-from frazil.landing.upsert.lane.newest import Identity, KeyIndex
+from frazil.landing.upsert.lane.deal import tasks_by_place
+from frazil.landing.upsert.lane.met import HeadFile, Meeting
+from frazil.landing.upsert.lane.newest import DELETED, Identity
+from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.packing import pack
+from frazil.landing.upsert.truncate import last_truncates, read_truncates
 from frazil.tables.parquet import FILES, FileLayout, WrittenFile
 from frazil.tables.task import begin_task, rows_of, unpacked
-from frazil.tables.transfer import LARGEST, Moved, OldFile, move_rows, rows_in
+from frazil.tables.transfer import LARGEST, Moved, OldFile, move_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
 
 MERGED = pa.schema(
     [
@@ -36,14 +39,6 @@ MERGED = pa.schema(
     ]
 )  # fmt: skip
 """What a task of the first step counted, or what became of one partition of the table, and its new files."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeadFile:
-    """A file of the head, and what its manifest says of the columns of the key: least and greatest value."""
-
-    file: OldFile
-    bounds: tuple[tuple[Any, Any] | None, ...]
 
 
 @dataclass(slots=True)
@@ -55,6 +50,8 @@ class Counts:
     rows: int = 0  # of the files that go
     gone: int = 0  # of these, as their keys and places say
     left_out: int = 0  # of these, as they were written anew
+    bare: int = 0  # of these without a row that comes in their place
+    marked: int = 0  # of these that stay, and are marked
     deleted: int = 0  # of these by a delete
     values: dict[str, int] = field(default_factory=dict)  # that the new files must hold, by column
 
@@ -67,12 +64,12 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Met:
-    """The rows of one file whose keys changed: for each the place of its change."""
+class _Outcome:
+    """What becomes of one partition."""
 
-    file: OldFile
-    changes: NDArray[np.int64]
-    newer: NDArray[np.bool_]
+    going: tuple[OldFile, ...]  # files that are written anew
+    keys: pa.Table  # whose rows they lose
+    come: pa.Table  # rows that come
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +83,14 @@ class Merge:
     apart: bool  # whether each file is written anew by itself, for bounds tell files apart
     small: float  # bytes below which a file is small
     most: float  # bytes that one of small ones may have
+    tasks: int  # of this step
     version: str  # of Frazil
+    soft: Soft | None = None  # where deleted rows stay
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
         begin_task(self.version)
-        found: dict[str, list[pa.Table]] = {}
+        found, truncates, task = dict[str, list[pa.Table]](), list[str](), -1
         for batch in batches:
             told = batch.filter(batch["report"].is_valid())
             if len(told):
@@ -99,82 +98,80 @@ class Merge:
             for place, rows in zip(batch["place"], batch["rows"], strict=True):
                 if rows.is_valid:
                     found.setdefault(value_of(place), []).append(unpacked(rows.as_buffer()))
+            empties = batch.filter(batch["truncate"].is_valid())
+            truncates += values_of(empties["truncate"])
+            task = values_of(empties["task"])[0] if len(empties) else task
+        if truncates:
+            known = tasks_by_place(self.files, self.tasks)
+            found = {place: [] for place, own in known.items() if own == task} | found
+        last = last_truncates(read_truncates(truncates))
+        meeting = Meeting(self.layout, self.identity, self.soft, self.anew, last)
         names = (f"{number:05}-{uuid.uuid4()}" for number in count())
         for place in sorted(found):
-            yield self._merged(place, pa.concat_tables(found.pop(place)).combine_chunks(), names)
+            yield self._merged(place, self._received(found.pop(place)), meeting, names)
 
-    def _merged(self, place: str, received: pa.Table, names: Iterator[str]) -> pa.RecordBatch:
-        changes = self.identity.newest(received)
-        met = list(self._met(changes, self.files.get(place, ())))
-        wins = np.ones(len(changes), bool)
+    def _received(self, parts: Sequence[pa.Table]) -> pa.Table:
+        if parts:
+            return pa.concat_tables(parts).combine_chunks()
+        own = [pa.field(name, pa.bool_()) for name in (DELETED, *([TOMBSTONE] if self.soft else []))]
+        return pa.schema([*self.layout.schema, *own]).empty_table()
+
+    def _merged(
+        self, place: str, received: pa.Table, meeting: Meeting, names: Iterator[str]
+    ) -> pa.RecordBatch:
+        counts, files = Counts(len(received)), self.files.get(place, ())
+        outcome = self._outcome(meeting, meeting.changes(received), files, counts)
+        written = self._written(outcome, names, counts)
+        told = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
+        return rows_of(MERGED, merge=pa.array([told]), files=pa.array([[asdict(f) for f in written]], FILES))
+
+    def _outcome(
+        self, meeting: Meeting, changes: pa.Table, files: Sequence[HeadFile], counts: Counts
+    ) -> _Outcome:
+        met = list(meeting.met(changes, files))
+        wins, meets = np.ones(len(changes), bool), np.zeros(len(changes), bool)
         for each in met:
-            wins[each.changes[~each.newer]] = False  # the row is newer, so it stays
-        ends = changes[DELETED].to_numpy() & wins
-        come = changes.filter(pa.array(wins & ~ends)).drop_columns([DELETED])
-        counts = Counts(len(received), len(come))
-        going = [each.file for each in met if wins[each.changes].any()]
-        counts.gone = sum(int(wins[each.changes].sum()) for each in met)
-        counts.deleted = sum(int(ends[each.changes].sum()) for each in met)
-        keys = changes.select(list(self.identity.key)).filter(pa.array(wins))
-        files = self._written(going, keys, come, names, counts)
-        told = json.dumps({**asdict(counts), "removed": [f.path for f in going]})
-        return rows_of(MERGED, merge=pa.array([told]), files=pa.array([[asdict(f) for f in files]], FILES))
+            meets[each.changes[each.meets]] = True
+            wins[each.changes[each.meets & ~each.won]] = False  # the row is newer, so it stays
+        bare = changes[DELETED].to_numpy()
+        ends = bare | self.soft.are_deleted(changes) if self.soft else bare
+        come = [self._rows(changes).filter(pa.array(wins & ~bare))]
+        if self.soft and self.identity.lsn:  # else an older change, landed later, would make the row again
+            come.append(self.soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
+        counts.come = sum(map(len, come))
+        keys, going = [self._keys(changes).filter(pa.array(wins))], []
+        for each in met:
+            goes = each.won & each.of_changes(wins, True)
+            alone = goes & each.of_changes(bare, True)
+            counts.gone, counts.bare = counts.gone + int(goes.sum()), counts.bare + int(alone.sum())
+            counts.deleted += int((goes & ~each.deleted & each.of_changes(ends, True)).sum())
+            keys.append(self._keys(each.rows).filter(pa.array(goes & ~each.meets)))
+            if goes.any():
+                going.append(each.file)
+            if self.soft and alone.any():
+                come.append(meeting.left_marked(each, alone, changes))
+        counts.marked = sum(map(len, come)) - counts.come
+        rows = pa.concat_tables([self._rows(of) for of in come])
+        return _Outcome(tuple(going), pa.concat_tables(keys), rows)
 
-    def _met(self, changes: pa.Table, files: Sequence[HeadFile]) -> Iterator[_Met]:
-        """The rows of changed keys, of each file that has some."""
-        key, places = list(self.identity.key), self.identity.places
-        index, numbers = KeyIndex(changes.select(key)), changes.select(list(places))
-        for each in files:
-            if not _may_hold(each, changes, key):
-                continue
-            rows = pa.Table.from_batches(
-                rows_in(self.layout, [each.file], [*key, *places]),
-                pa.schema([self.layout.schema.field(n) for n in (*key, *places)]),
-            )
-            found = index.find(rows[name] for name in key)
-            at = np.flatnonzero(found.is_valid().to_numpy())
-            if not len(at):
-                continue
-            hit = found.drop_null().to_numpy().astype(np.int64)
-            newer = self.identity.is_newer(numbers.take(hit), rows.take(at), anew=self.anew)
-            yield _Met(each.file, hit, newer)
+    def _rows(self, changes: pa.Table) -> pa.Table:
+        """The columns of the table."""
+        own = self.layout.schema
+        return pa.Table.from_arrays([changes[name] for name in own.names], schema=own)
 
-    def _written(
-        self,
-        going: Sequence[OldFile],
-        keys: pa.Table,
-        come: pa.Table,
-        names: Iterator[str],
-        counts: Counts,
-    ) -> list[WrittenFile]:
+    def _keys(self, rows: pa.Table) -> pa.Table:
+        return pa.table({name: rows[name] for name in self.identity.key})
+
+    def _written(self, outcome: _Outcome, names: Iterator[str], counts: Counts) -> list[WrittenFile]:
         """Writes anew what is left of the files that go, and the rows that came."""
-        small = 0.0 if self.apart else self.small
-        packed = pack(going, lambda f: f.bytes, come.nbytes, small, self.most)
+        small, come = 0.0 if self.apart else self.small, outcome.come
+        packed = pack(outcome.going, lambda f: f.bytes, come.nbytes, small, self.most)
         layout, found = replace(self.layout, target=LARGEST), []
         bins = [*((f,) for f in packed.alone), *([packed.together] if packed.together else [])]
         for bin_ in bins:
             takes = packed.takes and bin_ is packed.together
-            found += counts.add(
-                move_rows(layout, next(names), bin_, keys, come.to_batches() if takes else ())
-            )
+            rows = come.to_batches() if takes else ()
+            found += counts.add(move_rows(layout, next(names), bin_, outcome.keys, rows))
         if not packed.takes and len(come):
             found += counts.add(move_rows(self.layout, next(names), (), None, come.to_batches()))
         return found
-
-
-def _may_hold(file: HeadFile, changes: pa.Table, key: Sequence[str]) -> bool:
-    """Whether the key of any change lies within a file's bounds."""
-    each = [
-        pc.and_(pc.greater_equal(changes[name], low), pc.less_equal(changes[name], high))
-        for name, (low, high) in _known(file, changes.schema, key)
-    ]
-    return not each or bool(value_of(pc.any(reduce(pc.and_, each))))
-
-
-def _known(
-    file: HeadFile, schema: pa.Schema, key: Sequence[str]
-) -> Iterator[tuple[str, tuple[pa.Scalar, pa.Scalar]]]:
-    for name, bounds in zip(key, file.bounds, strict=True):
-        if bounds:
-            low, high = (pa.scalar(value, schema.field(name).type) for value in bounds)
-            yield name, (low, high)

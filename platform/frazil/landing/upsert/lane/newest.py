@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
+DELETED, LSN = "$frazil_deleted", "$frazil_lsn"
+"""Columns of changes, beside those of the table: whether a change ends its row, of the newest ones whether it
+leaves none; and where it stands in the source's log."""
+
 _RANK = "$frazil_rank"
 _LONG_AGO = -(2**63)
 
@@ -30,20 +34,21 @@ class Identity:
     partition: str
     offset: str
     timestamp: str
+    lsn: str = ""  # where a row stands in the source's log, if that says what is later
 
     @property
-    def places(self) -> tuple[str, str, str]:
+    def places(self) -> tuple[str, ...]:
         """Those of the record."""
-        return self.partition, self.offset, self.timestamp
+        return self.partition, self.offset, self.timestamp, *filter(None, [self.lsn])
 
-    def last_of_partitions(self, changes: pa.Table) -> pa.Table:
-        """The last change of each key in each partition of the topic."""
+    def needed(self, changes: pa.Table) -> pa.Table:
+        """Changes by which the newest can be told: the last of each key in each partition of the topic."""
         order = np.lexsort(self._numbers(changes, self.partition, self.offset))
         return _with_greatest(changes, [*self.key, self.partition], order)
 
     def newest(self, changes: pa.Table) -> pa.Table:
         """The newest change of each key."""
-        last = self.last_of_partitions(changes)
+        last = self.needed(changes)
         order = np.lexsort(self._numbers(last, self.partition, self.timestamp))
         return _with_greatest(last, self.key, order)
 
@@ -52,14 +57,20 @@ class Identity:
 
         `anew`: offsets may have begun anew. A row that does not say where its record stands is older.
         """
+        names = self.partition, self.offset, self.timestamp
         (partition, offset, at), (change, placed, moment) = (
-            [of[name] for name in self.places] for of in (rows, changes)
+            [of[name] for name in names] for of in (rows, changes)
         )
         greater = pc.and_kleene(pc.equal(moment, at), pc.greater(change, partition))
         later = pc.or_kleene(pc.greater(moment, at), greater)
         behind = pa.array(np.ones(len(changes), bool)) if anew else pc.greater(placed, offset)
         same = pc.fill_null(pc.equal(change, partition), False)
-        found: NDArray[np.bool_] = pc.fill_null(pc.if_else(same, behind, later), True).to_numpy()
+        newer = pc.fill_null(pc.if_else(same, behind, later), True)
+        if self.lsn:
+            own, row = changes[LSN], rows[self.lsn]
+            twice = pc.or_kleene(pc.greater(change, partition), pc.and_kleene(same, behind))
+            newer = pc.coalesce(pc.if_else(pc.equal(own, row), twice, pc.greater(own, row)), newer)
+        found: NDArray[np.bool_] = newer.to_numpy()
         return found
 
     def _numbers(self, changes: pa.Table, *names: str) -> list[Numbers]:

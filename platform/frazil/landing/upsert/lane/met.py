@@ -1,0 +1,158 @@
+"""Changes that meet the rows of a partition's files: which of both stay, and which rows come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from frazil.exact import value_of
+from frazil.landing.upsert.lane.newest import DELETED, LSN, Identity, KeyIndex
+from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
+from frazil.landing.upsert.lane.truncating import older_rows
+from frazil.landing.upsert.truncate import Truncate
+from frazil.tables.transfer import OldFile, rows_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from frazil.tables.parquet import FileLayout
+
+    Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFile:
+    """A file of the head, and what its manifest says of the columns of the key: least and greatest value."""
+
+    file: OldFile
+    bounds: tuple[tuple[Any, Any] | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Rows of one file whose keys changed, or that a truncate ends.
+
+    Args:
+        at: Where they stand in the file.
+        changes: The place of each one's change; -1 where there is none.
+        won: Whether what was done is newer than the row.
+        deleted: Whether the row is deleted already.
+        rows: Their keys and places.
+    """
+
+    file: OldFile
+    at: NDArray[np.int64]
+    changes: NDArray[np.int64]
+    won: Flags
+    deleted: Flags
+    rows: pa.Table
+
+    @property
+    def meets(self) -> Flags:
+        """Which of them have a change."""
+        return self.changes >= 0
+
+    def of_changes(self, said: Flags, otherwise: bool) -> Flags:
+        """What is said of each one's change; of those without one `otherwise`."""
+        found = np.full(len(self.changes), otherwise)
+        found[self.meets] = said[self.changes[self.meets]]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How rows of a table are compared with changes."""
+
+    layout: FileLayout
+    identity: Identity
+    soft: Soft | None
+    anew: bool  # whether offsets may have begun anew
+    truncates: tuple[Truncate, ...] = ()
+
+    def changes(self, received: pa.Table) -> pa.Table:
+        """The newest change of each key; those that a truncate ends are gone, or are marked."""
+        changes = (self.soft or self.identity).newest(received)
+        if not self.truncates:
+            return changes
+        older, times = older_rows(self.truncates, changes, self.identity)
+        older &= ~changes[DELETED].to_numpy()
+        if self.soft:
+            return self.soft.emptied(changes, older, times)
+        return changes.filter(pa.array(~older))
+
+    def met(self, changes: pa.Table, files: Sequence[HeadFile]) -> Iterator[Met]:
+        """The rows of changed keys, or that are older than a truncate, of each file that has some."""
+        key = list(self.identity.key)
+        index, beside = KeyIndex(changes.select(key)), (*self.identity.places, DELETED, TOMBSTONE, LSN)
+        told = changes.select([name for name in beside if name in changes.column_names])
+        for each in files:
+            if self.truncates or _may_hold(each, changes, key):
+                met = self._met(each.file, index, told)
+                if len(met.at):
+                    yield met
+
+    def _met(self, file: OldFile, index: KeyIndex, changes: pa.Table) -> Met:
+        own = self.soft.deleted if self.soft else ""
+        names = [*self.identity.key, *self.identity.places, *filter(None, [own])]
+        schema = pa.schema([self.layout.schema.field(name) for name in names])
+        rows = pa.Table.from_batches(rows_in(self.layout, [file], names), schema)
+        found = index.find(rows[name] for name in self.identity.key)
+        found = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
+        gone = self.soft.are_deleted(rows) if self.soft else np.zeros(len(rows), bool)
+        ended, _ = older_rows(self.truncates, rows, self.identity, landed=True)
+        ended &= ~gone
+        at = np.flatnonzero(ended | (found >= 0))
+        won = ended[at]
+        meets = np.flatnonzero(found[at] >= 0)
+        own_rows, own_changes = at[meets], changes.take(pa.array(found[at][meets]))
+        newer = self.identity.is_newer(own_changes, rows.take(pa.array(own_rows)), anew=self.anew)
+        if self.soft:
+            told = pc.and_(own_changes[DELETED], own_changes[TOMBSTONE]).to_numpy()
+            newer &= ~(gone[own_rows] & told)
+        won[meets] |= newer
+        return Met(file, at, found[at], won, gone[at], rows.take(pa.array(at)))
+
+    def left_marked(self, met: Met, stay: Flags, changes: pa.Table) -> pa.Table:
+        """Rows of a file that stay, with the marks of what ended them: a bare change, or else a truncate."""
+        assert self.soft
+        rows = _rows_at(self.layout, met.file, met.at[stay])
+        meets = met.meets[stay]
+        theirs = changes.take(pa.array(met.changes[stay][meets]))
+        marked = self.soft.marked(rows.filter(pa.array(meets)), theirs)
+        rows = rows.filter(pa.array(~meets))
+        older, times = older_rows(self.truncates, rows, self.identity, landed=True)
+        return pa.concat_tables([marked, self.soft.emptied(rows, older, times)])
+
+
+def _rows_at(layout: FileLayout, file: OldFile, places: NDArray[np.int64]) -> pa.Table:
+    """The rows of a file that stand at some places, in order."""
+    found, begun = [], 0
+    for batch in rows_in(layout, [file]):
+        own = places[(places >= begun) & (places < begun + len(batch))] - begun
+        found.append(batch.take(pa.array(own)))
+        begun += len(batch)
+    return pa.Table.from_batches(found, layout.schema)
+
+
+def _may_hold(file: HeadFile, changes: pa.Table, key: Sequence[str]) -> bool:
+    """Whether the key of any change lies within a file's bounds."""
+    each = [
+        pc.and_(pc.greater_equal(changes[name], low), pc.less_equal(changes[name], high))
+        for name, (low, high) in _known(file, changes.schema, key)
+    ]
+    return not each or bool(value_of(pc.any(reduce(pc.and_, each))))
+
+
+def _known(
+    file: HeadFile, schema: pa.Schema, key: Sequence[str]
+) -> Iterator[tuple[str, tuple[pa.Scalar, pa.Scalar]]]:
+    for name, bounds in zip(key, file.bounds, strict=True):
+        if bounds:
+            low, high = (pa.scalar(value, schema.field(name).type) for value in bounds)
+            yield name, (low, high)

@@ -1,0 +1,135 @@
+"""A table that has one row per key, into which tasks of the lane land without Spark and Kafka."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from frazil.formats.columns import names_by_word, table_fields
+from frazil.formats.record import RecordDecoder
+from frazil.landing.lane.intake import Task
+from frazil.landing.upsert.lane import deal
+from frazil.landing.upsert.lane.deal import Deal
+from frazil.landing.upsert.lane.merge import Merge
+from frazil.landing.upsert.lane.met import HeadFile
+from frazil.landing.upsert.lane.newest import Identity
+from frazil.landing.upsert.lane.soft import Soft
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.data_files import file_layout
+from frazil.tables.layout import create_table
+from frazil.tables.rows import batches_in
+from frazil.tables.transfer import OldFile, files_written
+
+__all__ = ["Raw", "Upserted", "batch"]
+
+MB = 2**20
+
+Raw = tuple[bytes | None, bytes | None, int, int, int]
+"""Key, value, partition, offset, and milliseconds."""
+
+
+class Upserted:
+    """A table, and landings into it by two tasks in each step."""
+
+    def __init__(self, folder: Path, spec: TableSpec, decoder: RecordDecoder) -> None:
+        self.catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
+        self._spec, self._decoder = spec, decoder
+        self.table: Table = create_table(
+            self.catalog, TableName("n", "t"), table_fields(spec, decoder.columns), [("bucket[4]", "key")], {}
+        )
+        self.files: dict[str, tuple[HeadFile, ...]] = {}
+        self._written: list[DataFile] = []
+        self.layout = file_layout(self.table)
+        names = dict(zip((f.name for f in self.table.schema().fields), self.layout.schema.names, strict=True))
+        own = {word: names[name] for word, name in names_by_word(spec).items()}
+        at = (own[word] for word in ("partition", "offset", "timestamp"))
+        self.identity = Identity(("key",), *at, own["source-lsn"] if spec.by_lsn else "")
+        self.soft: Soft | None = None
+        if spec.keeps_deleted:
+            marks = (own[word] for word in ("op", "deleted", "deleted-at", "source-lsn"))
+            self.soft = Soft(self.identity, tuple(own.values()), *marks)
+
+    def land(self, *slices: Sequence[Raw], anew: bool = False) -> dict[str, int]:
+        """Lands what each task of the first step reads; the counts of all of the second."""
+        dealt = pa.Table.from_batches([b for of in slices for b in self._deal().run([batch(of)])])
+        merge = Merge(
+            self.layout, self.identity, self.files, anew=anew, apart=False, small=MB, most=2 * MB,
+            tasks=2, version=version("frazil"), soft=self.soft,
+        )  # fmt: skip
+        found = pa.Table.from_batches(
+            [
+                told
+                for task in (0, 1)
+                for told in merge.run(dealt.filter(pc.equal(dealt["task"], task)).to_batches())
+            ]
+        )
+        merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
+        self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
+        reports = [json.loads(text) for text in found["report"].drop_null().to_pylist()]
+        names = {name for m in merges for name in m} - {"removed", "values"}
+        sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
+        return sent | {name: sum(m[name] for m in merges) for name in names}
+
+    @property
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """The row of each key, which is there once."""
+        paths = {each.file.path for of in self.files.values() for each in of}
+        told = [file for file in self._written if file.file_path in paths]
+        rows = [r for b in batches_in(self.table, self.table.schema(), told) for r in b.to_pylist()]
+        found = {row["key"]: row for row in rows}
+        assert len(found) == len(rows)
+        return found
+
+    def _put(self, found: pa.Table, removed: set[str]) -> None:
+        new = files_written(self.table, found)
+        self._written += new
+        for file in new:
+            each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes), (None,))
+            place = deal.place_of([file.partition[0]])
+            self.files[place] = (*self.files.get(place, ()), each)
+        left = {p: tuple(f for f in of if f.file.path not in removed) for p, of in self.files.items()}
+        self.files = left
+
+    def _deal(self) -> Deal:
+        records = self._decoder.arrow()
+        assert records
+        task = Task(
+            records=records,
+            layout=self.layout,
+            metadata=names_by_word(self._spec),
+            topic="t",
+            epochs={0: [(0, 1)]},
+            keeps_bad=True,
+        )
+        known = deal.tasks_by_place(self.files, 2)
+        return Deal(task, self.soft or self.identity, 2, known, version("frazil"))
+
+
+def batch(changes: Iterable[Raw]) -> pa.RecordBatch:
+    """Records as Spark gives them to tasks."""
+    keys, values, partitions, offsets, times = zip(*changes, strict=True)
+    moments = [dt.datetime.fromtimestamp(t / 1000, dt.UTC) for t in times]
+    return pa.RecordBatch.from_pydict(
+        {
+            "raw_key": pa.array(keys, pa.binary()),
+            "raw_value": pa.array(values, pa.binary()),
+            "partition": pa.array(partitions, pa.int32()),
+            "offset": pa.array(offsets, pa.int64()),
+            "timestamp": pa.array(moments, pa.timestamp("us", "UTC")),
+            "timestampType": pa.array([0 for _ in keys], pa.int32()),
+            "too_large": pa.nulls(len(keys), pa.string()),
+            "header_keys": pa.array([[] for _ in keys], pa.list_(pa.string())),
+            "header_values": pa.array([[] for _ in keys], pa.list_(pa.binary())),
+        }
+    )

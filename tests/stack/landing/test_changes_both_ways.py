@@ -1,0 +1,105 @@
+"""Changes of a database by the lane, and by Spark's own way: the same rows, and the same numbers.
+
+The order of what is drawn makes no sense: keys change their partition, clocks and logs go back, records of
+the source come twice, lack things, or are none, and truncates stand anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.kafka.clients import client_config
+from frazil.landing.land import land
+from frazil.landing.report import LandingReport
+from frazil.spec.names import things
+from frazil.spec.topic import TableSpec
+from kit.envelopes import Captured, Written, captured
+from kit.topics import MakeTopic, topic_maker
+
+NAMESPACE = "landing_tests"
+MODES: Mapping[str, Mapping[str, str]] = {
+    "hard": {},
+    "soft": {"delete": "soft"},
+    "log": {"delete": "soft", "order_by": "source.lsn"},
+}
+OPS = ("put",) * 9 + ("delete",) * 3 + ("tombstone",) * 3 + ("nothing",)
+SEED = int(os.environ.get("FRAZIL_TEST_SEED", "1"))
+START = int(time.time() * 1000)  # the broker takes what is older than its retention
+
+
+@pytest.fixture
+def make_one(connections: Connections, fresh_name: str) -> MakeTopic:
+    """Makes topics whose tables the REST catalog has: what is tested does not depend on the catalog."""
+    return topic_maker(connections, fresh_name, NAMESPACE)
+
+
+def drawn(made: Captured, chance: random.Random, count: int) -> Iterator[tuple[Any, ...]]:
+    """Key, value, partition and timestamp of records."""
+    for _ in range(count):
+        key, op = f"k{chance.randrange(12)}", chance.choice(OPS)
+        made.lsn = chance.randrange(1000, 1100)
+        made.moment = START + chance.randrange(50)
+        row = made.row(key, chance.randrange(1000))
+        partition, at = chance.randrange(3), START + chance.randrange(40)
+        match op:
+            case "put":
+                value: bytes | None = made.value(chance.choice("cru"), None, row)
+            case "delete":
+                value = made.value("d", row, None)
+            case "tombstone":
+                value = None
+            case _:
+                value = chance.choice([made.value("x", None, row), made.value("u", None, None)])
+        yield made.key(key), value, partition, at
+
+
+def send(made: Captured, chance: random.Random, count: int, truncates: bool) -> None:
+    """Produces records, each with a timestamp of its own."""
+    settings, name = made.topic.connections.settings, made.topic.name
+    producer = Producer(client_config(settings))
+    for key, value, partition, at in drawn(made, chance, count):
+        producer.produce(name, value, key, partition, timestamp=at)
+    if truncates:
+        place, at = chance.randrange(3), START + chance.randrange(40)
+        producer.produce(name, made.value("t", None, None), None, place, timestamp=at)
+        for key, value, partition, at in drawn(made, chance, count // 4):
+            producer.produce(name, value, key, partition, timestamp=at)
+    assert producer.flush(60) == 0
+
+
+def rows(spec: TableSpec, connections: Connections) -> list[dict[str, Any]]:
+    table = connections.catalog.load_table(things(spec, connections.settings).table.identifier)
+    found: list[dict[str, Any]] = table.scan().to_arrow().to_pylist()
+    return sorted(found, key=lambda row: row["key"])
+
+
+def numbers(report: LandingReport) -> tuple[int, ...]:
+    return report.records, report.inserted, report.updated, report.deleted, report.dead_letters
+
+
+@pytest.mark.parametrize(("mode", "written"), [("hard", "json"), ("soft", "embedded"), ("log", "avro")])
+def test_both_ways_leave_the_same_rows(make_one: MakeTopic, mode: str, written: Written) -> None:
+    made, chance = captured(make_one, written, partitions=3, **MODES[mode]), random.Random(SEED)
+    topic, told = made.topic, {"on_bad_record": "dead_letter"}
+    connections = topic.connections
+    by_spark: Connections = Clients(connections.settings.with_changes(spark={"lane": "spark"}))
+    specs = [topic.spec.model_copy(update={"table": f"{topic.name}_{n}", **told}) for n in ("one", "two")]
+    for number in range(4):
+        send(made, chance, 60, truncates=number in (1, 3))
+        steps: list[str] = []
+
+        one = land(specs[0], connections, on_step=steps.append)
+        two = land(specs[1], by_spark)
+
+        assert "branched" not in steps
+        assert rows(specs[0], connections) == rows(specs[1], connections), number
+        assert numbers(one) == numbers(two)
