@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from pyspark.errors import AnalysisException
+
 from frazil.clients import Clients
 from frazil.doctor.preflight import probes
 from frazil.doctor.run import findings_of
@@ -39,6 +41,8 @@ def _refusal(connections: Clients) -> str:
         decoder.decode(frame, VALUE)
     except FrazilError as e:
         return f"{type(e).__name__}: {e}"
+    except AnalysisException as e:  # the next thing that it lacks
+        return str(e.getCondition())
     return ""
 
 

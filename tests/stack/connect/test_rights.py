@@ -14,9 +14,11 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.run import examine
+from frazil.errors import NotAllowedError
+from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from kit.over_the_wire import over_the_wire
-from kit.topics import TRADE
+from kit.topics import TRADE, topic_maker
 from kit.waiting import PATIENCE
 from kit.wire import Asked, Wire, commits, puts, wired
 
@@ -64,6 +66,26 @@ def test_commits_that_the_catalog_does_not_allow(examined: Examined) -> None:
     assert (missing.right, missing.status) == ("make a table", "missing")
     assert "does not allow it" in missing.what
     assert "create, read, write and drop tables" in missing.mend
+
+
+def test_a_landing_that_the_catalog_does_not_allow_is_whole_once_the_right_is_there(
+    wire_and_clients: tuple[Wire, Connections], fresh_name: str
+) -> None:
+    """The embedded catalog has no rights to give: what forbids and allows here is a wire before it."""
+    wire, clients = wire_and_clients
+    topic = topic_maker(clients, fresh_name, "connect_tests")()
+    topic.trades(3)
+    land(topic.spec, clients)
+    topic.trades(4)
+    wire.always("forbidden", commits)
+    with pytest.raises(NotAllowedError, match="The Iceberg catalog does not allow it") as told:
+        land(topic.spec, clients)
+    wire.calm()  # what `todo` says
+    assert "create, read, write and drop tables and namespaces there" in told.value.todo
+    assert len(topic.rows()) == 3
+
+    assert land(topic.spec, clients).records == 4
+    assert [row["$$offset"] for row in topic.rows()] == list(range(7))
 
 
 # Of Glue: the stack's REST catalog tells clients where S3 is, past the wire.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -40,11 +41,17 @@ ELSEWHERE = {"TZ": ZONE, "PYTHONPATH": str(Path(bare_spark.__file__).parents[1])
 def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
     """What is said of a Spark as the wheel of PySpark brings it, with a Python outside of the venv, and far
     from UTC."""
+    return said_of_a_bare_one(stack_home)
+
+
+def said_of_a_bare_one(stack_home: Home, **more: str) -> dict[str, Any]:
+    """`more` are variables of its process."""
     python = str(Path(sys.executable).resolve())
     here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
     said = subprocess.run(
         [sys.executable, bare_spark.__file__],
-        env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE},
+        env=here
+        | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE, **more},
         capture_output=True,
         text=True,
         check=False,
@@ -82,6 +89,20 @@ def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], r
 def test_avro_is_not_decoded_without_limits(bare: dict[str, Any]) -> None:
     assert bare["refusal"].startswith("ConfigureError: Avro is not read on this Spark")
     assert "spark.executor.extraJavaOptions" in bare["refusal"]
+
+
+def test_avro_is_read_once_the_spark_has_the_options_that_the_refusal_names(
+    bare: dict[str, Any], stack_home: Home
+) -> None:
+    """Then this one lacks Avro itself; the embedded one has both, and reads what suites of formats send."""
+    named, options = bare["refusal"].partition("Next: ")[2].removeprefix("Add to ").split(": ", 1)
+    settings = [f"--conf {shlex.quote(f'{each}={options.strip()}')}" for each in named.split(" and ")]
+
+    said = said_of_a_bare_one(stack_home, PYSPARK_SUBMIT_ARGS=f"{' '.join(settings)} pyspark-shell")
+
+    assert said["findings"]["read Avro within limits"][0] == "ok"
+    assert "AVRO" in said["refusal"]
+    assert "limits" not in said["refusal"]
 
 
 def test_times_without_a_zone_are_those_of_utc_though_python_and_java_are_elsewhere(

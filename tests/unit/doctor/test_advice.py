@@ -19,6 +19,7 @@ from frazil.spec.topic import TableSpec
 
 
 def test_a_spark_of_the_version_that_is_named_is_taken() -> None:
+    """By stand-ins that say their versions: no second Spark is at hand, and the embedded one is of this."""
     other: Any = SimpleNamespace(version="3.0.0")
     with pytest.raises(ConfigureError) as told:
         _version(other)
