@@ -34,6 +34,8 @@ from frazil.tables.transfer import OldFile, files_written
 __all__ = ["Raw", "Upserted", "batch"]
 
 MB = 2**20
+Divided = Sequence[tuple[str, str]]
+BUCKETS: Divided = (("bucket[4]", "key"),)
 
 Raw = tuple[bytes | None, bytes | None, int, int, int]
 """Key, value, partition, offset, and milliseconds."""
@@ -42,11 +44,13 @@ Raw = tuple[bytes | None, bytes | None, int, int, int]
 class Upserted:
     """A table, and landings into it by two tasks in each step."""
 
-    def __init__(self, folder: Path, spec: TableSpec, decoder: RecordDecoder) -> None:
+    def __init__(
+        self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS
+    ) -> None:
         self.catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
         self._spec, self._decoder = spec, decoder
         self.table: Table = create_table(
-            self.catalog, TableName("n", "t"), table_fields(spec, decoder.columns), [("bucket[4]", "key")], {}
+            self.catalog, TableName("n", "t"), table_fields(spec, decoder.columns), divided, {}
         )
         self.files: dict[str, tuple[HeadFile, ...]] = {}
         self._written: list[DataFile] = []
@@ -96,7 +100,7 @@ class Upserted:
         self._written += new
         for file in new:
             each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes), (None,))
-            place = deal.place_of([file.partition[0]])
+            place = deal.place_of(file.partition[n] for n in range(len(self.table.spec().fields)))
             self.files[place] = (*self.files.get(place, ()), each)
         left = {p: tuple(f for f in of if f.file.path not in removed) for p, of in self.files.items()}
         self.files = left

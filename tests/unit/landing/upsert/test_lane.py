@@ -20,7 +20,7 @@ from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import KeyIndex
 from frazil.spec.topic import TableSpec
 from frazil.tables.transfer import OldFile
-from kit.upserted import Upserted
+from kit.upserted import BUCKETS, Divided, Upserted
 
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
@@ -33,12 +33,12 @@ Change = tuple[str, str | None, int, int, int]
 class Texts(Upserted):
     """A table of texts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, divided: Divided = BUCKETS) -> None:
         plain = Plain("string")
         key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
         columns = record_columns(SPEC, key.columns, value.columns)
         super().__init__(
-            folder, SPEC, RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns))
+            folder, SPEC, RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns)), divided
         )
 
     def send(self, *slices: Sequence[Change], anew: bool = False) -> dict[str, int]:
@@ -71,10 +71,12 @@ def changes_of(chance: random.Random, first: int, count: int) -> list[Change]:
 
 
 @pytest.mark.parametrize("held", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
+@pytest.mark.parametrize("divided", [BUCKETS, ()], ids=["in buckets", "whole"])
 def test_what_is_left_is_what_a_dictionary_says(
-    upserted: Texts, monkeypatch: pytest.MonkeyPatch, held: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, divided: Divided
 ) -> None:
     monkeypatch.setattr(deal, "HELD", held)
+    upserted = Texts(tmp_path, divided)
     chance, wanted = random.Random(1), dict[str, str]()
     for number in range(6):
         changes = changes_of(chance, 300 * number, 300)

@@ -98,9 +98,8 @@ class Deal:
 
     def _dealt(self, changes: pa.Table) -> Iterator[pa.RecordBatch]:
         partitions = self.task.layout.partitions
-        assert partitions, "the table is divided"
         for batch in changes.to_batches():
-            for key, rows in partitions.split(batch):
+            for key, rows in partitions.split(batch) if partitions else [((), batch)]:
                 place = place_of(key)
                 value = pa.array([packed(rows)], pa.binary())
                 yield rows_of(DEALT, task=_task(self._task_of(place)), place=pa.array([place]), rows=value)

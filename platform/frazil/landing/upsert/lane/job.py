@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 _MOST_BYTES = 256 * 2**20
 """Of values in one landing: the tasks hold in memory what came to their partitions of the table."""
 
+_MOST_ALONE = 256 * 2**20
+"""Of a table without partitions: one task merges all changes, which Spark deals out by keys."""
+
 _MOST_FILES = 5000
 """Files of a head: all of them are told to each task."""
 
@@ -100,11 +103,13 @@ class UpsertLane:
         files = [e.data_file for e in head.entries.values()]
         largest = max((f.file_size_in_bytes for f in files), default=0)
         others = any(f.spec_id != table.spec().spec_id for f in files)
+        if table.spec().is_unpartitioned() and sum(f.file_size_in_bytes for f in files) > _MOST_ALONE:
+            return None
         may = may_rewrite(reading.settings, reading.spark, table, files, largest)
         return head if may and not others else None
 
     def _is_divided(self, before: Table, table: Table) -> bool:
-        """Whether a key says in which partition its row is, and Arrow tells keys as Spark does."""
+        """Whether a key says in which partition its row is, if any, and Arrow tells keys as Spark does."""
         from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 
         schema, key = table.schema(), self.decoder.row_key.columns
@@ -116,7 +121,7 @@ class UpsertLane:
             or (isinstance(how, IdentityTransform | TruncateTransform) and kinds.get(name) in _PLAIN)
             for name, how in named.items()
         )
-        return bool(same and named and named.keys() <= set(key) and fit) and all(
+        return bool(same and named.keys() <= set(key) and fit) and all(
             kind.startswith(BUCKETED) for kind in kinds.values()
         )
 
@@ -137,7 +142,7 @@ class UpsertLane:
             identity=identity,
             files=files,
             anew=bool(plan.upon and plan.upon.earlier_logs),
-            apart=bool(spec.sort_by),
+            apart=bool(spec.sort_by) or table.spec().is_unpartitioned(),
             small=spec.upkeep.small_file * target,
             most=min(FULL * target, IN_MEMORY),
             tasks=tasks,
