@@ -7,10 +7,12 @@ rows and deletes alone. Source: Debezium's documentation, "Data change events" o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.bare import Bare, Unknown
 from frazil.formats.columns import CHANGE
 from frazil.formats.envelope_batch import DELETE, MILLIS, PUTS, TRUNCATE, ArrowEnvelope
 from frazil.formats.logical import Field, Primitive, Struct, find
@@ -87,6 +89,12 @@ class Envelope:
         cases = "".join(f"WHEN {sql} THEN {literal(f'{mark} {name}')} " for mark, name, sql in found if sql)
         return f"CASE {cases}END" if cases else "NULL"
 
+    def values(self, key: Bare, value: Bare) -> tuple[Bare, Bare]:
+        """The key and the row within the values of a record; of a row that ended nothing is known."""
+        row = _within(value, (*self.arrow.at, "after"))
+        ended = dict.fromkeys((f.name for f in self.row), Unknown("the value before the row ended"))
+        return _within(key, self.arrow.key_at) or {}, ended if row is None else row
+
     @staticmethod
     def reason(fault: str) -> Reason:
         """Why a record is bad whose envelope is not; in words."""
@@ -125,6 +133,13 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     has_time, has_lsn = _is_number(value, _TIME), _is_number(value, _LSN)
     by_columns = ArrowEnvelope(row.type, key_path, path, has_time, has_lsn)
     return Envelope(key, row.type, key_at, at, moment, lsn, by_columns)
+
+
+def _within(values: Bare, path: Sequence[str]) -> Any:
+    found: Any = values
+    for name in path:
+        found = None if found is None else found.get(name)
+    return found
 
 
 def _of_documents(value: Struct) -> bool:

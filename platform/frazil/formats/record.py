@@ -137,12 +137,14 @@ class RecordDecoder:
     def values(self, raw_key: bytes | None, raw_value: bytes | None) -> Bare | None:
         """The row's columns by the independent decoders; None where they find a half bad. Slow: for samples.
 
-        Of an envelope they know no row, and tell none.
+        A change that ended its row tells the key alone: a row that stays, marked, has the values from before.
         """
         key = {} if raw_key is None else self.key.values(raw_key)
         value = {} if raw_value is None else self.value.values(raw_value)
-        if key is None or value is None or self.envelope:
+        if key is None or value is None:
             return None
+        if self.envelope:
+            key, value = self.envelope.values(key, value)
         by_key = {name: key.get(name) for name in self.row_key.columns if name not in self.row_key.of_value}
         absent = dict.fromkeys(f.name for f in self.columns.fields)
         return {**absent, **key, **value, **by_key, **self._as_text}

@@ -9,6 +9,7 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.spark import spark_name
+from kit.envelopes import Written, captured
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.upserts import upserts
 
@@ -65,9 +66,26 @@ def test_a_row_of_an_upsert_is_compared_with_the_record_that_it_is_of(make_topic
     assert (found.status, found.numbers["rows"]) == ("passed", 2), found.text
 
 
+@pytest.mark.parametrize("written", ["avro", "embedded"])
+def test_a_row_of_a_database_is_compared_with_the_change_that_it_is_of(
+    make_topic: MakeTopic, written: Written
+) -> None:
+    made = captured(make_topic, written, delete="soft")
+    made.send([("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None)])
+    topic = made.topic
+    land(topic.spec, topic.connections)
+    right = run_values(topic.spec, topic.connections, 100)
+
+    sql = f"UPDATE {spark_name(topic.things.table)} SET quantity = 7 WHERE key = 'a'"
+    topic.connections.spark.sql(sql).collect()
+    wrong = run_values(topic.spec, topic.connections, 100)
+
+    assert (right.status, right.numbers["rows"]) == ("passed", 3), right.text
+    assert wrong.failed
+    assert "quantity" in wrong.text
+
+
 def test_what_has_no_record_of_its_own_is_skipped_and_says_why(landed: Topic) -> None:
-    unlanded = landed.spec.model_copy(update={"mode": "cdc"})
     derived = DerivedSpec.model_validate({"table": "d", "namespace": "n", "sql": "d.sql"})
 
-    assert run_values(unlanded, landed.connections, 1).text.startswith("Skipped, because the other decoder")
     assert run_values(derived, landed.connections, 1).text.startswith("Skipped, because the table is made of")
