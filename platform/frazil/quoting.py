@@ -27,7 +27,7 @@ _PLAIN = re.compile(
 """A name that YAML takes for a text without quotes."""
 
 _FILTERED = re.compile(r"(?!(?:and|or|not|is|in|null|nan|like|between|true|false)$)[a-z_][\w$]*", re.A | re.I)
-"""A name that PyIceberg's filters take without quotes."""
+"""A name that a filter takes without quotes."""
 
 
 def in_yaml(text: str) -> str:
@@ -41,9 +41,8 @@ def in_shell(text: str) -> str:
 
 
 def in_filter(column: str) -> str:
-    """A column as PyIceberg's filters find it: each part between dots by itself, a backslash for a quote."""
-    parts = column.split(".")
-    return ".".join(p if _FILTERED.fullmatch(p) else '"' + p.replace('"', "\\") + '"' for p in parts)
+    """A column as a filter finds it: see `frazil.tables.filters`."""
+    return column if all(map(_FILTERED.fullmatch, column.split("."))) else double_quoted(column)
 
 
 def literal(value: str | int | float | bool) -> str:
