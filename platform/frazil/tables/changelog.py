@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _TYPE, _ORDINAL, _SNAPSHOT = "_change_type", "_change_ordinal", "_commit_snapshot_id"
 _OWN = (_TYPE, _ORDINAL, _SNAPSHOT)
+_CAME = ("INSERT", "UPDATE_AFTER")
 _TIMES, _SAID = "$frazil_times", "$frazil_said_"
 
 _FORGETTING = "forgetting"  # its manifests tell no file that went: what it changed must not be told
@@ -43,6 +44,15 @@ class Change:
     snapshot_id: int
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """A row that went, or one that came."""
+
+    came: bool
+    snapshot_id: int
+    row: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +75,8 @@ class Changelog:
         """
         for part in self.parts:
             with self._told(*part) as view:
-                order = [quoted(_ORDINAL), *map(quoted, self.key), f"{quoted(_TYPE)} DESC"]
+                came = f"{quoted(_TYPE)} IN ({', '.join(map(literal, _CAME))})"
+                order = [quoted(_ORDINAL), *map(quoted, self.key), came]  # what goes before what comes
                 yield self.spark.sql(f"SELECT * FROM {view} ORDER BY {', '.join(order)}")
 
     def net(self) -> tuple[DataFrame, DataFrame]:
@@ -117,20 +128,32 @@ class Changelog:
 
     def __iter__(self) -> Iterator[Change]:
         """The changes one by one; an update is one change."""
-        before: dict[str, Any] | None = None
+        gone: _Half | None = None
+        for told in self._halves():
+            if told.came and gone and self._place(gone) == self._place(told):
+                # Iceberg compares bytes by identity: it pairs no keys of bytes, and tells of updates that
+                # changed nothing.
+                if gone.row != told.row:
+                    yield Change("update", told.snapshot_id, gone.row, told.row)
+                gone = None
+                continue
+            if gone:
+                yield Change("delete", gone.snapshot_id, before=gone.row)
+            gone = None if told.came else told
+            if told.came:
+                yield Change("insert", told.snapshot_id, after=told.row)
+        if gone:
+            yield Change("delete", gone.snapshot_id, before=gone.row)
+
+    def _halves(self) -> Iterator[_Half]:
         for batch in self.batches():
             for row in shown_rows(batch):
-                kind, _, snapshot = (row.pop(name) for name in (_TYPE, _ORDINAL, _SNAPSHOT))
-                match kind:
-                    case "INSERT":
-                        yield Change("insert", snapshot, after=row)
-                    case "DELETE":
-                        yield Change("delete", snapshot, before=row)
-                    case "UPDATE_BEFORE":
-                        before = row
-                    # Iceberg compares bytes by identity: it tells of updates that changed nothing.
-                    case _ if row != before:
-                        yield Change("update", snapshot, before, row)
+                kind, _, snapshot = (row.pop(name) for name in _OWN)
+                yield _Half(kind in _CAME, snapshot, row)
+
+    def _place(self, told: _Half) -> tuple[Any, ...]:
+        """What a row before and the row after have in common."""
+        return told.snapshot_id, *(told.row[name] for name in self.key)
 
 
 def changelog(

@@ -91,6 +91,27 @@ def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_t
     assert [row["quantity"] for frame in net for row in frame.collect()] == [1, 10]
 
 
+def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: Topic) -> None:
+    """Iceberg compares them by identity: it pairs no update, and takes a row written anew for two changes."""
+    spark, name = connections.spark, spark_name(topic.things.table)
+    connections.catalog.create_namespace_if_not_exists(topic.things.table.namespace)
+    spark.sql(f"CREATE TABLE {name} (k binary, n int) USING iceberg")
+    spark.sql(f"INSERT INTO {name} VALUES (X'', 1), (X'00', 2), (X'0000', 3), (X'FF', 4)")
+    first = head(topic)
+    spark.sql(f"UPDATE {name} SET n = n * 10 WHERE n < 3")
+    spark.sql(f"DELETE FROM {name} WHERE n = 3")
+    spark.sql(f"INSERT INTO {name} VALUES (X'0000', 5)")
+    table = table_of(topic)
+    one, two = (table.metadata.snapshot_by_id(n) for n in (first, head(topic)))
+    assert one
+    assert two
+
+    found = list(changelog(spark, topic.things.table, table, one, two, ("k",)))
+
+    told_of = [("update", 1, 10), ("update", 2, 20), ("delete", 3, None), ("insert", None, 5)]
+    assert list(told(found, "n")) == told_of
+
+
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:
     topic = make_topic()
     topic.trades(3)
