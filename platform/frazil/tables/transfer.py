@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
+from frazil.tables.sorting import SortKey, in_order
 from frazil.tables.task import begin_task, rows_of
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ class Bins:
     name: str  # begins the names of all new files, and nobody else's
     version: str  # of Frazil
     gone: pa.Table | None = None  # keys whose rows go, in columns as files have them; None: all rows stay
+    order: tuple[SortKey, ...] = ()  # of the rows that stay; empty: as they come
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes the bins whose numbers come; rows of `RETURNED`."""
@@ -86,7 +88,8 @@ class Bins:
     def _rewritten(self, number: int) -> pa.RecordBatch:
         bin_ = self.bins[number]
         layout, name = replace(self.layout, target=bin_.most), f"{number:05}-{self.name}"
-        moved = move_rows(layout, name, bin_.files, self._keys(bin_), rows_in(layout, bin_.added))
+        added = rows_in(layout, bin_.added)
+        moved = move_rows(layout, name, bin_.files, self._keys(bin_), added, self.order)
         told = pa.array([[asdict(f) for f in moved.files]], FILES)
         return rows_of(RETURNED, rows=pa.array([moved.rows]), gone=pa.array([moved.gone]), files=told)
 
@@ -115,13 +118,15 @@ def move_rows(
     files: Iterable[OldFile],
     keys: pa.Table | None,
     added: Iterable[pa.RecordBatch],
+    order: Sequence[SortKey] = (),
 ) -> Moved:
     """Writes the rows of some files anew, but those that have one of some keys, and others behind them.
 
     `name` begins the names of the new files, and nobody else's.
     """
     writer, rows, kept = DataFileWriter(layout, name), 0, 0
-    for found in _together(rows_in(layout, files)):
+    parts = _together(rows_in(layout, files))
+    for found in in_order(parts, order) if order else parts:
         left = found if keys is None else found.filter(pc.invert(_has_key(found, keys)))
         rows, kept = rows + len(found), kept + len(left)
         _write(writer, left.to_batches())
@@ -219,13 +224,18 @@ def _plain(rows: pa.Table) -> pa.Table:
 
 
 def run_bins(
-    spark: SparkSession, table: Table, bins: Sequence[FileBin], tasks: int, gone: pa.Table | None = None
+    spark: SparkSession,
+    table: Table,
+    bins: Sequence[FileBin],
+    tasks: int,
+    gone: pa.Table | None = None,
+    order: tuple[SortKey, ...] = (),
 ) -> pa.Table:
     """Lets tasks write bins of a table's files anew; rows of `RETURNED`, a bin each."""
     from frazil.tables.data_files import file_layout
     from frazil.tables.spark import in_tasks
 
-    work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone)
+    work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone, order)
     numbers = spark.range(0, len(bins), 1, min(len(bins), tasks))
     return in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
 

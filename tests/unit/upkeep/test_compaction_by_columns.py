@@ -30,7 +30,7 @@ from frazil.tables import transfer
 from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
 from frazil.upkeep.census import census_of
-from frazil.upkeep.compaction import run
+from frazil.upkeep.compaction import arrow, run
 from frazil.upkeep.compaction.kind import Compaction
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.facts import read_facts, read_history
@@ -192,7 +192,7 @@ def test_files_that_leave_a_partitions_column_to_the_manifest_are_sparks(
 @pytest.mark.parametrize(
     "spec",
     [
-        SPEC.model_copy(update={"sort_by": ("id",)}),
+        SPEC.model_copy(update={"sort_by": ("zorder(id, $$side)",)}),
         TableSpec.model_validate(
             {"topic": "t", "namespace": "n", "table": "t", "upkeep": {"orphans_after": "30m"}}
         ),
@@ -201,6 +201,34 @@ def test_files_that_leave_a_partitions_column_to_the_manifest_are_sparks(
 )
 def test_what_needs_a_shuffle_or_a_branch_is_sparks(clients: Clients, spec: TableSpec) -> None:
     make(clients)
+
+    with pytest.raises(NotImplementedError):
+        compact(spec, clients, 0.0)
+
+
+def test_rows_are_sorted_where_a_task_can_hold_them(clients: Clients) -> None:
+    table = make(clients, ("identity", "$$side"))
+    before = rows_of(table)
+
+    report = compact(SPEC.model_copy(update={"sort_by": ("id desc",)}), clients, 0.0)
+
+    assert (report.numbers["files_after"], report.done) == (2, True)
+    assert rows_of(table) == before
+    found = [found["id"] for found in table.refresh().scan().to_arrow().to_pylist()]
+    assert sorted([found[:6], found[6:]]) == [[10, 8, 6, 4, 2, 0], [11, 9, 7, 5, 3, 1]]
+
+
+@pytest.mark.parametrize("limit", ["_SORTED", "into"])
+def test_what_a_task_can_not_sort_is_sparks(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    make(clients)
+    small = {"target_file_size": 5_000} if limit == "into" else {}
+    spec = TableSpec.model_validate(
+        SPEC.model_dump(include={"topic", "namespace", "table"}) | {"sort_by": ["id"], "write": small}
+    )
+    if limit == "_SORTED":
+        monkeypatch.setattr(arrow, "_SORTED", 1_000)
 
     with pytest.raises(NotImplementedError):
         compact(spec, clients, 0.0)

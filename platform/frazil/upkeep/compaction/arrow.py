@@ -1,7 +1,7 @@
 """One round of a compaction by columns: Spark's tasks read and write its files themselves.
 
-For rows that stay as they come, in partitions as they are. What is sorted, cut by new partitions or has
-deleted rows, Iceberg's own procedure rewrites.
+For rows in partitions as they are, that stay as they come, or that one task can sort. What has to be shuffled
+or has deleted rows, Iceberg's own procedure rewrites.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.table import Table
 
+    from frazil.tables.sorting import SortKey
+
+_SORTED = 16 * 2**20
+"""Bytes of files whose rows one task sorts: in memory they may be ten times as large, and are held twice."""
+
 _ROOM = 1.1
 """What one of several files may have of its share, for encodings differ."""
 
@@ -35,15 +40,16 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew, and no branch names them; None where Spark has to do it."""
+    from frazil.tables.sorting import sort_keys
     from frazil.tables.transfer import files_written
 
-    lives = lifetime(spec.upkeep.orphans_after)
-    if lives is None or not _takes(connections, spec, table, head, plan):
+    lives, order = lifetime(spec.upkeep.orphans_after), sort_keys(table.schema(), spec.sort_terms)
+    if lives is None or order is None or not _takes(connections, spec, table, head, plan):
         return None
     begun, spark = time.time(), connections.background_spark
     try:
         with spark_job(compaction_job(name)):
-            found = _run(connections, table, plan)
+            found = _run(connections, table, plan, order)
     except FrazilError as e:
         give_up(spark, e, "rewrites these files", str(name))
         return None
@@ -62,20 +68,21 @@ def _audit(name: TableName, plan: Round, staged: StagedFiles, read: int) -> None
 
 
 def _takes(connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round) -> bool:
-    if plan.older or spec.sort_terms or head.delete_manifests:
+    shuffles = spec.sort_terms and any(b.into > 1 or b.bytes > _SORTED for b in plan.bins)
+    if plan.older or shuffles or head.delete_manifests:
         return False
     entries = [head.entries[f.path].data_file for f in plan.files]
     held = max(b.bytes for b in plan.bins)
     return may_rewrite(connections.settings, connections.background_spark, table, entries, held)
 
 
-def _run(connections: Connections, table: Table, plan: Round) -> pa.Table:
+def _run(connections: Connections, table: Table, plan: Round, order: tuple[SortKey, ...]) -> pa.Table:
     """What tasks say of each bin."""
     from frazil.tables.transfer import FileBin, OldFile, run_bins
 
     bins = [FileBin(tuple(OldFile(f.path, f.bytes) for f in b.files), _most(b)) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
-    return run_bins(connections.background_spark, table, bins, half)
+    return run_bins(connections.background_spark, table, bins, half, order=order)
 
 
 def _most(bin_: Bin) -> int:
