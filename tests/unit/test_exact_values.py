@@ -129,9 +129,9 @@ def test_a_moment_is_pythons_own_where_there_is_one() -> None:
 
 
 OF_CLOCKS = {
-    "alarms/channels.py", "cli/cut.py", "cli/describe.py", "cli/forget.py", "derive/computation.py",
-    "landing/acceptance.py", "logs.py", "tables/commit.py", "tables/rollback.py", "upkeep/references.py",
-    "upkeep/row_expiry/run.py",
+    "alarms/channels.py", "cli/cut.py", "cli/describe.py", "cli/forget.py", "cloud/confluent/keys.py",
+    "cloud/snowflake/freshness.py", "derive/computation.py", "landing/acceptance.py", "logs.py",
+    "tables/commit.py", "tables/rollback.py", "upkeep/references.py", "upkeep/row_expiry/run.py",
 }  # fmt: skip
 """Modules that make Python's own moments of numbers: of clocks and of snapshots, which are of today."""
 
