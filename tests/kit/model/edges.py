@@ -202,7 +202,7 @@ class Edges:
             rows = self._of_branch(table, ref)
             append_to(self.world, name, branch, self.world.cut(rows), {})
 
-    def by_columns(self, _connections: Any, table: Table, plan: Any) -> dict[str, Any]:
+    def by_columns(self, _connections: Any, table: Table, plan: Any, _order: Any) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all of a round as one."""
         with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(TableName(*table.name()))):
             self.world.stage.step()
