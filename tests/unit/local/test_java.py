@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,16 @@ def test_the_java_from_pypi_starts_though_spark_asks_for_a_module_that_it_lacks(
     )
 
     assert 'openjdk version "21' in said.stderr
+
+
+def test_several_commands_may_be_the_first_one(tmp_path: Path) -> None:
+    """Tests of several workers failed at a stack's start: one took the other's unfinished file away."""
+    folders = [tmp_path / f"{n}" for n in range(50)]
+
+    with ThreadPoolExecutor(8) as threads:
+        for folder in folders:
+            made = list(threads.map(lambda _, at=folder: java_home(at), range(8)))
+            assert made == [folder] * 8
 
 
 @pytest.mark.parametrize("version", ["21.0.8", "25"])
