@@ -28,6 +28,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
+from frazil.tables.presence import Moves, moved_wrongly, total_of, values_told
 from frazil.tables.rows import batches_in
 from frazil.tables.transfer import OldFile, files_written
 
@@ -54,6 +55,8 @@ class Upserted:
         )
         self.files: dict[str, tuple[HeadFile, ...]] = {}
         self._written: list[DataFile] = []
+        self.wrong = ""
+        """What an audit of values says of the last landing."""
         self.layout = file_layout(self.table)
         names = dict(zip((f.name for f in self.table.schema().fields), self.layout.schema.names, strict=True))
         own = {word: names[name] for word, name in names_by_word(spec).items()}
@@ -79,9 +82,10 @@ class Upserted:
             ]
         )
         merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
+        self._audit(found, merges)
         self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
         reports = [json.loads(text) for text in found["report"].drop_null().to_pylist()]
-        names = {name for m in merges for name in m} - {"removed", "values"}
+        names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
         return sent | {name: sum(m[name] for m in merges) for name in names}
 
@@ -94,6 +98,14 @@ class Upserted:
         found = {row["key"]: row for row in rows}
         assert len(found) == len(rows)
         return found
+
+    def _audit(self, found: pa.Table, merges: Sequence[dict[str, Any]]) -> None:
+        """As the driver does, with the files themselves in the place of manifests."""
+        schema, removed = self.table.schema(), {path for m in merges for path in m["removed"]}
+        old = [file for file in self._written if file.file_path in removed]
+        new = files_written(self.table, found.filter(found["merge"].is_valid()))
+        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
+        self.wrong = moved_wrongly(values_told(old, schema), values_told(new, schema), Moves(gone, come))
 
     def _put(self, found: pa.Table, removed: set[str]) -> None:
         new = files_written(self.table, found)

@@ -133,6 +133,11 @@ class WrittenFile:
     partition: bytes  # its values, as an Arrow stream
 
 
+def count_rows(counted: dict[str, int], rows: pa.RecordBatch | pa.Table) -> None:
+    """Adds the values of rows, by what the table calls their columns."""
+    count_values(counted, dict(zip(map(table_name, rows.schema), rows.columns, strict=True)))
+
+
 class DataFileWriter:
     """Writes batches of a table's rows: the files of each partition one after the other."""
 
@@ -149,7 +154,7 @@ class DataFileWriter:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Takes rows, of `layout.schema`."""
-        count_values(self.values, dict(zip(map(table_name, batch.schema), batch.columns, strict=True)))
+        count_rows(self.values, batch)
         split = self._layout.partitions.split if self._layout.partitions else _whole
         for key, rows in split(batch):
             self._held.setdefault(key, []).append(rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.tables.footers import leaves_of
@@ -42,10 +42,15 @@ def values_in(column: pa.Array | pa.ChunkedArray) -> int:
     return len(column) - int(column.null_count)
 
 
-def count_values(counted: dict[str, int], columns: Mapping[str, pa.Array]) -> None:
+def count_values(counted: dict[str, int], columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
     """Adds the values of some columns to what was counted of them before."""
     for name, column in columns.items():
         counted[name] = counted.get(name, 0) + values_in(column)
+
+
+def total_of(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What tasks counted, by column."""
+    return dict(sum(map(Counter, counts), Counter[str]()))
 
 
 def values_in_files(footers: Iterable[pq.FileMetaData]) -> dict[str, int]:
@@ -108,15 +113,47 @@ def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
     return Told(found, frozenset(silent))
 
 
-def moved_wrongly(old: Told, new: Told, *, fewer: bool) -> str:
-    """Which columns hold other numbers of values in new files than in the old ones, for people.
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What became of values of old files, besides that they are in new ones.
 
-    Where an old file does not tell of a column, the new ones hold as many at least. `fewer`: some rows of the
-    old files are deleted, nobody counted their values, and the new files hold as many at most.
+    Args:
+        gone: Of rows that went, by column; of a column that is not named none went.
+        come: Of rows that came.
+        unknown: Columns of which nobody counted them.
+        fewer: Other rows went, too, and nobody counted their values.
+        more: Other rows came.
     """
-    found = [
-        f"column {name} has {number} values in the new files, and {old.values[name]} in the old ones"
-        for name, number in new.whole.items()
-        if (number < old.values[name] and not fewer) or (number > old.values[name] and name in old.whole)
-    ]
+
+    gone: Mapping[str, int] = field(default_factory=dict)
+    come: Mapping[str, int] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
+    fewer: bool = False
+    more: bool = False
+
+    def wanted(self, name: str, old: int) -> int:
+        """The values that new files must hold."""
+        return old - self.gone.get(name, 0) + self.come.get(name, 0)
+
+    def said(self, name: str) -> str:
+        """What went and came, for people."""
+        gone, come = self.gone.get(name, 0), self.come.get(name, 0)
+        return f", of which {gone} went; {come} came" if gone or come else ""
+
+
+def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:
+    """Which columns hold other numbers of values in new files than they must, for people.
+
+    Where an old file does not tell of a column, the new ones hold as many at least.
+    """
+    found = []
+    for name, number in new.whole.items():
+        before = old.values.get(name, 0)
+        wanted = moves.wanted(name, before)
+        few, many = number < wanted and not moves.fewer, number > wanted and not moves.more
+        if name not in moves.unknown and (few or (many and name in old.whole)):
+            found.append(
+                f"column {name} has {number} values in the new files, and {before} in the old ones"
+                f"{moves.said(name)}"
+            )
     return "; ".join(found[:_MOST])

@@ -5,6 +5,7 @@ A task imports PyArrow only.
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 
 from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
-from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, stored
+from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
 from frazil.tables.sorting import SortKey, in_order
 from frazil.tables.task import begin_task, rows_of
 
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import SparkSession
 
-RETURNED = pa.schema([("rows", pa.int64()), ("gone", pa.int64()), ("files", FILES)])
-"""What is said of each bin: how many rows were read, how many of them were left out, and the new files."""
+RETURNED = pa.schema(
+    [("rows", pa.int64()), ("gone", pa.int64()), ("values_gone", pa.string()), ("files", FILES)]
+)
+"""What is said of each bin: the rows that were read, those that were left out, with how many values of each
+column, and the new files."""
 
 LARGEST = 2**62
 """Bytes of a file that is not cut."""
@@ -91,7 +95,14 @@ class Bins:
         added = rows_in(layout, bin_.added)
         moved = move_rows(layout, name, bin_.files, self._keys(bin_), added, self.order)
         told = pa.array([[asdict(f) for f in moved.files]], FILES)
-        return rows_of(RETURNED, rows=pa.array([moved.rows]), gone=pa.array([moved.gone]), files=told)
+        values = pa.array([json.dumps(moved.values_gone)])
+        return rows_of(
+            RETURNED,
+            rows=pa.array([moved.rows]),
+            gone=pa.array([moved.gone]),
+            values_gone=values,
+            files=told,
+        )
 
     def _keys(self, bin_: FileBin) -> pa.Table | None:
         """The keys whose rows go from a bin."""
@@ -110,6 +121,7 @@ class Moved:
     gone: int
     files: list[WrittenFile]
     values: dict[str, int]  # that these hold, by what the table calls their columns
+    values_gone: dict[str, int]  # of the rows that were left out
 
 
 def move_rows(
@@ -124,14 +136,18 @@ def move_rows(
 
     `name` begins the names of the new files, and nobody else's.
     """
-    writer, rows, kept = DataFileWriter(layout, name), 0, 0
+    writer, rows, kept, gone = DataFileWriter(layout, name), 0, 0, dict[str, int]()
     parts = _together(rows_in(layout, files))
     for found in in_order(parts, order) if order else parts:
-        left = found if keys is None else found.filter(pc.invert(_has_key(found, keys)))
+        left = found
+        if keys is not None:
+            goes = _has_key(found, keys)
+            left = found.filter(pc.invert(goes))
+            count_rows(gone, found.filter(goes))
         rows, kept = rows + len(found), kept + len(left)
         _write(writer, left.to_batches())
     _write(writer, added)
-    return Moved(rows, rows - kept, writer.close(), writer.values)
+    return Moved(rows, rows - kept, writer.close(), writer.values, gone)
 
 
 def rows_in(

@@ -19,9 +19,11 @@ from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.layout import refuse_newer_format
 from frazil.tables.ledger import copied, disown_copy
+from frazil.tables.moved import GOES, Parted, audit_values
+from frazil.tables.presence import Moves
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
-from frazil.tables.spark import Watched, append_rows, at_snapshot, samples
+from frazil.tables.spark import append_rows, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, append_files, audit_rows, staged_files
 from frazil.upkeep.row_expiry.plan import PastRows
 
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
 
 _MARK = "frazil.plan"  # in summaries of snapshots that are a branch's, and never on `main`
-_GOES = "$frazil_goes"
 
 
 @dataclass(frozen=True)
@@ -154,12 +155,15 @@ def write_survivors(
     past, made = _make_branch(connections, name, find, branch, leaving)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
-    read, expired = _append(connections, name, leaving, branch, made)
+    read, expired, moves = _append(connections, name, leaving, branch, made)
     staged = staged_files(load_table(connections.catalog, name), branch)
     if staged is None:
         raise branch_lost(name, branch)
     numbers = f"{read} rows read, {expired} of them go"
-    audit_rows(staged, read - expired, f"A {leaving.work} of {name}", numbers)
+    work = f"A {leaving.work} of {name}"
+    audit_rows(staged, read - expired, work, numbers)
+    hidden = replace(moves, fewer=bool(past.deletes))  # rows that delete files took
+    audit_values(work, made.table, past.named, past.mixed_paths, staged.files, hidden)
     return Survivors(past.mixed_paths, past.deletes, staged, expired)
 
 
@@ -237,15 +241,12 @@ def _make_branch(
 
 def _append(
     connections: Connections, name: TableName, leaving: Leaving, branch: str, made: Committed
-) -> tuple[int, int]:
+) -> tuple[int, int, Moves]:
     """Rows of a snapshot that were read, and rows left out, as Spark counted them on the way."""
     job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
         held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
-        judged = held.selectExpr("*", f"coalesce({leaving.sql}, false) AS {quoted(_GOES)}")
-        counters = {"read": "count(1)", "past": f"count_if({quoted(_GOES)})"}
-        watched = Watched(judged, counters, job, twice=samples(made.table))
-        left = watched.rows.where(f"NOT {quoted(_GOES)}").drop(_GOES)
-        append_rows(left, name, branch, {_MARK: leaving.work})
-    counted = watched.measured
-    return counted["read"], counted["past"]
+        judged = held.selectExpr("*", f"coalesce({leaving.sql}, false) AS {quoted(GOES)}")
+        parted = Parted(judged, made.table, job, twice=samples(made.table))
+        append_rows(parted.rows, name, branch, {_MARK: leaving.work})
+    return parted.counted()

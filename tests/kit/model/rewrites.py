@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
 from pyspark.errors import PySparkException
 
+import frazil.landing.replay.run as replay
 import frazil.landing.upsert.arrow as arrow
 import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
@@ -28,6 +29,7 @@ from frazil.tables.box import Box
 from frazil.tables.branches import started_at
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.manifests import Head, HeadReader, added_files
+from frazil.tables.presence import Moves
 from frazil.tables.stage import StagedFiles
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters
@@ -52,6 +54,17 @@ LANE_LIVES = 6 * 3600.0
 """Seconds within which files without a branch are published, or never."""
 
 
+class Uncounted:
+    """Rows of old files, some of which were left out; here no file tells how many values it has."""
+
+    def __init__(self, rows: Any, *_: Any) -> None:
+        self.rows = rows
+
+    def counted(self) -> tuple[int, int, Moves]:
+        """See `Parted.counted`."""
+        return 0, 0, Moves()
+
+
 class Rewrites(StandIns):
     """Those of all works that write files anew."""
 
@@ -67,7 +80,10 @@ class Rewrites(StandIns):
         yield remainder, "at_snapshot", self.at_snapshot
         yield remainder, "aggregated", lambda rows, *_: {"rows": len(rows)}
         yield remainder, "append_rows", self.append_rows
-        yield merge._Merge, "_rows", lambda of, state, matches: self.kept(of.changes, state, matches)
+        yield merge._Merge, "_judged", lambda _of, state, _matches: state
+        yield merge._Merge, "_rows", lambda of, state, _stay, matches: self.kept(of.changes, state, matches)
+        for module in (merge, replay):
+            yield module, "Parted", Uncounted
         yield arrow, "may_rewrite", lambda *_: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, found: found["files"]
@@ -137,7 +153,12 @@ class Rewrites(StandIns):
         stay = [row for row in old if not (record := self._record(row)) or record.key not in heads]
         file = self.world.write_rows(table, self.world.cut(stay + come))
         self.world.stage.step()
-        return {"rows": pa.array([len(old)]), "gone": pa.array([len(old) - len(stay)]), "files": (file,)}
+        return {
+            "rows": pa.array([len(old)]),
+            "gone": pa.array([len(old) - len(stay)]),
+            "values_gone": pa.array(["{}"]),
+            "files": (file,),
+        }
 
     def head_for_tasks(self, _reading: Any, _before: Any, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks merge; half of the landings go by a branch."""
@@ -172,7 +193,8 @@ class Rewrites(StandIns):
         deleted = sum(change.value is None for _, _, change in gone)
         counts = {
             "received": len(last), "come": len(come), "rows": len(before), "gone": len(gone),
-            "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {},
+            "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {}, "values_gone": {},
+            "values_come": {},
         }  # fmt: skip
         report = {"sent": len(sent), "read": [[*record.at] for record in read], "in_rows": {}}
         return pa.table({
@@ -197,14 +219,14 @@ class Rewrites(StandIns):
         """Appends to a branch; a row may be missing."""
         append_to(self.world, name, branch, self.world.cut(list(rows)), says)
 
-    def leave_out(self, _: Any, name: Any, leaving: Any, branch: str, made: Any) -> tuple[int, int]:
+    def leave_out(self, _: Any, name: Any, leaving: Any, branch: str, made: Any) -> tuple[int, int, Moves]:
         """Rows of some files without those that go."""
         table = self.world.catalog.load_table(name.identifier)
         with spark_job(Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")):
             rows = [row for _, row in found_at(self.world, table, made.snapshot_id)]
             left = [row for row in rows if not names(self.world.topic, leaving.sql, row)]
             append_to(self.world, name, branch, self.world.cut(left), {PLAN: leaving.work})
-        return len(rows), len(rows) - len(left)
+        return len(rows), len(rows) - len(left), Moves()
 
     def rows_by_file(self, _spark: Any, _name: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
         """Of the head, by the files that hold them."""

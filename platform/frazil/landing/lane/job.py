@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -31,6 +30,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.data_files import data_file, file_layout, takes_files
 from frazil.tables.faults import spark_job
+from frazil.tables.presence import total_of
 from frazil.tables.stage import StagedFiles
 from frazil.tables.workers import are_open, give_up, lifetime
 
@@ -135,11 +135,6 @@ class Lane:
         called = {own.name: table_name(own) for own in self.layout.schema}
         found = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)
         return {called[name]: number for name, number in found.items()}
-
-
-def total_of(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """What tasks counted, by column."""
-    return dict(sum(map(Counter, counts), Counter[str]()))
 
 
 def lane_of(

@@ -26,6 +26,7 @@ from frazil.landing.selection import offset_columns
 from frazil.landing.source import planned_reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
+from frazil.quoting import quoted
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_branch, until_settled
@@ -34,6 +35,7 @@ from frazil.tables.erasure import forgettings
 from frazil.tables.faults import Job, branch_gone
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
+from frazil.tables.moved import GOES, Parted, audit_values
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import is_on_main
 from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place, staged_files
@@ -286,12 +288,22 @@ class _Replay:
         if not holding.mixed.entries:
             return StagedFiles()
         fewer, job, going = holding.mixed_rows, self._job(plan), within_sql(plan.busy, self._names)
+        parted: list[Parted] = []
+
+        def left(rows: DataFrame) -> DataFrame:
+            judged = rows.selectExpr("*", f"coalesce({going}, false) AS {quoted(GOES)}")
+            parted.append(Parted(judged, present.table, job))
+            return parted[0].rows
+
         kept, before = write_remainder(
-            self._connections.spark, self._name, present.table, holding.mixed, branch, _KEPT,
-            lambda rows: rows.where(f"NOT coalesce({going}, false)"), job,
-        )  # fmt: skip
-        numbers = f"of {before} rows {fewer} go"
-        audit_rows(kept, before - fewer, f"A {job.work} of {job.of}", numbers, job.again)
+            self._connections.spark, self._name, present.table, holding.mixed, branch, _KEPT, left, job
+        )
+        numbers, work = f"of {before} rows {fewer} go", f"A {job.work} of {job.of}"
+        audit_rows(kept, before - fewer, work, numbers, job.again)
+        _, _, moves = parted[0].counted()
+        moves = replace(moves, fewer=bool(holding.deletes))
+        mixed = holding.mixed
+        audit_values(work, present.table, mixed.named, mixed.rows, kept.files, moves, job.again)
         return kept
 
     def _job(self, plan: Plan) -> Job:

@@ -6,6 +6,7 @@ small file is left beside them. What else there is to do than to leave rows out,
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import spark_job
-from frazil.tables.manifests import delete_manifests
+from frazil.tables.manifests import Candidates, delete_manifests
+from frazil.tables.moved import audit_values
+from frazil.tables.presence import Moves, total_of, values_told
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import IN_MEMORY, give_up, lifetime, may_rewrite
 
@@ -58,7 +61,7 @@ class Bin:
 
 
 def keep_by_columns(
-    settings: Settings, changes: Changes, table: Table, matches: Matches, old: Sequence[DataFile],
+    settings: Settings, changes: Changes, table: Table, matches: Matches, files: Candidates,
     new: Sequence[DataFile], plan: Plan,
 ) -> Kept | None:  # fmt: skip
     """Writes what is kept of old files, with rows of new ones; None where Spark has to do it.
@@ -69,6 +72,7 @@ def keep_by_columns(
     lives, spec, spark = lifetime(changes.spec.upkeep.orphans_after), changes.spec, changes.spark
     if lives is None or not _only_leaves_out(changes, matches, table):
         return None
+    old = [e.data_file for e in files.entries]
     bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
     if not may_rewrite(settings, spark, table, [*old, *new], max(b.bytes for b in bins)):
         return None
@@ -79,7 +83,7 @@ def keep_by_columns(
     except FrazilError as e:
         give_up(spark, e, "merges these changes", ".".join(table.name()))
         return None
-    return _audited(table, bins, matches, found, plan, begun + lives)
+    return _audited(table, files, bins, matches, found, plan, begun + lives)
 
 
 def plan_bins(
@@ -154,8 +158,9 @@ def _ended(changes: Changes, table: Table) -> pa.Table:
 
 
 def _audited(
-    table: Table, bins: Sequence[Bin], matches: Matches, found: pa.Table, plan: Plan, until: float
-) -> Kept:
+    table: Table, files: Candidates, bins: Sequence[Bin], matches: Matches, found: pa.Table, plan: Plan,
+    until: float,
+) -> Kept:  # fmt: skip
     """Compares what tasks read and left out with manifests and matches, and with the new files' footers."""
     from frazil.tables.transfer import files_written
 
@@ -168,4 +173,8 @@ def _audited(
     if (read, gone) != (before, matches.gone):
         raise audit_failed(work, numbers, again)
     audit_rows(staged, before - matches.gone + come, work, numbers, again)
+    new = values_told((f for b in bins for f in b.new), table.schema())
+    gone = total_of(json.loads(text) for text in values_of(found["values_gone"]))
+    moves = Moves(gone, new.whole, new.silent)
+    audit_values(work, table, files.named, files.rows, staged.files, moves, again)
     return Kept(staged, frozenset(f.file_path for b in bins for f in b.new))

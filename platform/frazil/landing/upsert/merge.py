@@ -34,6 +34,7 @@ from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import branch_gone, files_there
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
+from frazil.tables.moved import GOES, Parted, audit_values
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import ancestors, is_on_main
 from frazil.tables.stage import StagedFiles, audit_rows, put_in_place, staged_files
@@ -217,41 +218,55 @@ class _Merge:
         staged = staged_files(table, self.written.branch)
         if staged is None or self._replaces(matches):
             return None
-        found = files_matching(table, within.box.expression).entries
-        old = [e.data_file for e in found if e.data_file.file_path in matches.files]
-        return keep_by_columns(self.settings, self.changes, table, matches, old, staged.files, self.plan)
+        found = files_matching(table, within.box.expression)
+        old = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
+        files = Candidates(old, found.named)
+        return keep_by_columns(self.settings, self.changes, table, matches, files, staged.files, self.plan)
 
     def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
         changes, job = self.changes, landing_job(self.plan, table, branch)
-        kept, before = write_remainder(
-            changes.spark,
-            changes.name,
-            table,
-            files,
-            branch,
-            _MARK,
-            lambda rows: self._rows(rows, matches),
-            job,
-        )
+        parted: list[Parted] = []
+
+        def left(rows: DataFrame) -> DataFrame:
+            parted.append(Parted(self._judged(rows, matches), table, job))
+            return self._rows(rows, parted[0].rows, matches)
+
+        kept, before = write_remainder(changes.spark, changes.name, table, files, branch, _MARK, left, job)
         newer = changes.come - matches.older_rows if self._replaces(matches) else 0
         newer += matches.strange_rows
         stay = matches.bare if changes.marks else 0
         numbers = f"of {before} rows {matches.gone} go, {newer} come, {stay} are marked"
         wanted = before - matches.gone + newer + stay
-        audit_rows(kept, wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.")
+        work = f"A merge of topic {self.plan.topic}"
+        audit_rows(kept, wanted, work, numbers, "Land again.")
+        _, _, moves = parted[0].counted()
+        fewer = bool(changes.truncates or delete_manifests(table))
+        moves = replace(moves, fewer=fewer, more=bool(newer or stay))
+        audit_values(work, table, files.named, files.rows, kept.files, moves, "Land again.")
         return kept
 
-    def _rows(self, state: DataFrame, matches: Matches) -> DataFrame:
+    def _judged(self, state: DataFrame, matches: Matches) -> DataFrame:
+        """The rows of some files, and of each whether a change takes its place, as `GOES`."""
+        from pyspark.sql import functions as F
+
+        key = list(self.changes.key)
+        keys = self._newer(self.changes.heads.select(*map(quoted, key)), matches)
+        going = held(keys, self.changes.count).withColumn(GOES, F.lit(True))
+        every = state.join(going, key, "left")
+        return every.select(
+            *map(quoted, state.columns), F.expr(f"coalesce({quoted(GOES)}, false)").alias(GOES)
+        )
+
+    def _newer(self, of: DataFrame, matches: Matches) -> DataFrame:
+        return of if matches.older is None else of.join(matches.older, list(self.changes.key), "left_anti")
+
+    def _rows(self, state: DataFrame, stay: DataFrame, matches: Matches) -> DataFrame:
+        """All that the new files hold: of `state` what stays, and more."""
         changes = self.changes
         key = list(changes.key)
-
-        def newer(of: DataFrame) -> DataFrame:
-            return of if matches.older is None else of.join(matches.older, key, "left_anti")
-
-        keys = newer(changes.heads.select(*map(quoted, key)))
-        kept = state.join(held(keys, changes.count), key, "left_anti")
-        kept = emptied(kept, changes.truncates, changes.spec, landed=True)
+        newer = partial(self._newer, matches=matches)
+        kept = emptied(stay, changes.truncates, changes.spec, landed=True)
         if changes.marks and matches.bare and changes.ends:
             ends = held(newer(changes.bare), len(changes.ends))
             kept = kept.unionByName(marked(state, ends, changes.spec, key, changes.marks))

@@ -33,6 +33,8 @@ from frazil.tables.box import Box, Side
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Candidates, delete_manifests, rows_held
+from frazil.tables.moved import audit_values
+from frazil.tables.presence import Moves
 from frazil.tables.remainder import write_remainder
 from frazil.tables.spark import Watched, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, audit_rows
@@ -224,9 +226,11 @@ class _Versions:
         kept, before = write_remainder(self.spark, self.name, table, files, branch, _MARK, left, job)
         come = ended.kept if ended.replaces else 0
         numbers = f"of {before} rows {sum(ended.files.values())} end another way, {come} come"
-        audit_rows(
-            kept, before + come, f"A landing of versions of topic {self.plan.topic}", numbers, "Land again."
-        )
+        work = f"A landing of versions of topic {self.plan.topic}"
+        audit_rows(kept, before + come, work, numbers, "Land again.")
+        ends = frozenset(found_columns(self.spec))
+        moves = Moves(unknown=ends, fewer=bool(delete_manifests(table)), more=come > 0)
+        audit_values(work, table, files.named, files.rows, kept.files, moves, "Land again.")
         return kept
 
     def _left(self, state: DataFrame, ended: _Ended, identity: list[str]) -> DataFrame:

@@ -23,11 +23,12 @@ from frazil.tables.commit import Committed, commit
 from frazil.tables.layout import NEWEST_FORMAT
 from frazil.tables.ledger import disown_copy
 from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.moved import audit_values
+from frazil.tables.presence import Moves
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import Replacement, upon
 from frazil.tables.stage import StagedFiles, check_still_there
 from frazil.upkeep.compaction.arrow import rewrite_by_columns
-from frazil.upkeep.compaction.audit import audit_values
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
 from frazil.upkeep.compaction.report import Done, became, did, would
@@ -169,7 +170,15 @@ class _Compaction:
         def read(table: Table) -> None:
             upon(table, what)  # raises where files of the round are no longer there
             if head := self._reader.read(table):
-                audit_values(self._name, table, head, what)
+                deleted = any(f.deletes for f in head.files if f.path in what.paths)
+                audit_values(
+                    f"A compaction of {self._name}",
+                    table,
+                    head.named,
+                    what.paths,
+                    what.added,
+                    Moves(fewer=deleted),  # nobody says how many values those rows had
+                )
 
         read_present(self._connections.catalog, self._name, read, "Nothing of the round is visible.")
 

@@ -100,6 +100,7 @@ def test_rows_are_those_of_the_database(
         counts = landed(table, database.more(60, truncate=number in (1, 3)))
 
         assert held(table) == database.held
+        assert table.wrong == ""
         assert counts["gone"] == counts["left_out"]
         assert counts["come"] + counts["marked"] - counts["gone"] == len(database.held) - len(before)
         assert counts["bad"] == 0
@@ -117,6 +118,7 @@ def test_a_truncate_alone_ends_the_rows_of_partitions_that_nothing_else_came_to(
     counts = table.land(database._emptied())
 
     assert held(table) == database.held
+    assert table.wrong == ""
     assert (counts["deleted"], counts["gone"], counts["received"], counts["come"]) == (rows, rows, 0, 0)
     assert len(table.rows) == (rows + gone if database.is_soft else 0)
 

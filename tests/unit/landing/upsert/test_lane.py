@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from frazil.landing.upsert.lane import deal
 from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import KeyIndex
 from frazil.spec.topic import TableSpec
+from frazil.tables import transfer
 from frazil.tables.transfer import OldFile
 from kit.upserted import BUCKETS, Divided, Upserted
 
@@ -90,10 +92,35 @@ def test_what_is_left_is_what_a_dictionary_says(
 
         touched = {key for key, *_ in changes}
         assert upserted.values == wanted
+        assert upserted.wrong == ""
         assert counts["sent"] == counts["received"]
         assert counts["gone"] == counts["left_out"] == len(touched & before.keys())
         assert counts["come"] == len(touched & wanted.keys())
         assert counts["deleted"] == len((touched & before.keys()) - wanted.keys())
+
+
+def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(
+    upserted: Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upserted.send([(f"k{number}", f"v{number}", 0, number, 1) for number in range(40)])
+    whole = transfer.rows_fitted
+
+    def losing(*of: Any) -> pa.RecordBatch:
+        found = whole(*of)
+        at = found.schema.get_field_index("value")
+        if at < 0:  # only the columns of the key are read
+            return found
+        kept = pa.array([None, *found.column(at).to_pylist()[1:]], found.schema.field(at).type)
+        return found.set_column(at, found.schema.field(at), kept)
+
+    monkeypatch.setattr(transfer, "rows_fitted", losing)
+
+    upserted.send([("k39", "new", 0, 40, 1)])
+
+    assert re.fullmatch(
+        r"column value has \d+ values in the new files, and \d+ in the old ones, of which 1 went; 1 came",
+        upserted.wrong,
+    )
 
 
 def test_of_two_partitions_the_timestamp_decides_whichever_task_read_which(upserted: Texts) -> None:

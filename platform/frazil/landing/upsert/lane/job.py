@@ -14,7 +14,7 @@ from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
-from frazil.landing.lane.job import Lane, total_of
+from frazil.landing.lane.job import Lane
 from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading
@@ -28,7 +28,8 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Head, HeadReader
-from frazil.tables.presence import differing
+from frazil.tables.moved import audit_values
+from frazil.tables.presence import Moves, differing, total_of
 from frazil.tables.spark import in_tasks
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import IN_MEMORY, give_up, may_rewrite
@@ -185,13 +186,16 @@ class UpsertLane:
 
         files = [file for of in values_of(found["files"]) for file in of or ()]
         told = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
-        names = {name for m in merges for name in m} - {"removed", "values"}
+        names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
         before = sum(head.entries[path].data_file.record_count for path in removed)
         sent = sum(r["sent"] for r in reports)
         _compare(told, counted, before, sent, plan)
         _compare_values(told, reports, plan)
+        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
+        written, work = told.files or StagedFiles(), f"A merge of topic {plan.topic}"
+        audit_values(work, table, head.named, removed, written.files, Moves(gone, come), "Land again.")
         return Merged(
             **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),

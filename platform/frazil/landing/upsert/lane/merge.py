@@ -24,7 +24,7 @@ from frazil.landing.upsert.lane.newest import DELETED, Identity
 from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncate import last_truncates, read_truncates
-from frazil.tables.parquet import FILES, FileLayout, WrittenFile
+from frazil.tables.parquet import FILES, FileLayout, WrittenFile, count_rows
 from frazil.tables.task import begin_task, rows_of, unpacked
 from frazil.tables.transfer import LARGEST, Moved, OldFile, move_rows
 
@@ -54,12 +54,15 @@ class Counts:
     marked: int = 0  # of these that stay, and are marked
     deleted: int = 0  # of these by a delete
     values: dict[str, int] = field(default_factory=dict)  # that the new files must hold, by column
+    values_come: dict[str, int] = field(default_factory=dict)  # of the rows that came, marked ones too
+    values_gone: dict[str, int] = field(default_factory=dict)  # of those that were left out
 
     def add(self, moved: Moved) -> list[WrittenFile]:
         """Counts what was written; gives the files."""
         self.rows, self.left_out = self.rows + moved.rows, self.left_out + moved.gone
-        for name, number in moved.values.items():
-            self.values[name] = self.values.get(name, 0) + number
+        for total, more in ((self.values, moved.values), (self.values_gone, moved.values_gone)):
+            for name, number in more.items():
+                total[name] = total.get(name, 0) + number
         return moved.files
 
 
@@ -121,6 +124,7 @@ class Merge:
     ) -> pa.RecordBatch:
         counts, files = Counts(len(received)), self.files.get(place, ())
         outcome = self._outcome(meeting, meeting.changes(received), files, counts)
+        count_rows(counts.values_come, outcome.come)
         written = self._written(outcome, names, counts)
         told = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
         return rows_of(MERGED, merge=pa.array([told]), files=pa.array([[asdict(f) for f in written]], FILES))
