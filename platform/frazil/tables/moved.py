@@ -13,8 +13,9 @@ from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.tables.faults import Job, files_there
 from frazil.tables.manifests import Entries, manifests_of
-from frazil.tables.presence import Moves, moved_wrongly, values_told
+from frazil.tables.presence import Moves, moved_wrongly, values_told, wrong_columns
 from frazil.tables.pyiceberg import live_entries
+from frazil.tables.recount import values_read
 from frazil.tables.spark import Watched
 from frazil.tables.stage import audit_failed
 
@@ -41,6 +42,8 @@ def audit_values(
 ) -> None:
     """Compares what manifests say of the old files and of the new ones with what was counted in between.
 
+    Where that does not fit, the old files are read: other engines' statistics may be wrong.
+
     Args:
         table: At the head that has the old files.
         named: Manifests of that head with their entries, at least those that name the old files.
@@ -55,7 +58,13 @@ def audit_values(
     if len(old) < len(paths):  # others took some of them: the commit is refused
         return
     schema = table.schema()
-    if lost := moved_wrongly(values_told(old, schema), values_told(added, schema), moves):
+    new = values_told(added, schema)
+    doubted = wrong_columns(values_told(old, schema), new, moves)
+    if not doubted:
+        return
+    with files_there(table):
+        held = values_read(table, old, doubted)
+    if lost := moved_wrongly(held, new.of(doubted), moves):
         raise audit_failed(work, lost, again)
 
 

@@ -8,7 +8,7 @@ matches fields within columns by name, so a field that was lost where they were 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,15 +31,20 @@ def values_in(column: pa.Array | pa.ChunkedArray) -> int:
     if pa.types.is_struct(kind):
         return sum(map(values_in, column.flatten()))
     if pa.types.is_map(kind):
-        entries, buffers = column.values, column.buffers()[:2]
-        return values_in(
-            pa.Array.from_buffers(
-                pa.list_(entries.type), len(column), buffers, offset=column.offset, children=[entries]
-            )
-        )
+        return values_in(entries_of(column))
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return values_in(column.flatten())
     return len(column) - int(column.null_count)
+
+
+def entries_of(column: pa.MapArray) -> pa.StructArray:
+    """Keys and values of all maps of a column."""
+    import pyarrow as pa
+
+    entries, buffers = column.values, column.buffers()[:2]
+    kind = pa.list_(entries.type)
+    lists = pa.Array.from_buffers(kind, len(column), buffers, offset=column.offset, children=[entries])
+    return lists.flatten()
 
 
 def count_values(counted: dict[str, int], columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> None:
@@ -98,6 +103,10 @@ class Told:
         """Those of which every file tells."""
         return {name: number for name, number in self.values.items() if name not in self.silent}
 
+    def of(self, names: Collection[str]) -> Told:
+        """Of some columns only."""
+        return Told({name: self.values[name] for name in names}, self.silent)
+
 
 def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
     """The values of each top-level column of some files, by the field ids of their manifests."""
@@ -141,19 +150,24 @@ class Moves:
         return f", of which {gone} went; {come} came" if gone or come else ""
 
 
-def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:
-    """Which columns hold other numbers of values in new files than they must, for people.
+def wrong_columns(old: Told, new: Told, moves: Moves) -> list[str]:
+    """Which columns hold other numbers of values in new files than they must.
 
     Where an old file does not tell of a column, the new ones hold as many at least.
     """
     found = []
     for name, number in new.whole.items():
-        before = old.values.get(name, 0)
-        wanted = moves.wanted(name, before)
+        wanted = moves.wanted(name, old.values.get(name, 0))
         few, many = number < wanted and not moves.fewer, number > wanted and not moves.more
         if name not in moves.unknown and (few or (many and name in old.whole)):
-            found.append(
-                f"column {name} has {number} values in the new files, and {before} in the old ones"
-                f"{moves.said(name)}"
-            )
-    return "; ".join(found[:_MOST])
+            found.append(name)
+    return found
+
+
+def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:
+    """The same for people; empty where there is none."""
+    return "; ".join(
+        f"column {name} has {new.values[name]} values in the new files, and {old.values.get(name, 0)} in the "
+        f"old ones{moves.said(name)}"
+        for name in wrong_columns(old, new, moves)[:_MOST]
+    )

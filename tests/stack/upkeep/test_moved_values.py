@@ -129,13 +129,11 @@ def test_what_tasks_merge_is_not_published_where_files_told_of_more_values(
 ) -> None:
     """By the upsert lane, and by columns beside a branch: what such a task loses, `test_lane.py` shows."""
     topic = keys(Clients(stack), fresh_name, **layout)
-    before, whole = topic.rows(), moved.moved_wrongly
-
-    def one_more(old: Told, *of: Any) -> str:
-        return whole(replace(old, values={**old.values, "symbol": old.values["symbol"] + 1}), *of)
+    before = topic.rows()
 
     with monkeypatch.context() as spoiled:
-        spoiled.setattr(moved, "moved_wrongly", one_more)
+        for name in ("wrong_columns", "moved_wrongly"):
+            spoiled.setattr(moved, name, with_one_more(getattr(moved, name)))
         with pytest.raises(AuditFailedError, match=r"column symbol has .* of which 1 went; [01] came"):
             changed(topic)
     assert topic.rows() == before
@@ -143,3 +141,23 @@ def test_what_tasks_merge_is_not_published_where_files_told_of_more_values(
     land(topic.spec, topic.connections)
 
     assert sorted(row["quantity"] for row in topic.rows()) == [1, 2, 3, 4, 100]
+
+
+def test_statistics_that_are_wrong_refuse_nothing(
+    stack: Settings, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = keys(Clients(stack), fresh_name)
+    monkeypatch.setattr(moved, "wrong_columns", with_one_more(moved.wrong_columns))
+
+    changed(topic)
+
+    assert sorted(row["quantity"] for row in topic.rows()) == [1, 2, 3, 4, 100]
+
+
+def with_one_more(judge: Callable[..., Any]) -> Callable[..., Any]:
+    """A judge who is told of one more value in old files."""
+
+    def judged(old: Told, *of: Any) -> Any:
+        return judge(replace(old, values={**old.values, "symbol": old.values["symbol"] + 1}), *of)
+
+    return judged
