@@ -13,7 +13,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 _DAY = 86_400 * 10**6
 _EPOCH = datetime(1970, 1, 1)
@@ -32,6 +34,12 @@ def value_of(scalar: pa.Scalar) -> Any:
     import pyarrow as pa
 
     return values_of(pa.array([scalar], scalar.type))[0]
+
+
+def flags_of(array: pa.BooleanArray) -> NDArray[np.bool_]:
+    """Which values are true, as NumPy has it; null is false."""
+    flags: NDArray[np.bool_] = array.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags
 
 
 def rows_of(rows: pa.RecordBatch | pa.Table) -> list[dict[str, Any]]:

@@ -116,8 +116,9 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     Raises:
         SchemaRefusedError: They are no changes of rows.
     """
-    key, key_at = _payload(key, KEY.data)
-    value, at = _payload(value, VALUE.data)
+    key, key_path = _payload(key)
+    value, path = _payload(value)
+    key_at, at = ".".join((KEY.data, *key_path)), ".".join((VALUE.data, *path))
     row, op = value.get("after"), value.get("op")
     if row and row.type == Primitive("string") and (value.get("updateDescription") or _of_documents(value)):
         raise _documents(spec)
@@ -129,7 +130,6 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     time, lsn = (_number(value, at, path) for path in (_TIME, _LSN))
     low, high = MILLIS
     moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
-    key_path, path = (tuple(place.split(".")[1:]) for place in (key_at, at))
     has_time, has_lsn = _is_number(value, _TIME), _is_number(value, _LSN)
     by_columns = ArrowEnvelope(row.type, key_path, path, has_time, has_lsn)
     return Envelope(key, row.type, key_at, at, moment, lsn, by_columns)
@@ -167,13 +167,13 @@ def _refuse_unordered(spec: TableSpec, lsn: Field | None) -> None:
         )
 
 
-def _payload(columns: Struct, at: str) -> tuple[Struct, str]:
-    """The columns beneath `payload`, and where they are; the columns themselves where there is none."""
+def _payload(columns: Struct) -> tuple[Struct, tuple[str, ...]]:
+    """The columns beneath `payload`, and their path; the columns themselves where there is none."""
     inner = columns.get(_PAYLOAD)
     alone = all(f.name in ("schema", _PAYLOAD) for f in columns)
     if alone and inner and isinstance(inner.type, Struct):
-        return inner.type, f"{at}.{_PAYLOAD}"
-    return columns, at
+        return inner.type, (_PAYLOAD,)
+    return columns, ()
 
 
 def _number(value: Struct, at: str, path: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from frazil.exact import flags_of
 from frazil.formats.logical import Struct
 from frazil.formats.marks_batch import are_infinite, are_unavailable
 from frazil.formats.protocol import DecodedBatch
@@ -100,12 +101,12 @@ class ArrowEnvelope:
         import numpy as np
         import pyarrow as pa
 
-        fine, puts = _flags(ok), _are(op, *PUTS)
+        fine, puts = flags_of(ok), _are(op, *PUTS)
         faults = np.full(len(op), None, object)
         strange = fine & ~puts & ~_are(op, DELETE, TRUNCATE)
         if strange.any():
             faults[strange] = [f"operation {word}" for word in op.filter(pa.array(strange)).fill_null("null")]
-        there = _flags(row.is_valid())
+        there = flags_of(row.is_valid())
         faults[puts & ~there] = "no_row"
         rest = puts & there
         for fault, hit in self._marks(row):
@@ -149,9 +150,4 @@ def _are(op: pa.StringArray, *words: str) -> Flags:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return _flags(pc.is_in(op, pa.array(words, pa.string())))
-
-
-def _flags(array: pa.BooleanArray) -> Flags:
-    flags: Flags = array.to_numpy(zero_copy_only=False)
-    return flags
+    return flags_of(pc.is_in(op, pa.array(words, pa.string())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from frazil.exact import flags_of
 from frazil.formats.logical import List, Map, Primitive, Struct, Type
 from frazil.formats.marks import DATES, MICROS, TEXT, UUID_OF_TEXT
 
@@ -63,7 +64,7 @@ def _extents(lists: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     offsets = lists.offsets.to_numpy().astype(np.int64)
     starts, ends = offsets[:-1], offsets[1:]
-    return starts, np.where(_flags(lists.is_valid()), ends, starts)
+    return starts, np.where(flags_of(lists.is_valid()), ends, starts)
 
 
 def _unavailable(kind: Type, values: pa.Array, of_many: bool) -> Flags | None:
@@ -107,14 +108,14 @@ def _are_beyond(values: pa.Array, low: int, high: int) -> Flags:
     numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
     numbers = numbers.cast(pa.int64())
     beyond = pc.or_(pc.less_equal(numbers, low), pc.greater_equal(numbers, high))
-    return _flags(beyond.fill_null(False))
+    return flags_of(beyond)
 
 
 def _are(values: pa.Array, what: Any) -> Flags:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return _flags(pc.equal(values, pa.scalar(what, values.type)).fill_null(False))
+    return flags_of(pc.equal(values, pa.scalar(what, values.type)))
 
 
 def _are_alone(lists: pa.Array, items: pa.Array, what: Any) -> Flags:
@@ -147,8 +148,3 @@ def _are_numbers(lists: pa.Array, numbers: Sequence[int]) -> Flags:
         same = taken.fill_null(-1).to_numpy().reshape(places.shape) == np.array(numbers)
         found[alike] = same.all(axis=1)
     return found
-
-
-def _flags(array: pa.BooleanArray) -> Flags:
-    flags: Flags = array.to_numpy(zero_copy_only=False)
-    return flags

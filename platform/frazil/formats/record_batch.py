@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from frazil.exact import flags_of
 from frazil.formats.envelope_batch import ArrowEnvelope, Change
 from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
 
@@ -35,7 +36,7 @@ class Verdicts:
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
-        left_out = _flags(unread)
+        left_out = flags_of(unread)
         if not left_out.any():
             return self
         return replace(self, ok=self.ok & ~left_out, bad=self.bad | left_out)
@@ -96,12 +97,12 @@ class ArrowRecords:
         change = None
         if self.envelope:
             key, value, change = self.envelope.unwrap(key, value)
-        no_value, is_row, is_bad = _flags(raw_value.is_null()), *self.null_value
+        no_value, is_row, is_bad = flags_of(raw_value.is_null()), *self.null_value
         has_key = self._has_key(key, value) | (no_value & (not self.needs_key))
         if change:
             has_key |= change.truncates
-        key_holds = (_flags(raw_key.is_null()) | _flags(key.ok)) & has_key
-        value_ok, mine = _flags(value.ok), self._mine(raw_value) | (named & ~no_value)
+        key_holds = (flags_of(raw_key.is_null()) | flags_of(key.ok)) & has_key
+        value_ok, mine = flags_of(value.ok), self._mine(raw_value) | (named & ~no_value)
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
@@ -113,7 +114,7 @@ class ArrowRecords:
         found = np.ones(len(key.ok), bool)
         for name, of_key in self.row_key:
             half = key if of_key else value
-            found &= _flags(half.ok) & _flags(half.data.field(name).is_valid())
+            found &= flags_of(half.ok) & flags_of(half.data.field(name).is_valid())
         return found
 
     def _mine(self, raw_value: pa.BinaryArray) -> Flags:
@@ -124,7 +125,7 @@ class ArrowRecords:
         if not self.others:
             return np.ones(len(raw_value), bool)
         heads = pc.binary_slice(raw_value, 0, 5)
-        return ~_flags(pc.is_in(heads, pa.array(self.others, pa.binary())))
+        return ~flags_of(pc.is_in(heads, pa.array(self.others, pa.binary())))
 
 
 def _with_header(headers: pa.ListArray, name: str) -> Flags:
@@ -135,7 +136,7 @@ def _with_header(headers: pa.ListArray, name: str) -> Flags:
     found = np.zeros(len(headers), bool)
     names = headers.flatten()
     if name and len(names):
-        hit = _flags(pc.equal(names, name).fill_null(False))
+        hit = flags_of(pc.equal(names, name))
         found[pc.list_parent_indices(headers).to_numpy()[hit]] = True
     return found
 
@@ -143,7 +144,7 @@ def _with_header(headers: pa.ListArray, name: str) -> Flags:
 def _without(half: DecodedBatch, named: Flags) -> DecodedBatch:
     import pyarrow as pa
 
-    return replace(half, ok=pa.array(_flags(half.ok) & ~named)) if named.any() else half
+    return replace(half, ok=pa.array(flags_of(half.ok) & ~named)) if named.any() else half
 
 
 def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:
@@ -153,13 +154,8 @@ def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:
 
     if not half.data.type.num_fields:
         return {}
-    ok, rows = _flags(half.ok), half.data
+    ok, rows = flags_of(half.ok), half.data
     if not (chosen & ok).all():
         places = np.flatnonzero(chosen)
         rows = rows.take(pa.array(places, mask=~ok[places]))
     return dict(zip((f.name for f in rows.type), rows.flatten(), strict=True))
-
-
-def _flags(array: pa.BooleanArray) -> Flags:
-    flags: Flags = array.to_numpy(zero_copy_only=False)
-    return flags

@@ -6,11 +6,13 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from frazil.exact import values_of
+from frazil.exact import flags_of, values_of
 from frazil.quoting import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from frazil.formats.rows import Rows
 
 ZONED = "frazil-zoned"
 """Avro's logical type, and JSON Schema's title, that `formats.debezium` gives to such a text."""
@@ -64,6 +66,13 @@ def moments(texts: pa.StringArray) -> pa.TimestampArray:
     if not others.true_count:
         return found
     return pc.replace_with_mask(found, others, pa.array(map(_micros, values_of(texts.filter(others))), kind))
+
+
+def moments_or_bad(texts: pa.StringArray, rows: Rows) -> pa.TimestampArray:
+    """The same; a record in which a text is none is bad."""
+    found = moments(texts)
+    rows.spoil(flags_of(found.is_null()) & flags_of(texts.is_valid()))
+    return found
 
 
 def _micros(text: str | None) -> int | None:

@@ -223,8 +223,9 @@ def state_of(
     readable = waiting(facts, table.position) if facts else 0
     held = facts.held(table.position) if facts else {}
     lag = readable + sum(held.values())
-    asks = facts and held and forks
-    since = open_since(settings, facts, held, now, at_first_sight=not again) if facts and asks else None
+    since = None
+    if facts and held and forks:
+        since = open_since(settings, facts, held, now, at_first_sight=not again)
     accepted = Accepted.by(spec)
     refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
     todo = WHAT_TO_DO if spec.is_read_only else refused.todo if refused else ""

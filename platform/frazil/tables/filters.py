@@ -91,7 +91,7 @@ def _shown(asked: Any, show: Callable[[str], str]) -> Any:
     def named(predicate: Any) -> str:
         return show(predicate.term.name)
 
-    def said(value: Any) -> Any:
+    def literal(value: Any) -> Any:
         return StringLiteral(show(value.value)) if isinstance(value, StringLiteral) else value
 
     match asked:
@@ -100,9 +100,9 @@ def _shown(asked: Any, show: Callable[[str], str]) -> Any:
         case Not():
             return Not(_shown(asked.child, show))
         case LiteralPredicate():
-            return type(asked)(named(asked), said(asked.literal))
+            return type(asked)(named(asked), literal(asked.literal))
         case SetPredicate():
-            return type(asked)(named(asked), {said(value) for value in asked.literals})
+            return type(asked)(named(asked), {literal(value) for value in asked.literals})
         case UnboundPredicate():
             return type(asked)(named(asked))
     return asked

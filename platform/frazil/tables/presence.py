@@ -144,7 +144,7 @@ class Moves:
         """The values that new files must hold."""
         return old - self.gone.get(name, 0) + self.come.get(name, 0)
 
-    def said(self, name: str) -> str:
+    def words(self, name: str) -> str:
         """What went and came, for people."""
         gone, come = self.gone.get(name, 0), self.come.get(name, 0)
         return f", of which {gone} went; {come} came" if gone or come else ""
@@ -168,6 +168,6 @@ def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:
     """The same for people; empty where there is none."""
     return "; ".join(
         f"column {name} has {new.values[name]} values in the new files, and {old.values.get(name, 0)} in the "
-        f"old ones{moves.said(name)}"
+        f"old ones{moves.words(name)}"
         for name in wrong_columns(old, new, moves)[:_MOST]
     )

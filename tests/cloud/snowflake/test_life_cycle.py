@@ -160,12 +160,12 @@ def test_a_table_that_is_written_all_the_time_is_behind_too_where_its_refresh_do
     table = replace(written, refresh=1)  # type: ignore[type-var]
     made.standin.turn(more={"refreshes": False})
 
-    def told() -> dict[str, Any]:
+    def facts() -> dict[str, Any]:
         made.append("trades")
         return table.read(known) or {}
 
-    wait_for(lambda: told()["behind"])
-    there = told()
+    wait_for(lambda: facts()["behind"])
+    there = facts()
     assert there["refreshes"] == "RUNNING"
     with pytest.raises(RefusedYet, match="is behind Glue: Glue shows"):
         table.verify(there, known)

@@ -21,7 +21,7 @@ from frazil.formats.avro.values import DAY
 from frazil.formats.logical import Decimal, Primitive, Type
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
-from frazil.formats.zoned import ZONED, moments
+from frazil.formats.zoned import ZONED, moments_or_bad
 
 _MILLIS = 2**63 // 1000
 _BYTES = ("bytes", "string", "fixed")
@@ -81,7 +81,7 @@ def _from_bytes(reader: dict[str, Any], wanted: Type, array: pa.BinaryArray, row
         case kind if kind == pa.string():
             return _texts(array, rows)
         case kind if kind == pa.timestamp("us", "UTC") and reader.get("logicalType") == ZONED:
-            return _moments_of(_texts(array, rows), rows)
+            return moments_or_bad(_texts(array, rows), rows)
     raise UnreadableShapeError(f"{reader['type']} as {wanted}")
 
 
@@ -100,13 +100,6 @@ def _text(raw: bytes | None) -> str | bool | None:
         return None if raw is None else raw.decode()
     except UnicodeDecodeError:
         return False
-
-
-def _moments_of(texts: pa.StringArray, rows: Rows) -> pa.Array:
-    """Moments that are written as text; a record with another text is bad."""
-    found = moments(texts)
-    rows.spoil(_filled(pc.and_(found.is_null(), texts.is_valid()))[0])
-    return found
 
 
 def _number(written: str, logical: str, wanted: str, array: pa.Array, rows: Rows) -> pa.Array:

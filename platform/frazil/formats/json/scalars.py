@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.exact import flags_of
 from frazil.formats.json.nodes import Scalar
 from frazil.formats.json.reasons import exact_number, from_base64
 from frazil.formats.json.texts import text_of
@@ -18,7 +19,7 @@ from frazil.formats.logical import Decimal, Fixed
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 from frazil.formats.unmappable import digits_text, number_text
-from frazil.formats.zoned import moments
+from frazil.formats.zoned import moments_or_bad
 
 _NUMBER = b"-0123456789"
 _MOST_BYTES = 16
@@ -36,7 +37,7 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
     match node.wire:
         case "float":
             found = pa.array(values, pa.float64()).cast(kind, safe=False)
-            rows.spoil(_true(pc.is_inf(found)))
+            rows.spoil(flags_of(pc.is_inf(found)))
         case "boolean" | "string" | "integer" | "double":
             found = pa.array(values, kind)
         case "days":
@@ -48,14 +49,11 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
         case "local_micros":
             return pa.array(values, pa.int64()).cast(kind)
         case "zoned":
-            texts = pa.array(values, pa.string())
-            found = moments(texts)
-            rows.spoil(_true(found.is_null()) & _true(texts.is_valid()))
-            return found
+            return moments_or_bad(pa.array(values, pa.string()), rows)
         case _:
             return _each(values, _MAKERS[node.wire](node), kind, rows)
     if node.allowed is not None:
-        rows.spoil(~_true(pc.is_in(found, _allowed(node, kind))) & _true(found.is_valid()))
+        rows.spoil(~flags_of(pc.is_in(found, _allowed(node, kind))) & flags_of(found.is_valid()))
     return found
 
 
@@ -80,11 +78,6 @@ def _or_none(make: Callable[[Any], Any], value: Any) -> Any:
         return make(value)
     except (ValueError, ArithmeticError):
         return None
-
-
-def _true(flags: pa.BooleanArray) -> np.ndarray:
-    found: np.ndarray = flags.fill_null(False).to_numpy(zero_copy_only=False)
-    return found
 
 
 def _number(node: Scalar) -> Callable[[bytes], Number | None]:

@@ -90,7 +90,7 @@ def _newest(changes: Sequence[Change], by_lsn: bool) -> Change:
     return max(last.values(), key=lambda c: (c["at"], c["partition"]))
 
 
-def told(found: pa.Table) -> dict[str, Any]:
+def rows_by_key(found: pa.Table) -> dict[str, Any]:
     rows = found.to_pylist()
     assert len({row["key"] for row in rows}) == len(rows)
     return {row["key"]: (row["offset"], row["value"], row[DELETED]) for row in rows}
@@ -101,7 +101,7 @@ def told(found: pa.Table) -> dict[str, Any]:
 def test_the_newest_change_has_the_last_values_of_its_row(lsn: str, seed: int) -> None:
     changes = drawn(random.Random(seed), 60)
 
-    assert told(rules(lsn).newest(table(changes))) == expected(changes, bool(lsn))
+    assert rows_by_key(rules(lsn).newest(table(changes))) == expected(changes, bool(lsn))
 
 
 @pytest.mark.parametrize("lsn", ["", "lsn"])
@@ -115,7 +115,7 @@ def test_fewer_changes_tell_the_same_however_they_are_cut(lsn: str, seed: int) -
 
     fewer = pa.concat_tables([by.needed(table(each)) for each in slices])
 
-    assert told(by.newest(fewer)) == expected(changes, bool(lsn))
+    assert rows_by_key(by.newest(fewer)) == expected(changes, bool(lsn))
     if not lsn:
         assert len(by.needed(table(changes))) < len(changes)
 

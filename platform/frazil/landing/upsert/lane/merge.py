@@ -25,6 +25,7 @@ from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncate import last_truncates, read_truncates
 from frazil.tables.parquet import FILES, FileLayout, WrittenFile, count_rows
+from frazil.tables.presence import total_of
 from frazil.tables.task import begin_task, rows_of, unpacked
 from frazil.tables.transfer import LARGEST, Moved, OldFile, move_rows
 
@@ -60,9 +61,8 @@ class Counts:
     def add(self, moved: Moved) -> list[WrittenFile]:
         """Counts what was written; gives the files."""
         self.rows, self.left_out = self.rows + moved.rows, self.left_out + moved.gone
-        for total, more in ((self.values, moved.values), (self.values_gone, moved.values_gone)):
-            for name, number in more.items():
-                total[name] = total.get(name, 0) + number
+        self.values = total_of([self.values, moved.values])
+        self.values_gone = total_of([self.values_gone, moved.values_gone])
         return moved.files
 
 

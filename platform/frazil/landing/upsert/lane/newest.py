@@ -23,7 +23,7 @@ DELETED, LSN = "$frazil_deleted", "$frazil_lsn"
 leaves none; and where it stands in the source's log."""
 
 _RANK = "$frazil_rank"
-_LONG_AGO = -(2**63)
+LONG_AGO = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,13 @@ class Identity:
 
     def _numbers(self, changes: pa.Table, *names: str) -> list[Numbers]:
         """Columns to sort by, the last one first."""
-        columns = (changes[name].cast(pa.int64()) for name in names)
-        return [pc.fill_null(column, _LONG_AGO).to_numpy() for column in columns]
+        return [numbers_of(changes[name]) for name in names]
+
+
+def numbers_of(column: pa.ChunkedArray) -> Numbers:
+    """A column to sort by; what says nothing comes first."""
+    found: Numbers = pc.fill_null(column.cast(pa.int64()), LONG_AGO).to_numpy()
+    return found
 
 
 def _with_greatest(rows: pa.Table, names: Sequence[str], order: Numbers) -> pa.Table:

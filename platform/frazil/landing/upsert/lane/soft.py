@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.landing.upsert.lane.newest import DELETED, LSN, Identity
+from frazil.landing.upsert.lane.newest import DELETED, LONG_AGO, LSN, Identity, numbers_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 TOMBSTONE = "$frazil_tombstone"
 """Column of changes, beside those of the table: whether a change is a tombstone."""
-
-_NONE = -(2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class Soft:
         columns = {name: rows[name] if name in self.marks else found[name] for name in changes.column_names}
         columns |= {self.lsn: log, DELETED: bare, TOMBSTONE: rows[TOMBSTONE]}
         if self.identity.lsn:
-            columns[LSN] = pc.if_else(bare, pa.array(run.lsn[newest], mask=run.lsn[newest] == _NONE), log)
+            columns[LSN] = pc.if_else(bare, pa.array(run.lsn[newest], mask=run.lsn[newest] == LONG_AGO), log)
         return pa.table(columns)
 
     def _newest(self, run: _Run, places: Places) -> Places:
@@ -117,7 +115,7 @@ class _Run:
 
     def __init__(self, changes: pa.Table, identity: Identity) -> None:
         names = identity.partition, identity.offset, identity.timestamp
-        self.partition, self.offset, self.timestamp = (_numbers(changes[name]) for name in names)
+        self.partition, self.offset, self.timestamp = (numbers_of(changes[name]) for name in names)
         self.keys = _codes(changes, identity.key)
         self.deleted = changes[DELETED].to_numpy()
         order = np.lexsort([self.offset, self.partition, self.keys])
@@ -126,7 +124,7 @@ class _Run:
         self.order = order[~echoes]
         """The places of changes, without tombstones that follow the delete of their row, and know less."""
         self.puts = self.order[~self.deleted[self.order]]
-        self.lsn = self._log(_numbers(changes[identity.lsn])) if identity.lsn else self.offset
+        self.lsn = self._log(numbers_of(changes[identity.lsn])) if identity.lsn else self.offset
 
     def last_of_partitions(self, places: Places) -> Places:
         """Of some changes in order the last one of each key in each partition."""
@@ -141,22 +139,17 @@ class _Run:
     def _log(self, own: Places) -> Places:
         """Where each change stands in the source's log; what says nothing is where the one before is."""
         places = np.arange(len(self.order))
-        said = own[self.order] != _NONE
+        said = own[self.order] != LONG_AGO
         begin = np.maximum.accumulate(np.where(self._begins(self.order), places, 0))
         last = np.maximum.accumulate(np.where(said, places, -1))
-        found = np.full(len(own), _NONE)
-        found[self.order] = np.where(last >= begin, own[self.order][last], _NONE)
+        found = np.full(len(own), LONG_AGO)
+        found[self.order] = np.where(last >= begin, own[self.order][last], LONG_AGO)
         return found
 
 
 def _ends(keys: Places) -> Flags:
     """Whether each of some sorted keys is the last one of its kind."""
     return np.append(keys[1:] != keys[:-1], True) if len(keys) else np.zeros(0, bool)
-
-
-def _numbers(column: pa.ChunkedArray) -> Places:
-    found: Places = pc.fill_null(column.cast(pa.int64()), _NONE).to_numpy()
-    return found
 
 
 def _codes(rows: pa.Table, names: tuple[str, ...]) -> Places:
