@@ -15,7 +15,6 @@ from frazil.tables.faults import Job, files_there
 from frazil.tables.manifests import Entries, manifests_of
 from frazil.tables.presence import Moves, moved_wrongly, values_told, wrong_columns
 from frazil.tables.pyiceberg import live_entries
-from frazil.tables.recount import values_read
 from frazil.tables.spark import Watched
 from frazil.tables.stage import audit_failed
 
@@ -62,6 +61,8 @@ def audit_values(
     doubted = wrong_columns(values_told(old, schema), new, moves)
     if not doubted:
         return
+    from frazil.tables.recount import values_read  # with PyArrow; hardly ever needed
+
     with files_there(table):
         held = values_read(table, old, doubted)
     if lost := moved_wrongly(held, new.of(doubted), moves):
