@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -10,9 +12,10 @@ import pytest
 from frazil.landing.land import land
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.graphs import Graph, MakeGraph, verdicts
+from kit.graphs import Graph, MakeGraph, failures, verdicts
 from kit.opened import table_of
 from kit.targets import glue_path, snowflake_path
+from kit.topics import TRADE
 from kit.waiting import wait_for
 from resources.reporting import held_key
 from sensors.runs import ARRIVALS
@@ -82,6 +85,49 @@ def test_a_small_landing_needs_no_run_where_the_sensor_makes_it(
     )
     assert [record.status.value for record in told.values()] == ["SUCCEEDED", "SUCCEEDED"]
     assert "records waiting: 0" in graph.tick("arrivals", instance).skip_message
+
+
+@pytest.mark.parametrize("by", ["run", "sensor"])
+def test_a_table_that_a_schema_suspended_is_taken_up_again_once_the_registry_was_mended(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """As by `frazil run`. A failed run rests, and the registry is asked twice a minute: not so here."""
+    monkeypatch.setattr("sensors.runs._REST", timedelta(0))
+    monkeypatch.setattr("frazil.landing.arrivals._COMPARES_EVERY", 0.0)
+    monkeypatch.setenv("FRAZIL_SMALL_LANDINGS", by)
+    graph = make_graph({"publish": [], "land_when": {"records": 1}})
+    (topic,) = graph.topics
+    registry, subject = topic.connections.registry, f"{topic.name}-value"
+    graph.run(instance, [graph.things.kafka_path])
+    topic.trades(3)
+    land(topic.spec, topic.connections)
+    topic.trades(1)
+    registry.set_compatibility(subject, level="NONE")
+    topic.register(with_quantity("string"))
+
+    (refused,) = graph.tick("arrivals", instance).run_requests
+    failed = graph.carry_out(instance, refused)
+    meanwhile = [graph.tick("arrivals", instance) for _ in range(2)]
+    registry.delete_version(subject, 2)
+    topic.schema = TRADE
+    topic.trades(1)
+    again = graph.tick("arrivals", instance).run_requests
+    runs = [graph.carry_out(instance, request) for request in again]
+    quiet = graph.tick("arrivals", instance)
+
+    assert not failed.success
+    assert "can't become string" in failures(failed)
+    assert [decided.run_requests for decided in meanwhile] == [[], []]
+    assert "suspended" in meanwhile[-1].skip_message
+    assert [run.success for run in runs] == ([True] if by == "run" else [])
+    assert [row["quantity"] for row in topic.rows()] == [0, 1, 2, 3, 4]
+    assert "records waiting: 0" in quiet.skip_message
+
+
+def with_quantity(kind: str) -> dict[str, Any]:
+    """The trades' schema, with another type of one field."""
+    fields: Any = TRADE["fields"]
+    return {**TRADE, "fields": [{**f, "type": kind} if f["name"] == "quantity" else f for f in fields]}
 
 
 def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
