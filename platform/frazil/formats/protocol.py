@@ -158,6 +158,7 @@ class HalfSchemas:
     strict: bool = False  # every rule of the schema must hold, not only types and required fields
     renames: tuple[tuple[str, str], ...] = ()  # that were approved, as (from, to)
     unmappable: Unmappable = REFUSED  # where text stands in for what no column holds
+    spared: tuple[str, ...] = ()  # paths of fields that no record has to have, though the schema says so
 
     @property
     def columns(self) -> Struct:

@@ -24,7 +24,7 @@ from frazil.formats.unmappable import Unmappable
 from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, header_sql, schema_id_of
 from frazil.quoting import literal
 from frazil.spec.names import record_subject, subject_name
-from frazil.spec.topic import TableSpec
+from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -244,6 +244,7 @@ def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> 
         record_type=spec.record_type if half == VALUE else None,
         strict=spec.validation == "strict",
         renames=tuple(_renames(spec, half)),
+        spared=tuple(_spared(spec, half)),
         unmappable=Unmappable.of(
             spec.unmappable, ROWS_AT if spec.mode == "cdc" else (), spec.wide_decimals == "text"
         ),
@@ -262,10 +263,19 @@ def _refuse_protobuf(spec: TableSpec, kind: str) -> None:
 
 def _renames(spec: TableSpec, half: Half) -> Iterator[tuple[str, str]]:
     """Approved renames, with the paths that fields have in the records."""
-    within = ROWS_AT if spec.mode == "cdc" and half == VALUE else ("",)
     for migration in spec.migrations:
         if migration.rename:
-            yield from ((f"{at}{migration.rename.from_}", migration.rename.to) for at in within)
+            yield from ((f"{at}{migration.rename.from_}", migration.rename.to) for at in _rows_at(spec, half))
+
+
+def _spared(spec: TableSpec, half: Half) -> Iterator[str]:
+    """Fields whose column may be null or is not there, with the paths that they have in the records."""
+    names = [name for name, word in spec.columns.items() if word in (LEAVE_OUT, OPTIONAL)]
+    return (f"{at}{name}" for at in _rows_at(spec, half) for name in names)
+
+
+def _rows_at(spec: TableSpec, half: Half) -> tuple[str, ...]:
+    return ROWS_AT if spec.mode == "cdc" and half == VALUE else ("",)
 
 
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:

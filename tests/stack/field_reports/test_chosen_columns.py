@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,14 +15,15 @@ from frazil.checks.run import run_check, run_values
 from frazil.clients import Clients
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
+from frazil.landing.redrive import redrive
 from frazil.settings.profile import Settings
 from frazil.spec.migrations import Migration
 from kit.avro_columns import payload
 from kit.avro_versions import decimal, record
-from kit.envelopes import captured
+from kit.envelopes import FIELDS, avro_envelope, captured
 from kit.formats import Source, make_source
 from kit.protobuf import framed, message_class
-from kit.topics import topic_maker
+from kit.topics import TRADE, topic_maker
 from kit.upserts import upserts
 
 PERSON = "planted-person-4471"
@@ -103,28 +106,84 @@ def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fr
 
 
 @pytest.mark.parametrize("lane", ["auto", "spark"])
+@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
 def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
-    stack: Settings, fresh_name: str, lane: str
+    stack: Settings, fresh_name: str, lane: str, kind: str
 ) -> None:
-    """Rows from before have no value of it, and records that come have all."""
-    connections = Clients(stack.with_changes(spark={"lane": lane}))
-    topic = make_source(connections, fresh_name, key_format="none")
-    values = {"n": 7, "note": "cold"}
-    for schema in (record(n="int"), record(n="int", note="string")):
-        topic.produce((None, payload(schema, values, topic.register(schema))))
-        if "note" not in repr(schema):
-            topic.land()
+    """Rows from before have no value of it, as records of the older version that wait; those that come do."""
+    topic = newly_required(Clients(stack.with_changes(spark={"lane": lane})), fresh_name, kind)
     with pytest.raises(SchemaRefusedError, match="field note: a new required field") as told:
         topic.land()
 
     advised = yaml.safe_load(re.findall(r"`(columns: .+?)`", told.value.todo)[0])
 
-    assert topic.land(**advised).records == 1
-    assert [(row["n"], row["note"]) for row in topic.rows()] == [(7, None), (7, "cold")]
-    compared = run_values(topic.spec.model_copy(update=advised), connections, 10)
-    assert compared.passed, compared.text
-    assert "1 whose schema the newest one no longer reads" in compared.text
+    assert topic.land(**advised).records == 2
+    assert [(row["n"], row["note"]) for row in topic.rows()] == [(7, None), (7, None), (7, "cold")]
+    compared = run_values(topic.spec.model_copy(update=advised), topic.connections, 10)
+    assert (compared.passed, compared.numbers["rows"]) == (True, 3), compared.text
     assert topic.came_by() == lane
+
+
+@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+def test_records_that_a_newly_required_field_made_dead_letters_are_redriven_once_it_may_be_null(
+    stack: Settings, fresh_name: str, kind: str
+) -> None:
+    """So are those of a field that is left out: what no column asks for, no record has to have."""
+    dead = {"on_bad_record": "dead_letter"}
+    topic = newly_required(Clients(stack), fresh_name, kind, first=False, **dead)
+    topic.land()
+    words = ({}, {"columns": {"note": "leave_out"}}, {"columns": {"note": "optional"}})
+    mended = [topic.spec.model_copy(update=each) for each in words]
+
+    first, *_ = [redrive(spec, topic.connections) for spec in (mended[0], mended[2])]
+
+    assert all("note" in reason for reason in first.reasons)
+    assert [(row["n"], row["note"]) for row in topic.rows()] == [(7, None), (7, None), (7, "cold")]
+    assert run_check("row_count_deep", topic.spec, topic.connections).passed
+    other = replace(topic, spec=mended[1].model_copy(update={"table": f"{topic.spec.topic}_without"}))
+    assert other.land().records == 3
+
+
+REQUIRED: Any = {
+    "AVRO": (record(n="int"), record(n="int", note="string")),
+    "JSON": tuple(
+        {
+            "type": "object",
+            "properties": {"n": {"type": "integer"}, **more},
+            "required": ["n", *more],
+            "additionalProperties": False,
+        }
+        for more in ({}, {"note": {"type": "string"}})
+    ),
+    "PROTOBUF": tuple(
+        f'syntax = "proto2"; message M {{ required int32 n = 1; {more} }}'
+        for more in ("", "required string note = 2;")
+    ),
+}
+"""Two versions; the newer one has a field more, which each of its records has."""
+
+
+def newly_required(connections: Clients, name: str, kind: str, first: bool = True, **spec: Any) -> Source:
+    """A topic with two records of an older version and one of the newer; `first`: one of these is landed."""
+    topic = make_source(connections, name, key_format="none", **spec)
+    old, new = REQUIRED[kind]
+    topic.produce((None, written(topic, kind, old, {"n": 7})))
+    if first:
+        topic.land()
+    topic.produce((None, written(topic, kind, old, {"n": 7})))
+    topic.produce((None, written(topic, kind, new, {"n": 7, "note": "cold"})))
+    return topic
+
+
+def written(topic: Source, kind: str, schema: Any, value: dict[str, Any]) -> bytes:
+    """A value as bytes, by an encoder that is not ours."""
+    schema_id = topic.register(schema, kind=kind)
+    if kind == "AVRO":
+        return payload(schema, value, schema_id)
+    if kind == "JSON":
+        return b"\0" + schema_id.to_bytes(4, "big") + json.dumps(value).encode()
+    message: Any = message_class(schema, "M")(**value)
+    return framed(schema_id, message.SerializeToString())
 
 
 def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fresh_name: str) -> None:
@@ -141,3 +200,30 @@ def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fr
     assert "symbol" not in rows.topic.rows()[0]
     assert {row["key"]: row["quantity"] for row in changes.topic.rows()} == {"a": 3, "b": 2}
     assert PERSON not in repr(changes.topic.rows())
+
+
+@pytest.mark.parametrize("word", ["optional", "leave_out"])
+def test_older_changes_that_wait_lack_what_the_newest_schema_requires(
+    stack: Settings, fresh_name: str, word: str
+) -> None:
+    """Of an upsert table, and of a database's: what they lack is null, or in no column."""
+    make = topic_maker(Clients(stack), fresh_name, "field_reports")
+    rows = upserts(make, trades=False, columns={"symbol": word})
+    changes = captured(make, columns={"note": word})
+    fields: list[Any] = [{"name": "note", "type": "string"} if f["name"] == "note" else f for f in FIELDS]
+    rows.topic.schema = {**TRADE, "fields": TRADE["fields"][:2]}  # type: ignore[index]
+    changes.register("value", avro_envelope([f for f in fields if f["name"] != "note"]))
+    for made in (rows, changes):
+        made.send([("a", 1), ("b", 2), ("c", 3)])
+    registry = rows.topic.connections.registry
+    registry.set_compatibility(f"{rows.topic.name}-value", level="NONE")
+    rows.topic.schema = TRADE
+    changes.register("value", avro_envelope(fields))
+    for made in (rows, changes):
+        made.send([("b", 4), ("c", None)])
+        land(made.topic.spec, made.topic.connections)
+
+    for made, column in ((rows, "symbol"), (changes, "note")):
+        found = {row["key"]: (row["quantity"], bool(row.get(column))) for row in made.topic.rows()}
+        assert found == {"a": (1, False), "b": (4, word == "optional")}
+        assert run_values(made.topic.spec, made.topic.connections, 10).passed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.avro.pairs import misfit, reader_for
+from frazil.formats.avro.pairs import misfit, reader_for, real
 from frazil.formats.avro.parser import parse_avro
 from frazil.formats.avro.schema import avro_columns
 from frazil.formats.avro.texts import with_texts
@@ -34,6 +34,7 @@ def versions(schemas: HalfSchemas) -> Versions:
     name = f"version {newest.version} of subject {schemas.subject}"
     reader = _parsed(newest, schemas)
     _alias(reader, schemas.renames)
+    _spare(reader, schemas.spared)
     columns = avro_columns(reader, schemas.subject, schemas.unmappable)
     pairs, unreadable = {}, {}
     # Newest first: a record passes one comparison per branch (11 ns) until its own.
@@ -69,6 +70,15 @@ def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:
         for field in _fields(reader, parents):
             if field["name"] == now:
                 field["aliases"] = [*field.get("aliases", ()), old]
+
+
+def _spare(reader: Any, paths: Iterable[str]) -> None:
+    """Has the reader take null for fields that an older version lacks, and the newest one asks for."""
+    for path in paths:
+        *parents, name = path.split(".")
+        for field in _fields(reader, parents):
+            if field["name"] == name and "default" not in field:
+                field |= {"type": [{"type": "null"}, *real(field["type"])], "default": None}
 
 
 def _fields(node: Any, path: Sequence[str]) -> list[dict[str, Any]]:
