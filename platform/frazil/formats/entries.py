@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from frazil.exact import values_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -50,7 +52,7 @@ def _last_of_each(keys: pa.Array, offsets: NDArray[np.int32]) -> NDArray[np.bool
     sizes = np.diff(offsets)
     if sizes.max(initial=0) < 2:
         return kept
-    coded = keys.dictionary_encode()
+    coded = _plain(keys).dictionary_encode()
     numbers = coded.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     numbers += np.repeat(np.arange(len(sizes)), sizes) * max(len(coded.dictionary), 1)
     _, last = np.unique(numbers[::-1], return_index=True)
@@ -58,3 +60,8 @@ def _last_of_each(keys: pa.Array, offsets: NDArray[np.int32]) -> NDArray[np.bool
         kept[:] = False
         kept[len(keys) - 1 - last] = True
     return kept
+
+
+def _plain(keys: pa.Array) -> pa.Array:
+    """Keys that are equal where the given ones are; Arrow does not compare structs and lists."""
+    return pa.array([repr(key) for key in values_of(keys)]) if pa.types.is_nested(keys.type) else keys

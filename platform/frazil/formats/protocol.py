@@ -135,8 +135,8 @@ class Decoder(Protocol):
         A filter must not follow directly: Spark would push it below, and decode twice.
         """
 
-    def arrow(self) -> ArrowDecoder | None:
-        """The same verdicts and values as `decode`, by columns; None where only Spark can tell them."""
+    def arrow(self) -> ArrowDecoder:
+        """The same verdicts and values as `decode`, by columns."""
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` found these bytes bad, by an independent decoder. Slow: for bad records only."""

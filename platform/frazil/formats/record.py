@@ -102,11 +102,8 @@ class RecordDecoder:
             BAD, F.expr(f"{large} OR ({mine} AND ({fails}))")
         )
 
-    def arrow(self) -> ArrowRecords | None:
-        """The same by columns; None where a half can be decoded by Spark alone."""
-        key, value = self.key.arrow(), self.value.arrow()
-        if key is None or value is None:
-            return None
+    def arrow(self) -> ArrowRecords:
+        """The same by columns."""
         others = tuple(map(header_bytes, self.others))
         told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
@@ -117,8 +114,8 @@ class RecordDecoder:
         left_out = frozenset(decoded - {f.name for f in self.columns.fields})
         of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
         return ArrowRecords(
-            key,
-            value,
+            self.key.arrow(),
+            self.value.arrow(),
             _NULL[self.on_null_value],
             others,
             told,

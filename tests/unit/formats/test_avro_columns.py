@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from frazil.formats.avro import arrow
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
+from frazil.formats.avro.rowwise import RowReader
+from frazil.formats.protocol import MOST_PLACES
 from kit import avro_oracle
 from kit.avro_cases import AVRO, HINTS
 from kit.avro_columns import AvroColumns, payload
@@ -37,9 +41,6 @@ from kit.conformance import Case
 from kit.damage import FRAME, damaged
 from kit.formats import same
 
-ODD = {"optional_fixed"}
-"""Cases that only Spark reads: a fixed of two bytes."""
-
 
 def _fields(case: Case) -> list[dict[str, Any]]:
     point = [{"name": "point", "type": c.schema} for c in AVRO.cases if c.name == "record"]
@@ -51,9 +52,6 @@ def _fields(case: Case) -> list[dict[str, Any]]:
 def test_a_field_becomes_the_values_of_the_mapping_table(case: Case) -> None:
     schema = {"type": "record", "name": "Wide", "fields": _fields(case)}
     columns = AvroColumns((schema,))
-    if case.name in ODD:
-        assert columns.decoder().arrow() is None
-        return
     point = {"point": {"x": 1, "y": None}} if case.name == "type_used_again" else {}
 
     rows = columns.rows([payload(schema, {**point, case.name: written}) for written in case.written])
@@ -102,15 +100,11 @@ def test_old_versions_are_read_by_what_their_numbers_counted() -> None:
 
 
 def test_records_that_are_wider_than_the_newest_schema_are_read_as_they_were_written() -> None:
-    odd = "f", "g"  # a fixed of three bytes and one of two
-    more, fewer = ({**s, "fields": [f for f in s["fields"] if f["name"] not in odd]} for s in (MORE, FEWER))
-    wide, narrow = ({k: v for k, v in row.items() if k not in odd} for row in (WIDE, NARROW))
-
-    rows = AvroColumns((more, fewer)).rows([payload(more, wide, 1), payload(fewer, narrow, 2)])
+    rows = AvroColumns((MORE, FEWER)).rows([payload(MORE, WIDE, 1), payload(FEWER, NARROW, 2)])
 
     assert rows == [
-        {**wide, "at": NOON_MICROS, "m": {"k": 2**40}, "later": None},
-        {**narrow, "at": NOON_MICROS},
+        {**WIDE, "at": NOON_MICROS, "m": {"k": 2**40}, "later": None},
+        {**NARROW, "at": NOON_MICROS},
     ]
 
 
@@ -186,20 +180,107 @@ def test_a_collection_or_a_text_above_the_limits_of_the_jvm_is_bad() -> None:
     assert batch.ok.to_pylist() == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        record(f=fixed(3)),
-        record(n="int", xs=array(record("Empty"))),
-        record(xs=array(["null", record("Wide", **{f"f{n}": "int" for n in range(65)})])),
+DEEP = record("Wide", **{f"f{n}": ["null", "int"] for n in range(65)})
+ODD: dict[str, tuple[Any, Any]] = {
+    "fixed": (record(f=fixed(3)), {"f": b"\0\x80\xff"}),
+    "optional fixed": (record(f=["null", fixed(5)], n="int"), {"f": None, "n": 1}),
+    "many nulls": (record(xs=array(["null", DEEP])), {"xs": [None, {f"f{n}": None for n in range(65)}]}),
+    "doubles as keys": (
         record(m=array(record("Entry", key="double", value="int"), logicalType="map")),
+        {"m": [{"key": -0.0, "value": 1}, {"key": 0.5, "value": 2}, {"key": 0.0, "value": 3}]},
+    ),
+    "a union beside one": (
+        record(f=fixed(1), u=["null", "int", fixed(2), record("In", x="double", y=["string", "int"])]),
+        {"f": b"a", "u": ("In", {"x": 0.25, "y": 7})},
+    ),
+}  # fmt: skip
+"""Schemas that pyruhvro does not read, or not that way, and a value of each."""
+
+ODD_READ = {
+    "doubles as keys": {"m": {0.0: 3, 0.5: 2}},
+    "a union beside one": {
+        "f": b"a",
+        "u": {"int": None, "Fixed2": None, "In": {"x": 0.25, "y": {"string": None, "int": 7}}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_pyruhvro_does_not_read_is_read_record_by_record(name: str) -> None:
+    schema, value = ODD[name]
+    good = payload(schema, value)
+    damaged_ones = [good[:-1], good + b"\0", FRAMED, None]
+
+    rows = AvroColumns((schema,)).rows([good, *damaged_ones, good])
+
+    read = ODD_READ.get(name, value)
+    assert rows == [read, None, None, None, None, read]
+
+
+@pytest.fixture
+def by_rows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every schema is read record by record."""
+    arrow.batches_of.cache_clear()
+    monkeypatch.setattr(arrow, "reader_of", RowReader)
+    yield
+    arrow.batches_of.cache_clear()
+
+
+@pytest.mark.usefixtures("by_rows")
+@pytest.mark.parametrize("case", AVRO.cases, ids=lambda case: case.name)
+def test_record_by_record_a_field_becomes_the_same_values(case: Case) -> None:
+    test_a_field_becomes_the_values_of_the_mapping_table(case)
+
+
+@pytest.mark.usefixtures("by_rows")
+@pytest.mark.parametrize(
+    "test",
+    [
+        test_damaged_records_are_bad_or_read_as_fastavro_reads_them,
+        test_old_versions_are_read_by_what_their_numbers_counted,
+        test_records_that_are_wider_than_the_newest_schema_are_read_as_they_were_written,
+        test_what_others_take_on_trust_is_a_bad_record,
+        test_one_bad_record_of_any_kind_costs_no_other_one,
+        test_a_collection_or_a_text_above_the_limits_of_the_jvm_is_bad,
     ],
 )
-def test_types_that_only_spark_reads_stay_with_it(schema: Any) -> None:
-    newest = record(n=["null", "int"])
-    versions = (schema, newest) if schema["fields"][0]["name"] == "n" else (schema,)
+def test_record_by_record_the_same_records_are_bad(test: Callable[[], None]) -> None:
+    test()
 
-    assert AvroColumns(versions).decoder().arrow() is None
+
+def test_items_that_take_no_bytes_are_as_many_as_are_claimed_and_bounded() -> None:
+    schema = record(n="int", xs=array(record("Empty")), ys=array(fixed(0)))
+    newest = record(n="int", ys=array(fixed(0)))
+    counted, none = varint_of(3), b"\0"
+    claims = [b"\2" + counted + none + counted + none, b"\2" + varint_of(2**62) + none + none]
+
+    rows = AvroColumns((schema, newest)).rows([FRAMED + raw for raw in claims])
+
+    assert rows == [{"n": 1, "ys": [b""] * 3}, None]
+
+
+def test_a_record_that_would_take_too_much_memory_is_bad_and_says_so() -> None:
+    columns = AvroColumns((record(xs=array(["null", DEEP])),))
+    most = MOST_PLACES // 65
+    few, many = (FRAMED + varint_of(n) + bytes(n) + b"\0" for n in (most, most + 70_000))
+
+    batch = columns.batch([few, many])
+
+    assert batch.ok.to_pylist() == [True, False]
+    assert "values in memory" in columns.decoder().explain(many)[1]
+
+
+def test_a_default_that_is_none_makes_the_records_bad_that_need_it() -> None:
+    newest = record(n="int")
+    newest["fields"].append({"name": "later", "type": unit("int", "time-millis"), "default": -1})
+    versions = record(n="int"), newest
+
+    rows = AvroColumns(versions).rows([FRAMED + b"\2", payload(newest, {"n": 1, "later": NOON}, 2)])
+
+    assert rows == [None, {"n": 1, "later": NOON_MICROS}]
+    code, why = AvroColumns(versions).decoder().explain(FRAMED + b"\2")
+    assert code == "value"
+    assert "default" in why
 
 
 def test_items_that_may_be_null_have_64_fields_at_most_which_may_be_null_too() -> None:
@@ -299,3 +380,14 @@ def test_bare_payloads_are_of_the_newest_schema() -> None:
     rows = columns.rows([good, good + b"\0", good[:-1], None, b""])
 
     assert rows == [{"n": 1, "u": {"int": None, "string": "a"}}, None, None, None, None]
+
+
+def test_of_equal_records_as_keys_of_a_map_the_last_one_counts() -> None:
+    entry = record("Entry", key=record("K", a="int", b=["null", "string"]), value="int")
+    schema = record(m=array(entry, logicalType="map"))
+    keys = {"a": 1, "b": None}, {"a": 1, "b": "x"}, {"a": 1, "b": None}
+    value = {"m": [{"key": key, "value": n} for n, key in enumerate(keys)]}
+
+    batch = AvroColumns((schema,)).batch([payload(schema, value)])
+
+    assert batch.data.field(0).to_pylist() == [[(keys[1], 1), (keys[0], 2)]]

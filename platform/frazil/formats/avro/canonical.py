@@ -6,6 +6,7 @@ else: what is cut off, too long or outside its type raises, and so do lengths be
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
@@ -22,8 +23,7 @@ def canonical(tree: Any, payload: bytes) -> bytes:
     """The one encoding of a payload's record, by the tree of its schema; raises BadPayloadError."""
     walk = PayloadWalk(payload)
     walk.value(tree)
-    if walk.at != len(payload):
-        raise BadPayloadError(f"{len(payload) - walk.at} bytes follow the payload")
+    walk.end()
     return bytes(walk.out)
 
 
@@ -36,17 +36,82 @@ def varint(number: int) -> bytes:
     return bytes([*found, left])
 
 
-class PayloadWalk:
+class PayloadReader:
+    """Reads one payload from its beginning: where it is, and the values that stand there."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.at = 0
+        self._payload = payload
+
+    def number(self, low: int, high: int) -> int:
+        """A whole number within bounds."""
+        found = self._varint()
+        if not low <= found <= high:
+            raise BadPayloadError(f"{found} is not within {low} and {high}")
+        return found
+
+    def boolean(self) -> bool:
+        """A byte that is 0 or 1."""
+        byte = self.take(1)[0]
+        if byte > 1:
+            raise BadPayloadError(f"byte {byte} is no boolean")
+        return byte == 1
+
+    def take(self, size: int) -> bytes:
+        """So many bytes."""
+        start, self.at = self.at, self.at + size
+        if self.at > len(self._payload):
+            raise BadPayloadError("the payload ends early")
+        return self._payload[start : self.at]
+
+    def sized(self) -> bytes:
+        """Bytes behind their number."""
+        return self.take(self.number(0, MOST_BYTES))
+
+    def items(self) -> Iterator[int]:
+        """Their place, of each item of an array or a map."""
+        items = 0
+        while found := self._count(MOST_ITEMS - items):
+            yield from range(items, items + found)
+            items += found
+
+    def end(self) -> None:
+        """Raises where bytes are left."""
+        if self.at != len(self._payload):
+            raise BadPayloadError(f"{len(self._payload) - self.at} bytes follow the payload")
+
+    def _count(self, most: int) -> int:
+        """How many items the next block has; a negative count is followed by the block's size."""
+        found = self._varint()
+        if found < 0:
+            self._varint()
+        if abs(found) > most:
+            raise BadPayloadError(f"{abs(found)} items are claimed")
+        return abs(found)
+
+    def _varint(self) -> int:
+        number = 0
+        for place, byte in enumerate(self._payload[self.at : self.at + _VARINT]):
+            number |= (byte & 127) << (7 * place)
+            if byte < 128:
+                self.at += place + 1
+                return (number >> 1) ^ -(number & 1)
+        raise BadPayloadError("a number does not end")
+
+
+class PayloadWalk(PayloadReader):
     """One walk over one payload: where it is, and what was written."""
 
     def __init__(self, payload: bytes) -> None:
-        self.at, self.out = 0, bytearray()
-        self._payload = payload
+        super().__init__(payload)
+        self.out = bytearray()
 
     def value(self, node: Any) -> None:
         """Reads one value, and writes it."""
         if isinstance(node, list):
-            return self.value(node[self._number(0, len(node) - 1)])
+            chosen = self.number(0, len(node) - 1)
+            self.out += varint(chosen)
+            return self.value(node[chosen])
         match node["type"]:
             case "record":
                 for field in node["fields"]:
@@ -56,69 +121,33 @@ class PayloadWalk:
             case "map":
                 self._blocks([{"type": "string"}, node["values"]])
             case _:
-                self._scalar(node)
+                self.out += self._scalar(node)
         return None
 
-    def _scalar(self, node: dict[str, Any]) -> None:
+    def _scalar(self, node: dict[str, Any]) -> bytes:
         match node["type"]:
             case "null":
-                return
+                return b""
             case "boolean":
-                self._boolean()
+                return bytes([self.boolean()])
             case "int":
-                self._number(-(2**31), 2**31 - 1)
+                return varint(self.number(-(2**31), 2**31 - 1))
             case "long":
-                self._number(-(2**63), 2**63 - 1)
+                return varint(self.number(-(2**63), 2**63 - 1))
             case "enum":
-                self._number(0, len(node["symbols"]) - 1)
+                return varint(self.number(0, len(node["symbols"]) - 1))
             case "string" | "bytes":
-                self._raw(self._number(0, MOST_BYTES))
+                held = self.sized()
+                return varint(len(held)) + held
             case kind:
-                self._raw({"float": 4, "double": 8}.get(kind) or node["size"])
+                return self.take({"float": 4, "double": 8}.get(kind) or node["size"])
 
     def _blocks(self, item: list[Any]) -> None:
         before, self.out = self.out, bytearray()
-        items = 0
-        while found := self._count(MOST_ITEMS - items):
-            items += found
-            for _ in range(found):
-                for part in item:
-                    self.value(part)
-        before += (varint(items) + self.out if items else b"") + b"\0"
+        count = 0
+        for place in self.items():
+            count = place + 1
+            for part in item:
+                self.value(part)
+        before += (varint(count) + self.out if count else b"") + b"\0"
         self.out = before
-
-    def _count(self, most: int) -> int:
-        """How many items the next block has; a negative count is followed by the block's size."""
-        found = self._read()
-        if found < 0:
-            self._read()
-        if abs(found) > most:
-            raise BadPayloadError(f"{abs(found)} items are claimed")
-        return abs(found)
-
-    def _boolean(self) -> None:
-        self._raw(1)
-        if self.out[-1] > 1:
-            raise BadPayloadError(f"byte {self.out[-1]} is no boolean")
-
-    def _number(self, low: int, high: int) -> int:
-        found = self._read()
-        if not low <= found <= high:
-            raise BadPayloadError(f"{found} is not within {low} and {high}")
-        self.out += varint(found)
-        return found
-
-    def _read(self) -> int:
-        number = 0
-        for place, byte in enumerate(self._payload[self.at : self.at + _VARINT]):
-            number |= (byte & 127) << (7 * place)
-            if byte < 128:
-                self.at += place + 1
-                return (number >> 1) ^ -(number & 1)
-        raise BadPayloadError("a number does not end")
-
-    def _raw(self, size: int) -> None:
-        if self.at + size > len(self._payload):
-            raise BadPayloadError("the payload ends early")
-        self.out += self._payload[self.at : self.at + size]
-        self.at += size

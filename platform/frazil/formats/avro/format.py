@@ -137,7 +137,7 @@ class AvroDecoder:
             decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), exact, reader)))
         return list(groups.values())
 
-    def arrow(self) -> ArrowDecoder | None:
+    def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""
         from frazil.formats.avro.arrow import recipe_of
 

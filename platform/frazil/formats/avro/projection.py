@@ -11,21 +11,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from frazil.formats.avro.limits import MOST_ITEMS
 from frazil.formats.avro.pairs import real, takers, written
+from frazil.formats.avro.rowwise import nothing_of
 from frazil.formats.avro.scalars import scalar
-from frazil.formats.avro.shapes import UnreadableShapeError, held_fields, is_optional
+from frazil.formats.avro.shapes import held_fields, is_optional
 from frazil.formats.entries import map_of
-from frazil.formats.logical import Decimal, List, Map, Struct, Type
+from frazil.formats.logical import List, Map, Struct, Type
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 
-Default = Callable[[dict[str, Any], Type], pa.Array]
-"""One row of a field's default, as a column of a type has it."""
-
-_KEYS = frozenset({"boolean", "int", "long", "string", "binary", "date", "timestamp", "timestamptz"})
-"""Types of which Spark and Arrow tell equal values in the same way."""
+Default = Callable[[dict[str, Any], Type], "pa.Array | None"]
+"""One row of a field's default, as a column of a type has it; None where it is no value of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Projection:
             case Map() if writer["type"] == reader["type"] in ("array", "map"):
                 return self._map(writer, reader, wanted, array, rows)
             case Struct() | List() | Map():
-                raise UnreadableShapeError(f"{writer['type']} as {wanted}")
+                raise TypeError(f"{writer['type']} as {wanted}")
             case _:
                 return scalar(writer, reader, wanted, array, rows)
 
@@ -80,32 +79,35 @@ class Projection:
         found = []
         for (field, source), column in zip(written(reader, writer), wanted, strict=True):
             if source is None:
-                found.append(self._missing_field(field, column.type, len(array)))
-            elif source["name"] not in places:
-                raise UnreadableShapeError(f"{source['name']}, which takes no bytes")
+                found.append(self._missing_field(field, column.type, array, rows))
             else:
-                part = array.field(places[source["name"]])
+                place = places.get(source["name"])
+                part = nothing_of(source["type"], len(array)) if place is None else array.field(place)
                 found.append(self.column(source["type"], field["type"], column.type, part, rows))
         return _struct(found, wanted, _are_null(array) if array.null_count else None)
 
-    def _missing_field(self, field: dict[str, Any], wanted: Type, count: int) -> pa.Array:
-        if field["default"] is None:
-            return pa.nulls(count, arrow_type(wanted))
-        return self.default(field, wanted).take(pa.array(np.zeros(count, np.int64)))
+    def _missing_field(
+        self, field: dict[str, Any], wanted: Type, array: pa.StructArray, rows: Rows
+    ) -> pa.Array:
+        """What stands in records that lack a field; where its default is none, they are bad."""
+        said = field["default"] is not None
+        default = self.default(field, wanted) if said else None
+        if default is None:
+            rows.spoil(~_are_null(array) & said)
+            return pa.nulls(len(array), arrow_type(wanted))
+        return default.take(pa.array(np.zeros(len(array), np.int64)))
 
     def _map(
         self, writer: dict[str, Any], reader: dict[str, Any], wanted: Map, array: pa.ListArray, rows: Rows
     ) -> pa.MapArray:
         """A map, or an array of entries: without those that have no key, and of equal keys the last one."""
-        if not isinstance(wanted.key, Decimal) and str(wanted.key) not in _KEYS:
-            raise UnreadableShapeError(f"a map with keys of {wanted.key}")
         below = _below(array, rows)
         places, ones, others = _entry(writer), _entry_types(writer), _entry_types(reader)
         parts = zip(places, ones, others, (wanted.key, wanted.value), strict=True)
         keys, values = (
             self.column(one, other, kind, array.values.field(n), below) for n, one, other, kind in parts
         )
-        lacking = _are_null(keys)
+        keys, lacking = _without_minus_zero(keys), _are_null(keys)
         below.spoil(lacking)
         kind, missing = arrow_type(wanted), _missing(array)
         return map_of(keys, values, array.offsets.to_numpy(), kind, missing, lacking)
@@ -165,6 +167,13 @@ def _entry_types(node: dict[str, Any]) -> tuple[Any, Any]:
         return {"type": "string"}, node["values"]
     types = {f["name"]: f["type"] for f in node["items"]["fields"]}
     return types["key"], types["value"]
+
+
+def _without_minus_zero(keys: pa.Array) -> pa.Array:
+    """Keys of which equal numbers are the same bits, as in a map of Spark's."""
+    if not pa.types.is_floating(keys.type):
+        return keys
+    return pc.if_else(pc.equal(keys, 0.0), pa.scalar(0.0, keys.type), keys)
 
 
 def _missing(array: pa.Array) -> pa.BooleanArray | None:

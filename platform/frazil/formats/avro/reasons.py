@@ -11,10 +11,12 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any
 
-from frazil.formats.avro.canonical import BadPayloadError, canonical
+from frazil.formats.avro.canonical import BadPayloadError
+from frazil.formats.avro.defaults import default_payload
 from frazil.formats.avro.independent import columns_of_record
 from frazil.formats.avro.pairs import is_lossy, written
 from frazil.formats.avro.parser import avro_text
+from frazil.formats.avro.reading import record_read, value_reader
 from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
@@ -73,9 +75,9 @@ class AvroReasons:
 
 
 def _damage(writer: Any, payload: bytes) -> str | None:
-    """What fastavro takes as it takes the low 64 bits of a longer number."""
+    """What fastavro takes: the low 64 bits of a longer number, or more values than memory is meant for."""
     try:
-        canonical(writer, payload)
+        record_read(value_reader(writer), payload)
     except BadPayloadError as e:
         return str(e)
     return None
@@ -111,9 +113,25 @@ def _of_record(
     writer: Any, reader: Any, wanted: Struct, value: dict[str, Any], path: str
 ) -> Iterable[str | None]:
     for (field, source), column in zip(written(reader, writer), wanted, strict=True):
+        where = member_path(path, column.name)
         if source:
-            where = member_path(path, column.name)
             yield _fault(source["type"], field["type"], column.type, value[source["name"]], where)
+        elif field.get("default") is not None:
+            yield _of_default(field, column.type, where)
+
+
+def _of_default(field: dict[str, Any], wanted: Type, path: str) -> str | None:
+    """What is wrong with the default of a field that a record lacks."""
+    import fastavro
+
+    kind = exact_pair(field["type"], field["type"])[0]
+    try:
+        payload = io.BytesIO(default_payload(field["type"], field["default"]))
+    except (ValueError, KeyError, struct.error, OverflowError) as e:
+        return f"field {path} is not there, and its default is none: {e}"
+    parsed = fastavro.parse_schema(json.loads(avro_text(kind, logical=False)))
+    why = _fault(kind, field["type"], wanted, fastavro.schemaless_reader(payload, parsed, None), path)
+    return f"by its default, {why}" if why else None
 
 
 def _of_entries(

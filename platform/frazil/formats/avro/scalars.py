@@ -16,7 +16,7 @@ from frazil.exact import values_of
 from frazil.formats.avro.decimals import decimals
 from frazil.formats.avro.limits import MOST_BYTES
 from frazil.formats.avro.pairs import is_lossy
-from frazil.formats.avro.shapes import UnreadableShapeError, parts_of_fixed
+from frazil.formats.avro.shapes import parts_of_fixed
 from frazil.formats.avro.values import DAY
 from frazil.formats.logical import Decimal, Primitive, Type
 from frazil.formats.rows import Rows
@@ -37,7 +37,7 @@ def scalar(
     if writer["type"] in _BYTES:
         return _from_bytes(reader, wanted, _bytes(writer, array, rows), rows)
     if not isinstance(wanted, Primitive):
-        raise UnreadableShapeError(f"{writer['type']} as {wanted}")
+        raise TypeError(f"{writer['type']} as {wanted}")
     return _number(writer["type"], reader.get("logicalType", ""), wanted.kind, array, rows)
 
 
@@ -52,7 +52,7 @@ def _symbols(written: list[str], reader: dict[str, Any], array: pa.Array, rows: 
 
 
 def _bytes(writer: dict[str, Any], array: pa.Array, rows: Rows) -> pa.BinaryArray:
-    if writer["type"] == "fixed":
+    if pa.types.is_struct(array.type):
         return _fixed(writer["size"], array)
     found = array.cast(pa.binary())
     if found.nbytes > MOST_BYTES:
@@ -82,7 +82,7 @@ def _from_bytes(reader: dict[str, Any], wanted: Type, array: pa.BinaryArray, row
             return _texts(array, rows)
         case kind if kind == pa.timestamp("us", "UTC") and reader.get("logicalType") == ZONED:
             return moments_or_bad(_texts(array, rows), rows)
-    raise UnreadableShapeError(f"{reader['type']} as {wanted}")
+    raise TypeError(f"{reader['type']} as {wanted}")
 
 
 def _texts(array: pa.BinaryArray, rows: Rows) -> pa.StringArray:
@@ -114,7 +114,7 @@ def _number(written: str, logical: str, wanted: str, array: pa.Array, rows: Rows
     kind = arrow_type(Primitive(wanted))  # type: ignore[arg-type]
     if array.type == kind or (written, wanted) in _WIDER:
         return array.cast(kind)
-    raise UnreadableShapeError(f"{written} as {wanted}")
+    raise TypeError(f"{written} as {wanted}")
 
 
 def _moments(logical: str, array: pa.Array, rows: Rows) -> pa.Array:
@@ -122,7 +122,7 @@ def _moments(logical: str, array: pa.Array, rows: Rows) -> pa.Array:
     if logical.endswith("timestamp-micros"):
         return array
     if not logical.endswith("timestamp-millis"):
-        raise UnreadableShapeError(f"{logical or 'a number'} as a timestamp")
+        raise TypeError(f"{logical or 'a number'} as a timestamp")
     return _thousandfold(array, -_MILLIS, _MILLIS, rows)
 
 

@@ -11,6 +11,7 @@ import json
 from itertools import count
 from typing import Any
 
+from frazil.formats.avro.limits import MOST_ITEMS
 from frazil.formats.avro.parser import children
 
 _PLAIN = {
@@ -24,7 +25,7 @@ record has one byte for the null: an array of a million nulls takes 8 MB for eac
 
 
 class UnreadableShapeError(ValueError):
-    """A type that only Spark reads."""
+    """A type that pyruhvro does not read."""
 
 
 def shape_text(tree: Any) -> str:
@@ -107,12 +108,19 @@ def _takes_bytes(node: Any) -> bool:
 
 
 def _check_nulls(items: Any) -> None:
-    if isinstance(items, list) and _leaves(items) > MOST_LEAVES:
-        raise UnreadableShapeError(f"an array of what may be null and has {_leaves(items)} parts")
+    if isinstance(items, list) and leaves(items) > MOST_LEAVES:
+        raise UnreadableShapeError(f"an array of what may be null and has {leaves(items)} parts")
     for part in children(items):
         _check_nulls(part)
 
 
-def _leaves(node: Any) -> int:
+def leaves_per_byte(tree: Any) -> float:
+    """Leaves that a byte may become: a null item is one, and four bytes claim many items that take none."""
+    items = [tree[part] for part in ("items", "values") if isinstance(tree, dict) and part in tree]
+    own = [float(leaves(item)) if _takes_bytes(item) else leaves(item) * MOST_ITEMS / 4 for item in items]
+    return max([MOST_LEAVES, *own, *map(leaves_per_byte, children(tree))])
+
+
+def leaves(node: Any) -> int:
     """How many leaves have room of their own, as nulls of a union have not."""
-    return sum(_leaves(part) for part in children(node) if part != {"type": "null"}) or 1
+    return sum(leaves(part) for part in children(node) if part != {"type": "null"}) or 1

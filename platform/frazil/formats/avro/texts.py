@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.avro.canonical import BadPayloadError, PayloadWalk, varint
-from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from frazil.formats.avro.parser import children
 from frazil.formats.avro.schema import AvroColumns, branch_names, is_wide
 from frazil.formats.paths import member_path
@@ -121,8 +120,7 @@ def rewritten(tree: dict[str, Any], payload: bytes) -> bytes:
         walk.value(tree)
     except RecursionError:
         raise BadPayloadError("a value is nested too deeply") from None
-    if walk.at != len(payload):
-        raise BadPayloadError(f"{len(payload) - walk.at} bytes follow the payload")
+    walk.end()
     return bytes(walk.out)
 
 
@@ -136,12 +134,12 @@ class _Rewriting(PayloadWalk):
     def value(self, node: Any) -> None:
         """See `PayloadWalk.value`."""
         if isinstance(node, list) and isinstance(held := _held(node), list):
-            found = self._read_apart(held)
+            found = self._read_value(held)
             self.out += varint(0) if found is None else varint(1)
             if found is not None:
                 self._put(found)
         elif isinstance(node, dict) and "json" in node:
-            self._put(self._read_apart(node["json"]))
+            self._put(self._read_value(node["json"]))
         else:
             super().value(node)
 
@@ -149,39 +147,26 @@ class _Rewriting(PayloadWalk):
         text = json_text(found).encode()
         self.out += varint(len(text)) + text
 
-    def _read_apart(self, node: Any) -> Any:
-        """A value, of which nothing is written."""
-        before, self.out = self.out, bytearray()
-        found = self._read_value(node)
-        self.out = before
-        return found
-
     def _read_value(self, node: Any) -> Any:
         if isinstance(node, str):
             return self._read_value(self._named[node])
         if isinstance(node, list):
-            return self._read_value(node[self._number(0, len(node) - 1)])
+            return self._read_value(node[self.number(0, len(node) - 1)])
         if "json" in node:
             return self._read_value(node["json"])
         match node["type"]:
             case "record":
                 return {field["name"]: self._read_value(field["type"]) for field in node["fields"]}
             case "array":
-                return [self._read_value(node["items"]) for _ in self._items()]
+                return [self._read_value(node["items"]) for _ in self.items()]
             case "map":
-                return _object((self._read_text(), self._read_value(node["values"])) for _ in self._items())
+                return _object((self._read_text(), self._read_value(node["values"])) for _ in self.items())
             case _:
                 return self._read_scalar(node)
 
-    def _items(self) -> Iterator[int]:
-        items = 0
-        while found := self._count(MOST_ITEMS - items):
-            items += found
-            yield from range(found)
-
     def _read_text(self) -> str:
         try:
-            return self._take(self._number(0, MOST_BYTES)).decode()
+            return self.sized().decode()
         except UnicodeDecodeError as e:
             raise BadPayloadError(f"a text is not UTF-8: {e.reason}") from None
 
@@ -190,29 +175,23 @@ class _Rewriting(PayloadWalk):
             case "null":
                 return None
             case "boolean":
-                self._boolean()
-                return self.out[-1] == 1
+                return self.boolean()
             case "int":
-                return self._number(-(2**31), 2**31 - 1)
+                return self.number(-(2**31), 2**31 - 1)
             case "long":
-                return self._number(-(2**63), 2**63 - 1)
+                return self.number(-(2**63), 2**63 - 1)
             case "enum":
-                return node["symbols"][self._number(0, len(node["symbols"]) - 1)]
+                return node["symbols"][self.number(0, len(node["symbols"]) - 1)]
             case "string":
                 return self._read_text()
             case "float":
-                return _float(_shortest(self._take(4)))
+                return _float(_shortest(self.take(4)))
             case "double":
-                return _float(struct.unpack("<d", self._take(8))[0])
+                return _float(struct.unpack("<d", self.take(8))[0])
             case "bytes":
-                return _binary(node, self._take(self._number(0, MOST_BYTES)))
+                return _binary(node, self.sized())
             case _:
-                return _binary(node, self._take(node["size"]))
-
-    def _take(self, size: int) -> bytes:
-        start = self.at
-        self._raw(size)
-        return self._payload[start : self.at]
+                return _binary(node, self.take(node["size"]))
 
 
 def _held(union: list[Any]) -> Any:

@@ -143,8 +143,7 @@ def lane_of(
     """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
     if spec.keeps_versions or settings.spark.lane == "spark":
         return None
-    records = decoder.arrow()
-    if records is None or spec.write.sorts or not takes_files(table) or not are_open(spark):
+    if spec.write.sorts or not takes_files(table) or not are_open(spark):
         return None
     lives = lifetime(spec.upkeep.orphans_after)
     own, name = names_by_word(spec).values(), ".".join(table.name())
@@ -152,7 +151,7 @@ def lane_of(
     layout = _layout(decoder, table) if lives else None
     if lives is None or layout is None:
         return None
-    return Lane(records, layout, tuple(decoder.value.writers), lives)
+    return Lane(decoder.arrow(), layout, tuple(decoder.value.writers), lives)
 
 
 def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
