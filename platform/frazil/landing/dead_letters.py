@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -104,11 +104,11 @@ class _Kept(Landed):
     """Dead letters of one landing, on the very head that was looked at."""
 
     last: str = ""
-    forgettings: int | None = None  # how often dead letters had been looked for to be forgotten; None: as now
+    forgettings: int = 0  # how often dead letters had been looked for to be forgotten
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
-        if self.forgettings not in (None, looked_for(table.metadata)):
+        if self.forgettings != looked_for(table.metadata):
             raise _forgotten(f"Dead letters of {name}")
         if (read_ledger(table.metadata) or EMPTY).landing != self.last:
             raise OvertakenError(
@@ -133,6 +133,7 @@ def keep_dead_letters(
     ledger: Ledger,
     bad: Sequence[BadRecord],
     forgettings: tuple[int, int] | None = None,
+    still: Callable[[Table], object] | None = None,
 ) -> None:
     """Writes bad records to the dead-letter table, under its own position.
 
@@ -144,15 +145,19 @@ def keep_dead_letters(
         ledger: What the main table's snapshot will say.
         forgettings: How often dead letters, and the table's rows, had been looked for to be forgotten when
             these were compared.
+        still: Raises where the topic's table is no longer as the work that met these records takes it. What
+            another landing brought meanwhile may be forgotten by now, and must not be kept again.
 
     Raises:
         CommitConflictError: Some were forgotten since.
-        OvertakenError: Another landing keeps the same records.
+        OvertakenError: Another landing keeps the same records, or has published them.
         RetryError: It took hours, after which orphan removal may have taken the files.
     """
     table = _table(catalog, name.dead_letters)
-    of_letters, of_rows = forgettings or (None, None)
+    of_letters, of_rows = forgettings or (looked_for(table.metadata), None)
     # Behind the table's making: who forgets beside it finds the table, or is found here.
+    if still:
+        still(load_table(catalog, name))
     if of_rows is not None and of_rows != looked_for(load_table(catalog, name).metadata):
         raise _forgotten(f"Rows of {name}")
     before = read_ledger(table.metadata) or EMPTY

@@ -287,9 +287,11 @@ class _Landing:
             staged = self._of_branch(plan, before, written, held)
         self._done("audited")
         entry = written.entry(plan, gaps_of(plan, held), len(bad), self._run_id)
-        if bad:
-            keep_dead_letters(self._connections.catalog, self._name, entry, bad)
         work = written.landed(staged, entry, plan.before)
+        if bad:
+            keep_dead_letters(
+                self._connections.catalog, self._name, entry, bad, still=partial(work.upon, self._name)
+            )
         published = publish(self._connections.catalog, self._name, work)
         self._done("published")
         return report_of(self._name, entry, published, len(staged.files))

@@ -50,7 +50,12 @@ def noted(table: Table, due: int, sequence: int) -> dict[str, str]:
     oldest = min((s.sequence_number or 0 for s in table.metadata.snapshots), default=0)
     left = [(number, at) for number, at in pending(table.metadata) if number > oldest]
     waiting = json.dumps(sorted({*left, (sequence, due)}))
-    return {_PROPERTY: waiting, _COUNT: str(forgettings(table.metadata) + 1)}
+    return {_PROPERTY: waiting, **one_more(table)}
+
+
+def one_more(table: Table) -> dict[str, str]:
+    """The property once somebody has looked for rows one more time."""
+    return {_COUNT: str(forgettings(table.metadata) + 1)}
 
 
 def must_go(metadata: TableMetadata, now: float) -> set[int]:

@@ -24,7 +24,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.tables.branches import branch_from_head
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import spark_job
+from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
@@ -93,11 +93,13 @@ class Derivations(StandIns):
         rows: Any = task.delta
         if not rows:
             return Result(StagedFiles())
-        with spark_job(derivation_job(MADE, task.table)):
+        job = derivation_job(MADE, task.table)
+        with spark_job(job):
             branch_from_head(catalog, MADE, task.branch)
             append_to(self.world, MADE, task.branch, [*rows], MARK)
         files = staged_files(load_table(catalog, MADE), task.branch)
-        assert files
+        if files is None:  # others took it for dead, and dropped it
+            raise branch_gone(job)
         task.done("written")
         return Result(files)
 

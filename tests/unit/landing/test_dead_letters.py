@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.expressions import AlwaysTrue
 
-from frazil.errors import CommitConflictError, RetryError
+from frazil.connections import Connections
+from frazil.errors import CommitConflictError, OvertakenError, RetryError
 from frazil.landing import dead_letters
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
@@ -20,6 +22,10 @@ from frazil.landing.ledger import Ledger
 from frazil.spec.names import TableName
 from frazil.tables.erasure import forgettings
 from frazil.tables.keys import keys_in
+from frazil.upkeep.forgetting.rows import Going, Gone, came_since
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 NAME = TableName("tests", "trades")
 LEDGER = Ledger("trades", "id", {0: (0, 10), 1: (0, 3)}, {0: 0, 1: 0}, landing="landing_1_a")
@@ -199,6 +205,47 @@ def test_none_are_kept_where_dead_letters_were_looked_for_since(catalog: Catalog
     with pytest.raises(CommitConflictError, match="Dead letters of"):
         keep_dead_letters(catalog, NAME, replace(LEDGER, landing="landing_2_b"), [bad(0, 2)], (0, 0))
     assert kept(catalog) == [(0, 1)]
+
+
+def test_none_are_kept_where_another_landing_has_published_their_records(catalog: Catalog) -> None:
+    """They may have been forgotten behind it, and then nobody may bring them back."""
+    catalog.create_namespace(NAME.namespace)
+    ahead = {"frazil.topic": "trades", "frazil.topic-id": "id"}
+    catalog.create_table(NAME.identifier, letters_schema(), properties=ahead)
+
+    def still(table: Table) -> None:
+        if table.properties.items() >= ahead.items():
+            raise OvertakenError("Another landing was quicker.", meaning="It is.", todo="Nothing.")
+
+    with pytest.raises(OvertakenError, match="quicker"):
+        keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)], still=still)
+    assert kept(catalog) == []
+
+
+def test_none_come_behind_the_last_look_of_who_forgets(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came before it is found by that look."""
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    table = catalog.load_table(NAME.dead_letters.identifier)
+    gone = Gone(str(NAME.dead_letters), snapshot_id=table.metadata.current_snapshot_id)
+    going = Going(NAME.dead_letters, "false", AlwaysTrue(), early=True)
+    connections = cast("Connections", SimpleNamespace(catalog=catalog))
+    later = replace(LEDGER, spans={0: (10, 20)}, landing="landing_2_b")
+
+    def files(table: Any, rows: Any) -> Any:
+        assert not came_since(connections, going, gone)
+        return write(table, rows)
+
+    write = dead_letters._data_files
+    monkeypatch.setattr(dead_letters, "_data_files", files)
+    with pytest.raises(CommitConflictError, match="were forgotten while"):
+        keep_dead_letters(catalog, NAME, later, [bad(0, 11)])
+    assert kept(catalog) == [(0, 1)]
+
+    monkeypatch.undo()
+    keep_dead_letters(catalog, NAME, later, [bad(0, 11)])
+    assert came_since(connections, going, gone)
 
 
 def looks(times: int) -> dict[str, str]:

@@ -62,7 +62,9 @@ def letters_of_topic(
     headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
     held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
     sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
-    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()), sum(not row["read"] for row in rows))
+    return Letters(
+        Going(name.dead_letters, f"({sql})", AlwaysTrue(), early=True), sum(not row["read"] for row in rows)
+    )
 
 
 def letters_of_query(connections: Connections, name: TableName, condition: Condition) -> Letters | None:
@@ -73,7 +75,7 @@ def letters_of_query(connections: Connections, name: TableName, condition: Condi
         return None
     field = condition.sql(lambda column: f"get_json_object(`row`, {literal(_path(column))})")
     sql = " OR ".join([field, *_with_texts(condition, (), ("row", "reason"))])
-    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue()))
+    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue(), early=True))
 
 
 def _path(column: str) -> str:

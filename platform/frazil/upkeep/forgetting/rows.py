@@ -16,7 +16,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.branches import FORGETTING
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import set_properties
-from frazil.tables.erasure import noted
+from frazil.tables.erasure import noted, one_more
 from frazil.tables.faults import Job
 from frazil.tables.files import leaner
 from frazil.tables.manifests import delete_manifests, rows_added
@@ -48,6 +48,7 @@ class Going:
     sql: str  # true of these rows
     expression: BooleanExpression  # true of these rows at least: tells the files that can hold them
     books: Books = lambda *_: {}
+    early: bool = False  # rows are kept here before the work that met them is published
 
     @property
     def leaving(self) -> Leaving:
@@ -120,8 +121,14 @@ def take_rows(going: Going, connections: Connections, due: int) -> Gone:
 
 
 def came_since(connections: Connections, going: Going, gone: Gone) -> bool:
-    """Whether rows came into a table behind the snapshot that forgot some."""
+    """Whether rows came into a table behind the snapshot that forgot some.
+
+    Of rows that are kept early, those that come behind this look are refused.
+    """
     table = load_table(connections.catalog, going.name)
+    if going.early:
+        set_properties(connections.catalog, going.name, one_more(table))
+        table = load_table(connections.catalog, going.name)
     newer = takewhile(lambda s: s.snapshot_id != gone.snapshot_id, ancestors(table.metadata))
     return gone.snapshot_id is not None and any(rows_added(table, s) for s in newer)
 
