@@ -64,7 +64,8 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
                 _complete(client, _version(client, subject, version, version not in living))
                 for version in sorted(every | living, key=lambda v: (v == newest.version, v))
             )
-            client.remembered[subject] = known
+            if all(writer.dependencies or not writer.references for writer in known):
+                client.remembered[subject] = known  # else what is missing may be registered again
     return known
 
 
@@ -221,12 +222,26 @@ def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:
 
 
 def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
-    """The schema with the texts of all that it refers to, each once, deepest first."""
+    """The schema with the texts of all that it refers to, each once, deepest first.
+
+    Without them where one was deleted for good: its format then says the name that means nothing.
+    """
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    try:
+        return replace(writer, dependencies=tuple(_referred(client, writer).items()))
+    except SchemaRegistryError as e:
+        if e.error_code not in _MISSING:
+            raise
+        return writer
+
+
+def _referred(client: RegistryClient, writer: WriterSchema) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, subject, version in writer.references:
-        needed = _complete(client, _version(client, subject, version))
-        found |= dict(needed.dependencies) | {name: needed.text}
-    return replace(writer, dependencies=tuple(found.items()))
+        needed = _version(client, subject, version)
+        found |= _referred(client, needed) | {name: needed.text}
+    return found
 
 
 @contextmanager

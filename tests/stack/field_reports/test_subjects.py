@@ -7,7 +7,9 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.discovery import discover
 from frazil.errors import MissingError, SuspendedError
+from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
+from frazil.landing.redrive import redrive
 from frazil.spec.topic import TableSpec
 from kit.topics import TRADE, MakeTopic, Topic, create_topic
 
@@ -65,6 +67,32 @@ def test_of_a_version_that_was_deleted_for_good_the_reason_says_so(make_topic: M
 
     with pytest.raises(SuspendedError, match=f"schema id {first} .*the registry does not know it"):
         land(topic.spec, topic.connections)
+
+
+def test_dead_letters_of_a_version_that_is_gone_are_redriven_under_the_id_that_it_gets_anew(
+    make_topic: MakeTopic,
+) -> None:
+    """https://github.com/confluentinc/schema-registry/issues/2857"""
+    topic = make_topic(trades=False, on_bad_record="dead_letter")
+    own = {**TRADE, "name": f"Only{topic.name}"}
+    first, registry = topic.register(own), topic.connections.registry
+    topic.send([topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"}, first)])
+    topic.register({**NOTED, "name": own["name"]})
+    for permanent in (False, True):
+        registry.delete_version(f"{topic.name}-value", 1, permanent=permanent)
+    land(topic.spec, topic.connections)
+    as_it_is = redrive(topic.spec, topic.connections)
+    again = topic.register(own)
+
+    def under_the_new_id(letter: DeadLetter) -> bytes:
+        return b"\0" + again.to_bytes(4, "big") + (letter.raw_value or b"")[5:]
+
+    report = redrive(topic.spec, topic.connections, repair=under_the_new_id)
+
+    assert (as_it_is.redriven, dict(as_it_is.still_bad)) == (0, {"schema_id": 1})
+    assert "was deleted for good" in as_it_is.reasons[0]
+    assert report.redriven == 1
+    assert values(topic) == [(1, None)]
 
 
 def test_a_copy_by_mirror_maker_lands_by_the_subject_of_its_origin(make_topic: MakeTopic) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from frazil.errors import ConfigureError, PartDownError
+from frazil.errors import ConfigureError, PartDownError, SchemaRefusedError
+from frazil.formats.record import decoder_for
 from frazil.formats.registry import subject_versions
 from frazil.formats.registry_client import RegistryClient, registry_client
 from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
 from kit.answering import Server, serving
 
 GOOD = {"subject": "t-value", "version": 1, "id": 7, "schema": '"int"', "schemaType": "AVRO"}
@@ -102,3 +104,52 @@ def test_the_newest_version_that_is_not_deleted_is_the_last_one(
     found = subject_versions(client, "t-value")
 
     assert [(version.schema_id, version.is_deleted) for version in found] == [(8, True), (7, False)]
+
+
+REFERS = {
+    **GOOD,
+    "schema": json.dumps({"type": "record", "name": "R", "fields": [{"name": "v", "type": "Venue"}]}),
+    "references": [{"name": "Venue", "subject": "venue", "version": 1}],
+}
+
+
+def test_an_older_version_whose_reference_is_gone_is_unreadable_and_the_others_are_read(
+    server: Server, client: RegistryClient
+) -> None:
+    """A registry lets go what only versions refer to that were deleted softly."""
+    text = json.dumps({"type": "record", "name": "R", "fields": [{"name": "n", "type": "int"}]})
+    newest = {**GOOD, "version": 2, "id": 8, "schema": text}
+    server.answers = {
+        "t-value/versions/latest": (200, {}, json.dumps(newest).encode()),
+        "t-value/versions/2": (200, {}, json.dumps(newest).encode()),
+        "t-value/versions/1": (200, {}, json.dumps(REFERS).encode()),
+        "t-value/versions?deleted=true": (200, {}, b"[1, 2]"),
+        "t-value/versions?": (200, {}, b"[2]"),
+    }
+
+    decoder = decoder_for(TableSpec(topic="t", key_format="none"), client)
+
+    code, why = decoder.value.explain(b"\0\0\0\0\x07\x08XETR")
+    assert code == "unreadable_schema"
+    assert "type Venue is defined nowhere" in why
+    assert decoder.values(None, b"\0\0\0\0\x08\x02") == {"n": 1}
+
+
+@pytest.mark.parametrize("half", ["key", "value"])
+def test_a_newest_version_whose_reference_is_gone_is_refused_and_no_key_becomes_bytes(
+    server: Server, client: RegistryClient, half: str
+) -> None:
+    versions: dict[str, tuple[int, dict[str, str], bytes]] = {}
+    for word in ("key", "value"):
+        told = json.dumps(REFERS if word == half else {**GOOD, "schema": BARE}).encode()
+        versions[f"t-{word}/versions/"] = (200, {}, told)
+        versions[f"t-{word}/versions"] = (200, {}, b"[1]")
+    server.answers = versions
+
+    with pytest.raises(SchemaRefusedError, match="type Venue is defined nowhere") as told_of:
+        decoder_for(TableSpec(topic="t"), client)
+
+    assert f"t-{half}" in str(told_of.value)
+
+
+BARE = json.dumps({"type": "record", "name": "B", "fields": [{"name": "b", "type": "int"}]})
