@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock clean
+.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock wheel clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -104,6 +104,9 @@ lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml 
 	uv pip compile pyproject.toml --extra dev --extra docs --extra graph --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
 	python -m frazil.local.jars
+
+wheel: $(READY) ## Build the wheel and the source distribution, into the folder dist.
+	hatchling build
 
 clean: ## Delete the environment and the tools' caches; a stack's data stays.
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site

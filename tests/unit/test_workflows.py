@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,60 @@ def test_each_variable_of_frazil_is_a_setting(file: Path) -> None:
         "FRAZIL_CONFLUENT__API_SECRET",
     }
     assert {name for name in read(file)["env"] if name.startswith("FRAZIL_")} <= known
+
+
+@pytest.mark.parametrize("file", [*FOLDER.glob("workflows/*.yml")], ids=lambda file: file.stem)
+def test_a_workflow_runs_targets_that_are_there_within_a_limit_and_with_no_more_rights_than_it_says(
+    file: Path,
+) -> None:
+    told = read(file)
+    targets = set(re.findall(r"^([a-z./-]+):", (FOLDER.parent / "Makefile").read_text(), re.MULTILINE))
+    asked = {name for text in runs(file) for names in _MAKE.findall(text) for name in names.split()}
+    asked |= {name for job in told["jobs"].values() for name in _matrix(job).get("target", ())}
+
+    assert asked <= targets | {".venv/.ready"}
+    assert set(told["permissions"]) <= {"contents", "id-token"}
+    assert all(job["timeout-minutes"] <= 240 for job in told["jobs"].values())
+
+
+_MAKE = re.compile(r"\bmake ((?:[a-z./-]+ ?)+)")
+
+
+def _matrix(job: dict[str, Any]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = job.get("strategy", {}).get("matrix", {})
+    return found
+
+
+def test_ci_tries_each_python_that_the_makefile_takes() -> None:
+    (line,) = (text for text in (FOLDER.parent / "Makefile").read_text().splitlines() if "PYTHON ?=" in text)
+    tried = _matrix(read(FOLDER / "workflows" / "ci.yml")["jobs"]["unit"])["python"]
+
+    assert [f"python{version}" for version in tried] == re.findall(r"python3\.\d+", line)
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
+    changelog = "# Log\n\n## [Unreleased]\n\n## [1.0.1] - 2026-12-01\n\n- Less.\n\n## [1.0.0]\n\n- All.\n"
+
+    assert release_notes().notes(changelog, "1.0.1") == "- Less."
+    assert release_notes().notes(changelog, "1.0.0") == "- All."
+    for version in ("1.0", "2.0.0", "Unreleased"):
+        with pytest.raises(LookupError):
+            release_notes().notes(changelog, version)
+
+
+def test_a_tag_that_is_not_the_packages_version_is_refused() -> None:
+    with pytest.raises(LookupError, match=r"v0\.0\.0"):
+        release_notes().release("v0.0.0")
+
+
+def release_notes() -> Any:
+    """The script, which is of no package."""
+    spec = spec_from_file_location("release_notes", FOLDER / "release_notes.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("file", [*FOLDER.rglob("*.yml")], ids=lambda file: file.stem)
