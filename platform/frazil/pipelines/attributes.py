@@ -14,6 +14,16 @@ from frazil.pipelines.places import Document, Mistake, Place, TemplateMistake, f
 
 FILE = "defs.yaml"
 
+_MODULES = {
+    "TopicTables": "assets.topic_tables",
+    "DerivedTables": "assets.derived_tables",
+    "Deployment": "assets.deployments",
+}
+"""Where Dagster finds our components, by name."""
+
+_OURS = ("", "assets", "frazil", "platform")
+"""Packages in which it finds no other component of these names."""
+
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -30,16 +40,21 @@ class _Document(BaseModel, Generic[M]):
 
 
 def component_of(document: Document, known: Collection[str]) -> str:
-    """The component that the document's `type` names, whatever its module; empty if it is not known."""
+    """The component that the document's `type` names, ours or one of a user's module; empty if not known."""
     written = document.value.get("type") if isinstance(document.value, dict) else None
     place = f"{document.file}:{document.line(['type'])}"
     if not isinstance(written, str):
         raise SpecError(f"{place}: type: missing; it ends with {' or '.join(known)}")
     module, dot, name = written.rpartition(".")
     near = get_close_matches(name, known, n=1, cutoff=0.8)
-    if name not in known and near:
-        raise SpecError(f"{place}: type: {written!r} is unknown; did you mean {module}{dot}{near[0]}?")
-    return name if name in known else ""
+    if name not in known and not near:
+        return ""
+    meant = name if name in known else near[0]
+    if module.partition(".")[0] in _OURS:
+        module, dot = _MODULES[meant], "."
+    if written != f"{module}{dot}{meant}":
+        raise SpecError(f"{place}: type: {written!r} is unknown; did you mean {module}{dot}{meant}?")
+    return name
 
 
 def attributes_of(document: Document, model: type[M]) -> M:
@@ -77,6 +92,9 @@ def _mistake(problem: ErrorDetails, document: type[BaseModel]) -> Mistake:
     path = problem["loc"]
     if problem["type"] in ("model_type", "dict_type"):
         return path, "names and values are expected here"
+    if problem["type"] in ("tuple_type", "list_type"):
+        seen = problem["input"]
+        return path, "a list is expected here" + ("" if isinstance(seen, dict) else f": write [{seen}]")
     if problem["type"] != "extra_forbidden":
         text = problem["msg"].removeprefix("Value error, ")
         seen = problem["input"]
