@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +14,26 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from pyiceberg.table import Table
 
 from frazil.checks.run import checks_of, run_check
+from frazil.clients import Clients
 from frazil.derive.feeds.feed import feed
 from frazil.errors import RepairError, SuspendedError
 from frazil.kafka.clients import client_config
+from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.landing.replay.run import replay
 from frazil.landing.resume import resume
 from frazil.sandbox import Rows, sandbox
+from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
+from kit.envelopes import captured
 from kit.formats import MakeSource, Source, avro, in_numbers
 from kit.made import make_made
+from kit.topics import Topic, topic_maker
+from kit.upserts import Upserts, by_key, upserts
 from kit.waiting import PATIENCE
 
 FAR = [  # days, microseconds: PostgreSQL's infinity as Debezium sends it, and the years 10000, 0 and -1
@@ -149,6 +155,51 @@ def test_a_records_own_time_never_stops_a_topic(source: MakeSource, choice: str,
         letters = catalog.load_table(topic.things.table.dead_letters.identifier).scan().to_arrow()
         held = letters.sort_by("offset")["timestamp"].cast("int64").to_pylist()
         assert held == [1_795_612_753_273_000_000] * 2 + [None]
+
+
+KEYED: dict[str, tuple[Callable[..., Upserts], dict[str, Any]]] = {
+    "upsert": (upserts, {}),
+    "cdc": (captured, {}),
+    "soft": (captured, {"delete": "soft"}),
+    "by lsn": (captured, {"delete": "soft", "order_by": "source.lsn"}),
+    "history": (captured, {"versions": "all"}),
+}
+
+
+@pytest.mark.parametrize("lane", ["auto", "spark"])
+@pytest.mark.parametrize("kept", KEYED)
+def test_a_records_own_time_never_stops_a_topic_of_changes_and_the_newest_one_holds(
+    stack: Settings, fresh_name: str, kept: str, lane: str
+) -> None:
+    """https://github.com/fede1024/rust-rdkafka/issues/217: CreateTime in another unit."""
+    make, spec = KEYED[kept]
+    maker = topic_maker(Clients(stack.with_changes(spark={"lane": lane})), fresh_name, "field_reports")
+    config = {"message.timestamp.after.max.ms": str(LONGEST), "retention.ms": "-1"}
+    made = make(maker, config=config, **spec)
+    topic, late = made.topic, 1_795_612_753_273_000
+    made.send([("a", 1), ("b", 1), ("c", 1)], timestamp=late)
+    for number, at in enumerate((*TOO_LATE, late // 1000), 2):
+        made.send([("a", number), ("b", number), ("c", None)], timestamp=at)
+        made.send([("b", None) if number == 3 else ("b", number), ("c", number)], timestamp=at)
+        if number != 3:
+            land(topic.spec, topic.connections)
+
+    assert what_holds(topic) == made.rows
+    assert made.rows == {"a": 4, "b": 4, "c": 4}
+    for check in ("row_count", "row_count_deep", "schema"):
+        found = run_check(check, topic.spec, topic.connections)
+        assert found.passed, found.text
+
+
+def what_holds(topic: Topic) -> dict[str, int]:
+    """Quantities by key, of rows that are neither deleted nor former versions."""
+    table = topic.connections.catalog.load_table(topic.things.table.identifier)
+    names = {field.name for field in table.schema().fields}
+    asked = [name for name in ("key", "quantity", "$$current", "$$deleted") if name in names]
+    rows = table.scan(selected_fields=tuple(asked)).to_arrow().to_pylist()
+    return by_key(
+        (r["key"], r["quantity"]) for r in rows if r.get("$$current", True) and not r.get("$$deleted")
+    )
 
 
 KEY = {"type": "record", "name": "Place", "fields": [SCHEMA["fields"][1], SCHEMA["fields"][2]]}

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import names_by_word
@@ -121,6 +123,14 @@ def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = 
         return f"CASE WHEN {where} THEN {quoted(found[column])} ELSE {own} END" if column in found else own
 
     return rows.selectExpr(*(f"{taken(c)} AS {quoted(c)}" for c in columns))
+
+
+def _beside(rows: DataFrame, told: DataFrame, identity: list[str], how: str) -> DataFrame:
+    """Rows with what was told of them. A record's own time may be null, and is the same for all that."""
+    own = {column: f"$frazil_own_{number}" for number, column in enumerate(identity)}
+    told = told.withColumnsRenamed(own)
+    same = (rows[quoted(column)].eqNullSafe(told[quoted(name)]) for column, name in own.items())
+    return rows.join(told, reduce(and_, same), how).drop(*own.values())
 
 
 @dataclass(frozen=True)
@@ -241,11 +251,11 @@ class _Versions:
             *map(quoted, [*identity, *found_columns(self.spec).values(), NEW, _CHANGED])
         )
         changed = told.where(f"NOT {quoted(NEW)} AND {quoted(_CHANGED)}")
-        both = state.join(held(changed, sum(ended.files.values())), identity, "left")
+        both = _beside(state, held(changed, sum(ended.files.values())), identity, "left")
         rows = _settled(both, self.spec, columns, f"{quoted(NEW)} IS NOT NULL")
         if not ended.replaces:
             return rows
-        new = self._rows.join(held(told.where(quoted(NEW)), ended.kept), identity)
+        new = _beside(self._rows, held(told.where(quoted(NEW)), ended.kept), identity, "inner")
         return rows.unionByName(_settled(new, self.spec, columns))
 
     def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
