@@ -90,8 +90,13 @@ def storage_refusal(text: str) -> tuple[str, str] | None:
     named = told.get("name") not in (None, "UNKNOWN") and code.startswith(("INVALID_", "KEY_TOO_LONG"))
     if not named and int(status or 0) not in _ASKED_WRONGLY:
         return None
-    todo = _SHORTER if any(sign in text for sign in _TOO_LONG) else "Mend what it names; see docs/connect.md."
+    todo = _SHORTER if is_too_long(text) else "Mend what it names; see docs/connect.md."
     return f"{code} {told['said'].strip()}".strip()[:300], todo
+
+
+def is_too_long(text: str) -> bool:
+    """Whether storage said that a file's name is longer than it takes."""
+    return any(sign in text for sign in _TOO_LONG)
 
 
 def statement(action: str, resource: str) -> str:

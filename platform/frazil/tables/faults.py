@@ -16,7 +16,7 @@ from frazil.errors import (
     PartDownError,
     RetryError,
 )
-from frazil.settings.refusals import storage_refusal
+from frazil.settings.refusals import is_too_long, storage_refusal
 from frazil.tables.catalog import STALE, is_of_storage
 from frazil.tables.manifests import is_gone
 
@@ -163,7 +163,8 @@ def _conflict(text: str, job: Job) -> CommitConflictError | None:
 
 
 def _refusal(text: str, job: Job) -> NotAllowedError | None:
-    if not any(sign in text for sign in _REFUSED):
+    # A file whose name no store takes can't be removed either, which may look like a lack of rights.
+    if is_too_long(text) or not any(sign in text for sign in _REFUSED):
         return None
     return NotAllowedError(
         "The catalog or its storage gives Spark no access.",

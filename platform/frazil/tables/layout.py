@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.transforms import Transform
     from pyiceberg.types import NestedField
 
 LAYOUT = "frazil.layout"
@@ -41,6 +42,15 @@ NEWEST_FORMAT = 2
 """The newest of Iceberg's format versions that PyIceberg 0.12 can write; it reads 3."""
 
 _NEW = {"format-version": str(NEWEST_FORMAT), "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
+
+_WITHOUT_VALUES = {
+    "write.object-storage.enabled": "true",
+    "write.object-storage.partitioned-paths": "false",
+}
+"""Folders that no value names: a text may be longer than a store's key, and Spark then writes no file."""
+
+_NAMED = 32
+"""Signs of a text that a folder has room for, whatever they are: each may take twelve bytes."""
 
 _TRIES = 5
 
@@ -75,7 +85,8 @@ def create_table(
     from pyiceberg.exceptions import TableAlreadyExistsError
 
     schema = to_iceberg(fields)
-    partitions, given = partition_spec(schema, transforms), _NEW | properties
+    partitions = partition_spec(schema, transforms)
+    given = _NEW | (_WITHOUT_VALUES if _has_texts(partitions, schema) else {}) | properties
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
             catalog.create_namespace_if_not_exists(name.namespace)
@@ -234,6 +245,24 @@ def _stage_partitions(tx: Transaction, transforms: Transforms) -> None:
             key = (schema.find_field(column).field_id, transform)
             if key not in there:
                 update.add_field(column, transform, _field_name(transform, column, taken, schema))
+    if _has_texts(tx.table_metadata.spec(), schema):
+        tx.set_properties({k: v for k, v in _WITHOUT_VALUES.items() if k not in tx.table_metadata.properties})
+
+
+def _has_texts(spec: PartitionSpec, schema: Schema) -> bool:
+    """Whether rows are divided by texts, or bytes, that may be too long for names."""
+    from pyiceberg.types import BinaryType, StringType
+
+    long = (f.source_id for f in spec.fields if _is_whole(f.transform))
+    return any(isinstance(schema.find_type(source), StringType | BinaryType) for source in long)
+
+
+def _is_whole(transform: Transform[Any, Any]) -> bool:
+    from pyiceberg.transforms import IdentityTransform, TruncateTransform
+
+    if isinstance(transform, TruncateTransform):
+        return transform.width > _NAMED
+    return isinstance(transform, IdentityTransform)
 
 
 def _stage_order(tx: Transaction, terms: Sequence[SortTerm]) -> None:

@@ -112,7 +112,8 @@ def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: st
     ("text", "todo"),
     [
         (
-            "s3.model.S3Exception: Your key is too long (Service: S3, Status Code: 400, Request ID: 1)",
+            "s3.model.S3Exception: Your key is too long (Service: S3, Status Code: 400, Request ID: 1)"
+            "\nSuppressed: s3.model.AccessDeniedException: Access Denied. (Service: S3, Status Code: 403)",
             "truncate",
         ),
         (
