@@ -1,8 +1,8 @@
 """Behind each module of tests: rows of the tables that it left against their records, by the other decoder.
 
-Tests look at what they are about. What else landings do to values is seen here: `frazil check T --values N`.
-Suites whose tables hold what was sent have it for all their modules. Where tests change tables, schemas or
-topics by hand, as most of landings do, a module asks for it by `usefixtures`.
+Tests look at what they are about. What else landings do to values is seen here: `frazil check T --values N`;
+and of tables that have one row per key, whether each row is of the newest record of its key. Suites have it
+for all their modules. A module that makes rows wrong by hand has a fixture `compared` of its own.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
+from kit.newest import newest_places
 from kit.shared_stack import shared_home
 
 __all__ = ["note", "rows_are_their_records"]
@@ -62,14 +63,35 @@ def rows_are_their_records(request: pytest.FixtureRequest) -> Iterator[None]:
     found = [run_values(made.spec, made.connections, _EACH) for made in drawn]
     # Where there are no numbers it could not look: a test took a subject away, or suspended the table.
     wrong = [f"{each.table}: {each.text}" for each in found if each.failed and each.numbers]
+    wrong += [each for made in drawn if made.spec.is_keyed and (each := _by_key(made))]
     assert not wrong, "\n".join(wrong)
+
+
+def _by_key(made: _Made) -> str:
+    """What is wrong with a table that has one row per key: which records its rows are of."""
+    spec, connections = made.spec, made.connections
+    name = things(spec, connections.settings).table
+    table = load_table_or_none(connections.catalog, name)
+    ledger = read_ledger(table.metadata) if table is not None else None
+    columns = ("$$partition", "$$offset")
+    plain = spec.on_bad_record == "suspend" and not (spec.key_fields or spec.keeps_deleted or spec.by_lsn)
+    if table is None or ledger is None or not plain or spec.keeps_versions:
+        return ""
+    if not {*columns} <= {field.name for field in table.schema().fields}:
+        return ""
+    wanted = newest_places(connections.settings, spec.topic, ledger.position)
+    rows = table.scan(selected_fields=columns).to_arrow().select(columns).to_pylist()
+    found = sorted((row["$$partition"], row["$$offset"]) for row in rows)
+    if wanted is None or found == sorted(wanted):
+        return ""
+    return f"{name}: rows of {found}, and the newest records of each key are {sorted(wanted)}"
 
 
 def _is_whole(made: _Made, stack: Settings) -> bool:
     """Whether its records and its rows are there, behind no gate, and each row is of one record."""
     settings, spec = made.connections.settings, made.spec
     plain = settings.model_copy(update={"spark": stack.spark, "catalog": stack.catalog}) == stack
-    if not plain or spec.mode != "append" or not topic_facts(made.connections.admin, [spec.topic]):
+    if not plain or not topic_facts(made.connections.admin, [spec.topic]):
         return False
     table = load_table_or_none(made.connections.catalog, things(spec, settings).table)
     return table is not None and read_ledger(table.metadata) is not None

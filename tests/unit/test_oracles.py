@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-KIT = Path(__file__).parents[1] / "kit"
+TESTS = Path(__file__).parents[1]
+KIT = TESTS / "kit"
 
 ORACLES = (
-    "avro_cases", "avro_oracle", "avro_versions", "damage", "database_columns", "drawn_formats",
-    "drawn_schemas", "duck", "envelopes", "json_cases", "json_oracle", "json_texts", "keyed",
-    "model.conditions", "model.oracle", "partition_values", "protobuf", "protobuf_cases", "protobuf_oracle",
-    "query_cases", "random_formats", "random_records", "recomputed", "schema_pairs", "upserts", "versions",
+    "avro_cases", "avro_oracle", "avro_versions", "checkout", "confluent_openapi", "damage",
+    "database_columns", "drawn_formats", "drawn_schemas", "duck", "envelopes", "json_cases",
+    "json_oracle", "json_texts", "keyed", "model.conditions", "model.oracle", "newest",
+    "partition_values", "protobuf", "protobuf_cases", "protobuf_oracle", "query_cases",
+    "random_formats", "random_records", "recomputed", "schema_pairs", "upserts", "versions",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
@@ -26,6 +29,7 @@ WORDS = (
 
 ALSO = {
     "keyed": {"frazil.kafka.clients"},  # it produces by itself
+    "newest": {"frazil.kafka.clients"},  # it consumes by itself
     "model.oracle": {"frazil.landing.ledger"},  # it reads what is claimed, and believes none of it
     "query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
 }
@@ -62,8 +66,58 @@ def test_an_oracle_rests_on_oracles_and_on_what_only_brings_things_about(oracle:
     assert kit - {*ORACLES, *HANDS} == set()
 
 
-def test_whoever_is_called_an_oracle_is_on_the_list() -> None:
-    called = {path.stem for path in KIT.glob("*oracle*.py")}
+JUDGES = re.compile(
+    r"\boracle|\bindependent|\bdictionary|\bby the words of\b|\bis known\b"
+    r"|\b(must|ha[sv]e? to|should) (not )?(hold|become|be|give|come|land)\b",
+    re.IGNORECASE,
+)
+"""How a module says in its docstring that it knows what is right."""
 
-    assert called <= {*ORACLES}
+JUDGE = re.compile(r"_?(oracle|expected|should|truth)", re.IGNORECASE)
+"""How functions and classes are called that do."""
+
+OTHERS = {
+    "dictionary_cloud": "it holds what is made there",
+    "model.claims": "it asks the engine's own words whether they are true",
+    "model.guards.guard": "it takes the engine's guards out",
+}
+"""Modules that speak so, and judge no rows."""
+
+
+def test_whoever_speaks_as_a_judge_is_on_the_list() -> None:
+    modules = {".".join(path.relative_to(KIT).with_suffix("").parts): path for path in KIT.rglob("*.py")}
+    judges = {
+        name
+        for name, path in modules.items()
+        if JUDGES.search(ast.get_docstring(ast.parse(path.read_text())) or "") or "oracle" in name
+    }
+
+    assert judges - {*ORACLES, *OTHERS} == set()
+    assert {*ORACLES, *OTHERS} <= modules.keys()
     assert {name for name in ALSO if name not in ORACLES} == set()
+
+
+def test_what_is_called_a_judge_anywhere_uses_nothing_of_the_engine() -> None:
+    """In modules of tests, which bring about what they judge, and so import the engine."""
+    found = {
+        (str(path.relative_to(TESTS)), node.name): used
+        for path in sorted(TESTS.rglob("*.py"))
+        for node, used in _judges(ast.parse(path.read_text()))
+        if used
+    }
+
+    assert found.keys() - {("kit/model/oracle.py", "Oracle")} == set()  # see ALSO
+
+
+def _judges(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, set[str]]]:
+    """What is called a judge in a module, and the names of the engine that it uses."""
+    engine = {
+        name.asname or name.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "frazil"
+        for name in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and JUDGE.match(node.name):
+            within = (each for part in node.body for each in ast.walk(part))
+            yield node, {each.id for each in within if isinstance(each, ast.Name)} & engine

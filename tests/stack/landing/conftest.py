@@ -14,6 +14,11 @@ from kit.topics import MakeTopic, Topic, topic_maker
 __all__ = ["rows_are_their_records"]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compared(rows_are_their_records: None) -> None:
+    """All modules have their rows compared, but those that have a fixture of this name."""
+
+
 @pytest.fixture
 def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """When called: landings take Spark's own writer, whichever catalog."""

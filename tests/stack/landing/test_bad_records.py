@@ -13,7 +13,6 @@ from kit.topics import MakeTopic, Topic
 
 pytestmark = [
     pytest.mark.also("spark", why="its decoder, and its way to say why bytes are bad, are others"),
-    pytest.mark.usefixtures("rows_are_their_records"),
 ]
 
 

@@ -21,7 +21,6 @@ from kit.waiting import PATIENCE, wait_for
 
 pytestmark = [
     pytest.mark.also("glue", why="its commit is another one, and its lock"),
-    pytest.mark.usefixtures("rows_are_their_records"),
 ]
 
 STEPS = ("planned", "branched", "written", "audited", "published")

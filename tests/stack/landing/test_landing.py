@@ -23,7 +23,6 @@ from kit.topics import MakeTopic, Topic
 
 pytestmark = [
     pytest.mark.also("spark", why="its reader, decoder and writer are others"),
-    pytest.mark.usefixtures("rows_are_their_records"),
 ]
 
 

@@ -27,8 +27,6 @@ from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-pytestmark = pytest.mark.usefixtures("rows_are_their_records")
-
 MONTH = 30 * 86400.0
 
 

@@ -22,7 +22,6 @@ from kit.wire import Asked, Fate, Plan, Wire, commits, creates, puts
 
 pytestmark = [
     pytest.mark.also("glue", why="a commit that is not answered ends in another way"),
-    pytest.mark.usefixtures("rows_are_their_records"),
 ]
 
 
