@@ -162,6 +162,10 @@ class NotAllowedError(ConfigureError):
     """A server knows who asks, and does not allow it."""
 
 
+class WorkersError(ConfigureError):
+    """Spark's Python workers lack what the engine's tasks need."""
+
+
 class ClockError(ConfigureError):
     """The clocks of the machines that write to a table disagree by more than other engines accept."""
 

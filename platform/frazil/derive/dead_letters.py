@@ -17,13 +17,13 @@ from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan, refuse_forgotten
 from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
-from frazil.derive.write import append, overtaken
+from frazil.derive.write import insert, overtaken
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
-from frazil.spec.table import Write
-from frazil.tables.branches import branch_from_head, drop_outlived, leave_branch
+from frazil.spec.table import Upkeep, Write
+from frazil.tables.branches import drop_outlived
 from frazil.tables.erasure import forgettings
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.stage import StagedFiles, publish
@@ -56,6 +56,7 @@ class LetterBox:
     plan: Plan  # of the derivation that met them
     ledger: DerivedLedger  # what the derived table's snapshot will say
     letters: Letters  # gives the rows
+    upkeep: Upkeep
     ours: Collection[str] = ()  # names of this derivation: a new one for each time that it was tried
 
 
@@ -87,7 +88,7 @@ def keep_letters(box: LetterBox) -> None:
 
     Raises:
         OvertakenError: Another derivation keeps the same rows.
-        FrazilError: See `append`.
+        FrazilError: See `insert`.
     """
     name = box.name.dead_letters
     table = load_with_head(box.catalog, name)
@@ -100,11 +101,7 @@ def keep_letters(box: LetterBox) -> None:
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)
     if not box.plan.whole and all(n.rows == 0 for n in new.values()):
         return
-    branch = box.ledger.derivation
-    try:
-        _publish(box, name, table, before, new, branch)
-    finally:
-        leave_branch(box.catalog, name, branch)
+    _publish(box, name, table, before, new)
 
 
 def _publish(
@@ -113,13 +110,11 @@ def _publish(
     table: Table,
     before: DerivedLedger | None,
     new: Mapping[str, Increment],
-    branch: str,
 ) -> None:
-    files = StagedFiles()
+    files, derivation = StagedFiles(), box.ledger.derivation
     with box.letters(new) as rows:
         if rows is not None:
-            branch_from_head(box.catalog, name, branch)
-            files = append(box.catalog, name, table, _stamped(rows, branch), branch, Write())
+            files = insert(name, table, _stamped(rows, derivation), Write(), box.upkeep, derivation)
     refuse_forgotten(box.catalog, box.name, box.plan)
     entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
     base = before.derivation if before else ""

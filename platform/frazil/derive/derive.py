@@ -255,7 +255,8 @@ class _Derivation:
                 found = [frame for frame in (bad_rows(rows), apart) if frame is not None]
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 
-        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, self._branches))
+        upkeep = self._spec.upkeep
+        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, upkeep, self._branches))
         self._done("kept")
 
     def _up_to_now(self, plan: Plan, entry: DerivedLedger) -> tuple[Plan, DerivedLedger]:

@@ -1,14 +1,14 @@
 """What a kind of derived table is handed, what it hands back, and how it writes.
 
-Spark writes rows upon a branch of the output; they are counted on their way, and so are the values of plain
-columns, and audited.
+Spark's tasks write rows to files that no snapshot names; they are counted on their way, and so are the values
+of plain columns, and audited.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,17 +28,17 @@ from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.spec.table import Write
-from frazil.tables.branches import started_at, tries
+from frazil.spec.table import Upkeep, Write
+from frazil.tables.arrangement import arranged
+from frazil.tables.branches import started_at
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import Job, branch_gone, cause_line, spark_job
+from frazil.tables.faults import Job, cause_line, spark_job
 from frazil.tables.presence import differing, values_told
-from frazil.tables.spark import Watched, append_rows, samples
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows, staged_files
-from frazil.tables.workers import give_up, lifetime, may_rewrite
+from frazil.tables.spark import Watched, samples
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.workers import lifetime
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyspark.errors import PySparkException
     from pyspark.sql import DataFrame
@@ -69,7 +69,7 @@ class Task:
     # The query upon what is new in the inputs, or upon the whole of them where `before` is None. Rows that
     # the query calls bad are not in it.
     delta: DataFrame
-    branch: str  # a name for a branch of the output, made by the kind and dropped by the run
+    branch: str  # a name for the derivation, and for a branch of the files that it merges with, if any
     now: float  # the clock of the run, in seconds since the epoch
     changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
     done: Step = lambda _: None  # told branched and written
@@ -79,7 +79,7 @@ class Task:
 class Result:
     """What a kind wrote; nothing of it is visible."""
 
-    # Data files of the branch. Where `task.before` is None, they replace all that is there.
+    # New data files. Where `task.before` is None, they replace all that is there.
     staged: StagedFiles
     # Files of `main` that they replace: path to rows. Where the head has lost one meanwhile, the kind is
     # asked again.
@@ -104,7 +104,7 @@ class Kind(ABC):
 
     @abstractmethod
     def write(self, task: Task) -> Result:
-        """Writes what is new upon a branch, merged with what is there, or all anew.
+        """Writes what is new, merged with what is there, or all anew.
 
         Raises:
             CommitConflictError: Another commit came in between; the kind is asked again on the new head.
@@ -117,6 +117,9 @@ class Kind(ABC):
 
 _ROW = ("21", "22", "23", "38", "39", "54", "P0")
 """Classes of SQL states that blame a value: wrong, too big, raised by the query or by a function of it."""
+
+_OURS = "frazil/tables/insertion.py"
+"""In the trace of a task that could not write rows: no function of the query is to blame."""
 
 _UNSEEN = "Nothing of this derivation is visible; the next one starts at the same position."
 _EXPIRED = (
@@ -184,6 +187,8 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
             meaning="Nothing was derived.",
             todo="Mend the query; `frazil describe TABLE` shows the columns of its inputs.",
         )
+    if _OURS in str(error):
+        return None
     if isinstance(error, PythonException) or (error.getSqlState() or "").startswith(_ROW):
         return RepairError(
             f"The query of {name} fails on a row of its inputs.",
@@ -202,34 +207,33 @@ _WRITTEN, _OF = "written", "values of "
 """What is counted of rows on their way: aliases."""
 
 
-def append(
-    catalog: Catalog, name: TableName, table: Table, rows: DataFrame, branch: str, write: Write
+def insert(
+    name: TableName, table: Table, rows: DataFrame, write: Write, upkeep: Upkeep, derivation: str
 ) -> StagedFiles:
-    """Appends rows to a branch that is there; returns the files that hold them.
+    """Writes rows to files that no snapshot names, in the table's columns; `derivation` tells since when.
 
     Raises:
         FrazilError: See `spark_job`.
     """
-    fitting, job = cast(rows, types_of(table)), derivation_job(name, table)
-    for attempt in tries():
-        with attempt, spark_job(job):
-            append_rows(fitting, name, branch, MARK, sorts=write.sorts)
-    if files := staged_files(load_table(catalog, name), branch):
-        return files
-    raise branch_gone(job)
+    from frazil.tables.insertion import insert_rows
+
+    fitting = cast(rows, types_of(table))
+    with spark_job(derivation_job(name, table)):
+        files = insert_rows(arranged(fitting, table) if write.sorts else fitting, table)
+    return StagedFiles(files, until=started_at(derivation) + lifetime(upkeep.orphans_after))
 
 
-def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
-    """Appends rows to the task's branch, and counts them on the way.
+def write_counted(task: Task, rows: DataFrame, read: int = 0) -> StagedFiles:
+    """Writes rows to files, and counts them on the way; `read` is the branch's snapshot, if there is one.
 
     Raises:
         AuditFailedError: The files hold more rows or fewer, or other numbers of values.
-        FrazilError: See `append`.
+        FrazilError: See `insert`.
     """
-    catalog, write = task.connections.catalog, task.spec.write
-    job = derivation_job(task.name)
+    spec, job = task.spec, derivation_job(task.name)
     watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
-    return _audited(task, append(catalog, task.name, task.table, watched.rows, task.branch, write), watched)
+    files = insert(task.name, task.table, watched.rows, spec.write, spec.upkeep, task.branch)
+    return _audited(task, replace(files, branch=task.branch, tip=read) if read else files, watched)
 
 
 def _measures(task: Task, rows: DataFrame) -> dict[str, str]:
@@ -252,32 +256,3 @@ def _audited(task: Task, files: StagedFiles, watched: Watched) -> StagedFiles:
         raise audit_failed(work, lost, "Derive again.")
     task.done("written")
     return files
-
-
-def write_by_lane(task: Task, rows: DataFrame) -> StagedFiles | None:
-    """Lets tasks write rows as Arrow, to files that no branch names; None where Spark does it by itself.
-
-    Only in tables without partitions or order: there Spark's own writer makes the same files.
-
-    Raises:
-        AuditFailedError: The files hold more rows or fewer, or other numbers of values.
-        FrazilError: See `spark_job`; what a row did to the query, Spark tells by itself.
-    """
-    from frazil.tables.insertion import insert_rows, takes_rows
-
-    table, spark, write = task.table, task.connections.spark, task.spec.write
-    lives = lifetime(task.spec.upkeep.orphans_after)
-    plain = table.spec().is_unpartitioned() and not write.sorts and not samples(table) and takes_rows(table)
-    if lives is None or not plain or not may_rewrite(task.connections.settings, spark, table, (), 0):
-        return None
-    job = derivation_job(task.name, table)
-    watched = Watched(rows, _measures(task, rows), job)
-    try:
-        with spark_job(job):
-            files = insert_rows(cast(watched.rows, types_of(table)), table)
-    except RepairError:  # the query fails on a row, or a task on a value: whose it is shows without tasks
-        return None
-    except FrazilError as e:
-        give_up(spark, e, "writes these rows", str(task.name))
-        return None
-    return _audited(task, StagedFiles(files, until=started_at(task.branch) + lives), watched)

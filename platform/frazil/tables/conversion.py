@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 import pyarrow as pa
 
-from frazil.exact import value_of
+from frazil.exact import value_of, values_of
 
 NAME = b"frazil.name"
 """In the metadata of a file's field: the name that the table has for it."""
@@ -102,6 +103,8 @@ def fitted(values: pa.Array, want: pa.DataType, how: Matching = DECODED) -> pa.A
     """
     if values.type == want and not pa.types.is_nested(want):
         return values
+    if want == pa.uuid() and pa.types.is_string(values.type):
+        return _uuids(values)
     if pa.types.is_struct(want):
         return _struct(values, want, how)
     if pa.types.is_list(want):
@@ -115,6 +118,12 @@ def fitted(values: pa.Array, want: pa.DataType, how: Matching = DECODED) -> pa.A
         checked = [p if f.nullable else _required(p, f) for p, f in zip(parts, own, strict=True)]
         return _nested(values, want, pa.StructArray.from_arrays(checked, fields=own))
     return values.cast(want)
+
+
+def _uuids(texts: pa.StringArray) -> pa.Array:
+    """Spark has them as texts."""
+    bytes_ = [None if text is None else UUID(text).bytes for text in values_of(texts)]
+    return pa.array(bytes_, pa.binary(16)).cast(pa.uuid())
 
 
 def _struct(values: pa.StructArray, want: pa.StructType, how: Matching) -> pa.StructArray:

@@ -1,16 +1,17 @@
-"""Data files that are not Spark's own: how a table wants them, and what manifests say of them.
+"""Data files: how a table wants them, and what manifests say of them.
 
 PyArrow is imported with the first of them: it takes half a second of CPU.
 """
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from frazil.tables.file_io import SERVER_SIDE, opened_files
+from frazil.tables.file_io import opened_files
 from frazil.tables.footers import columns_of
 
 if TYPE_CHECKING:
@@ -25,29 +26,13 @@ if TYPE_CHECKING:
 _MB = 2**20
 _PARQUET = "write.parquet."
 _LEVEL = f"{_PARQUET}compression-level"
+_BLOOM = f"{_PARQUET}bloom-filter"
 
 _QUICK = 1
 """Level of zstd that columns get which take no more room by it, where the table says nothing of levels."""
 
-_SPARKS = (f"{_PARQUET}bloom-filter", "encryption.", "write.location-provider.impl")
-"""Properties that Spark's writer honours and this one does not."""
-
-_STORES = ("s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enabled", "s3.signer")
-"""What a catalog may tell clients of the store, and ours has no word for: keys of readers, tags."""
-
 _HELD = 64 * _MB
 """Bytes of Arrow that become a row group at most: a task holds them, and some come out at a fifth."""
-
-
-def takes_files(table: Table) -> bool:
-    """Whether all that the table asks of its data files can be had without Spark."""
-    said = table.properties
-    parquet = said.get("write.format.default", "parquet") == "parquet"
-    sources = [f.source_id for f in table.spec().fields]  # PyIceberg takes each column once
-    asked = {n for n, v in table.io.properties.items() if str(v).lower() not in ("", "none", "false")}
-    theirs = any(n.startswith(_SPARKS) for n in said) or any(n.startswith(_STORES) for n in asked)
-    sealed = table.io.properties.get("s3.sse.type", "none") in ("none", *SERVER_SIDE)
-    return parquet and len(set(sources)) == len(sources) and sealed and not theirs
 
 
 def file_layout(table: Table) -> FileLayout:
@@ -64,8 +49,9 @@ def file_layout(table: Table) -> FileLayout:
     scheme, bucket, _ = PyArrowFileIO.parse_location(location)
     partitioned = not spec.is_unpartitioned()
     in_files = sanitize_column_names(schema)
-    sources = tuple(_path(in_files, f.source_id) for f in spec.fields)
+    sources = tuple(column_path(in_files, f.source_id) for f in spec.fields)
     plain, told = not partitioned and said.get("write.object-storage.enabled") != "true", _options(said)
+    told["bloom_filter_options"] = dict(_bloom_filters(schema, said)) or None
     return FileLayout(
         schema=_arrow_schema(in_files, schema),
         location=location,
@@ -144,6 +130,21 @@ def _dictionaries(schema: Schema, said: Mapping[str, str]) -> Iterator[str]:
             yield path
 
 
+def _bloom_filters(schema: Schema, said: Mapping[str, str]) -> Iterator[tuple[str, dict[str, float]]]:
+    """By the path of a column, how many different values its filter is for, and how often it may be wrong.
+
+    As large as the table allows, where it tells no number of values: as Java makes them.
+    """
+    most = int(said.get(f"{_BLOOM}-max-bytes", _MB))
+    for path, field_id in _paths(schema).items():
+        column = f"column.{schema.find_column_name(field_id)}"
+        plain = str(schema.find_type(field_id)) != "boolean"  # Parquet has no filter of these
+        if plain and said.get(f"{_BLOOM}-enabled.{column}") == "true":
+            wrong = float(said.get(f"{_BLOOM}-fpp.{column}", 0.01))
+            fit = int(-most * math.log(1 - wrong ** (1 / 8)))
+            yield path, {"ndv": min(int(said.get(f"{_BLOOM}-ndv.{column}", fit)), fit), "fpp": wrong}
+
+
 def _paths(schema: Schema) -> dict[str, int]:
     """Field ids by the paths that columns have in files."""
     from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
@@ -152,7 +153,7 @@ def _paths(schema: Schema) -> dict[str, int]:
     return parquet_path_to_id_mapping(sanitize_column_names(schema))
 
 
-def _path(schema: Schema, field_id: int) -> tuple[str, ...]:
+def column_path(schema: Schema, field_id: int) -> tuple[str, ...]:
     """The names that lead to a column; a name may have a dot in it."""
     for field in schema.fields:
         if found := _below(field, field_id):

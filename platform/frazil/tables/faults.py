@@ -15,6 +15,7 @@ from frazil.errors import (
     NotAllowedError,
     PartDownError,
     RetryError,
+    WorkersError,
 )
 from frazil.settings.refusals import is_too_long, storage_refusal
 from frazil.tables.catalog import STALE, is_of_storage
@@ -59,6 +60,12 @@ _SILENT = {
 """What a failed job says where a part did not answer."""
 
 _IN_PYTHON = "Traceback (most recent call last)"
+_LACKING = re.compile(
+    r"ModuleNotFoundError: "
+    r"(No module named '(frazil|pyarrow|numpy|pyiceberg|obstore)|frazil .*: Spark's workers)"
+)
+"""What a task says in whose Python Frazil is missing, or is another one."""
+
 _NAMED = re.compile(r"[\w.]*(Error|Exception|Exit|Interrupt)\b: ")
 
 
@@ -86,6 +93,7 @@ def spark_job(job: Job) -> Iterator[None]:
 
     Raises:
         CommitConflictError: Another commit came in between, or the catalog did not say what became of ours.
+        WorkersError: Spark's Python workers lack Frazil, or something that comes with it.
         OvertakenError: The branch is gone, for others published meanwhile.
         RetryError: The branch is gone for its age.
         NotAllowedError: The catalog or the storage refuses Spark's identity.
@@ -148,8 +156,20 @@ def _meaning(error: PySparkException, job: Job) -> FrazilError:
         return known
     if _BRANCH_GONE in text:
         return branch_gone(job)
+    if lacking := next((line for line in text.splitlines() if _LACKING.match(line.strip())), ""):
+        return _without(lacking.strip(), job)
     seen = _conflict(text, job) or _refusal(text, job) or _no_storage(text, job) or _silence(text, job)
     return seen or job.otherwise(error) or _failed(text, job)
+
+
+def _without(lacking: str, job: Job) -> WorkersError:
+    return WorkersError(
+        "Spark's Python workers lack what Frazil's tasks need.",
+        where=f"{job.of}: {lacking}",
+        meaning=job.unseen,
+        todo="Install Frazil's wheel, of the client's version, in the Python of all workers; `frazil doctor` "
+        "tries it.",
+    )
 
 
 def _conflict(text: str, job: Job) -> CommitConflictError | None:

@@ -16,6 +16,10 @@ _FILE_PATH = 2147483546
 """Field id of the data file's path in position delete files; Iceberg's specification reserves it."""
 
 
+LARGEST = 2**62
+"""Bytes of a file that is not cut."""
+
+
 @dataclass(frozen=True, slots=True)
 class LiveFile:
     """One data file."""

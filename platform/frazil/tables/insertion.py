@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -44,30 +44,27 @@ class Insertion:
         yield rows_of(RETURNED, files=pa.array([[asdict(file) for file in writer.close()]], FILES))
 
 
-def takes_rows(table: Table) -> bool:
-    """Whether files hold all fields within columns by their own names: by these tasks know them.
-
-    Iceberg writes a sign that Avro's names lack in another way: https://iceberg.apache.org/spec/#schemas
-    """
-    from pyiceberg.schema import sanitize_column_names
-
-    schema = table.schema()
-    pairs = zip(schema.fields, sanitize_column_names(schema).fields, strict=True)
-    return all(own.field_type == held.field_type for own, held in pairs)
-
-
-def insert_rows(rows: DataFrame, table: Table) -> tuple[DataFile, ...]:
+def insert_rows(rows: DataFrame, table: Table, target: int | None = None) -> tuple[DataFile, ...]:
     """Writes rows that have the table's columns to files that no snapshot names, as manifests describe them.
 
+    Each task makes files of its own, of the rows as they come.
+
+    Args:
+        target: Bytes of a file; None: as the table says.
+
     Raises:
+        DifferentError: The table asks something of its files that no task can give them.
         PySparkException: The rows can't be made or read, or a task can't write them.
     """
     from frazil.quoting import quoted
     from frazil.tables.data_files import file_layout
     from frazil.tables.spark import in_tasks
     from frazil.tables.transfer import files_written
+    from frazil.tables.unwritable import refuse_unwritable
 
-    work = Insertion(file_layout(table), version("frazil"))
+    refuse_unwritable(table)
+    layout = file_layout(table)
+    work = Insertion(replace(layout, target=target or layout.target), version("frazil"))
     # By place: Spark takes no name with a dot or a backtick for one of a task's columns.
     columns = {f"c{place}": quoted(field.name) for place, field in enumerate(table.schema().fields)}
     return files_written(table, in_tasks(rows, columns, work.run, RETURNED).toArrow())

@@ -5,8 +5,9 @@ Imports PyArrow only: PyIceberg, which takes a second of CPU, where a table has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,13 @@ HELD = 256 * 2**20
 """Bytes of Arrow that wait for their row groups, of all partitions and files of one task."""
 
 _WAITING = 256 * 2**20
-"""Bytes of unfinished files of partitions, which wait in memory: each on its way to S3 would take 10 MB."""
+"""Bytes of unfinished files of partitions that are in memory."""
+
+_SMALL = 16 * 2**20
+"""Bytes of such a file that wait in memory; a larger one is on its way to the store."""
+
+_UNDER_WAY = 10 * 2**20
+"""Bytes in memory of a file on its way to S3: a part of it."""
 
 _LEVEL = "compression_level"
 
@@ -76,16 +83,22 @@ class Partitions:
 
     def folder_of(self, key: Key) -> Any:
         """PyIceberg's key of a partition, which locations and manifests ask for."""
-        from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
+        from pyiceberg.partitioning import PartitionKey, partition_record_value
+        from pyiceberg.typedef import Record
 
         from frazil.tables.folders import folder_of
 
+        schema, pairs = self.schema, list(zip(self.spec.fields, key, strict=True))
+
         class Folder(PartitionKey):
+            @cached_property
+            def partition(self) -> Record:  # its own takes each column once
+                return Record(*(partition_record_value(f, v, schema) for f, v in pairs))
+
             def to_path(self) -> str:
                 return folder_of(self.partition_spec, self.schema, self.partition)
 
-        values = [PartitionFieldValue(f, v) for f, v in zip(self.spec.fields, key, strict=True)]
-        return Folder(values, self.spec, self.schema)
+        return Folder([], self.spec, schema)
 
     def _values(self, batch: pa.RecordBatch, place: int) -> pa.Array:
         first, *rest = self.sources[place]
@@ -191,7 +204,7 @@ class DataFileWriter:
         self._open[key].write(rows)
         if self._open[key].size >= self._layout.target:
             self._finish(key)
-        while len(self._open) > 1 and sum(file.size for file in self._open.values()) > _WAITING:
+        while len(self._open) > 1 and sum(file.held for file in self._open.values()) > _WAITING:
             self._finish(max(self._open, key=lambda key: self._open[key].size))
 
     def _new(self, key: Key, rows: pa.Table) -> _File:
@@ -207,8 +220,9 @@ class DataFileWriter:
 class _File:
     def __init__(self, layout: FileLayout, path: str, key: Key, options: Mapping[str, Any]) -> None:
         self._path, self._key, self._store = path, key, layout.store
-        self._out = pa.BufferOutputStream() if layout.partitions else self._opened()
-        self._writer = pq.ParquetWriter(self._out, layout.schema, **options)
+        self._out = _Waiting(self._opened) if layout.partitions else self._opened()
+        sink = pa.PythonFile(self._out, mode="w") if layout.partitions else self._out
+        self._writer = pq.ParquetWriter(sink, layout.schema, **options)
 
     def _opened(self) -> pa.NativeFile:
         return self._store.open_output_stream(self._path.partition("://")[2] or self._path)
@@ -217,20 +231,60 @@ class _File:
     def size(self) -> int:
         return int(self._out.tell())
 
+    @property
+    def held(self) -> int:
+        """Bytes of it in memory."""
+        return self.size if isinstance(self._out, _Waiting) and self._out.waits else _UNDER_WAY
+
     def write(self, rows: pa.Table) -> None:
         self._writer.write_table(rows, row_group_size=max(1, len(rows)))
 
     def close(self) -> WrittenFile:
         self._writer.close()
         size = self.size
-        if isinstance(self._out, pa.BufferOutputStream):
-            with self._opened() as out:
-                out.write(self._out.getvalue())
-        else:
-            self._out.close()
+        self._out.close()
         footer = BytesIO()
         self._writer.writer.metadata.write_metadata_file(footer)
         return WrittenFile(self._path, size, footer.getvalue(), _stream_of(self._key))
+
+
+class _Waiting:
+    """A file, as PyArrow asks for it, that waits in memory as long as it is small."""
+
+    def __init__(self, opened: Callable[[], pa.NativeFile]) -> None:
+        self._opened, self._size = opened, 0
+        self._held = pa.BufferOutputStream()
+        self._out: pa.NativeFile | None = None
+        self.closed = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing of it is on its way."""
+        return self._out is None
+
+    def write(self, data: bytes) -> int:
+        (self._held if self._out is None else self._out).write(data)
+        self._size += len(data)
+        if self._size > _SMALL:
+            self._send()
+        return len(data)
+
+    def _send(self) -> pa.NativeFile:
+        if self._out is None:
+            self._out = self._opened()
+            self._out.write(self._held.getvalue())
+        return self._out
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing: a file of S3 is there once it is closed."""
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._send().close()
 
 
 def _measured(rows: pa.Table, layout: FileLayout) -> dict[str, Any]:

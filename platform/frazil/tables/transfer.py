@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
+from frazil.tables.files import LARGEST
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
 from frazil.tables.sorting import SortKey, in_order
 from frazil.tables.task import begin_task, rows_of
@@ -34,9 +35,6 @@ RETURNED = pa.schema(
 )
 """What is said of each bin: the rows that were read, those that were left out, with how many values of each
 column, and the new files."""
-
-LARGEST = 2**62
-"""Bytes of a file that is not cut."""
 
 _WHOLE = 16 * 2**20
 """Bytes of a file that is read at once; of a larger one row group by row group."""

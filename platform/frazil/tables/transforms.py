@@ -28,6 +28,8 @@ def transformed(column: pa.Array, transform: Transform[object, object], source: 
     """The value of a partition for each row; dates and moments are numbers."""
     if make := _OF_TIME.get(str(transform)):
         return _of_time(column, make)
+    if str(transform) == "void":
+        return pa.nulls(len(column), pa.int32())
     made = transform.pyarrow_transform(source)(column)
     return made.storage if isinstance(made, pa.ExtensionArray) else made
 

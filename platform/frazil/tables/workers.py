@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError, NotAllowedError
+from frazil.errors import FrazilError, NotAllowedError, WorkersError
 from frazil.settings.profile import Settings
 from frazil.tables.commit import LONGEST
-from frazil.tables.data_files import takes_files
 from frazil.tables.faults import cause_line
 from frazil.tables.spark import shares_workers
+from frazil.tables.unwritable import takes_files
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -29,16 +29,13 @@ _CLOSED = "spark.frazil.lane"
 IN_MEMORY = 256 * 2**20
 """Bytes of a new file of a partition, which waits in a worker's memory until it is done."""
 
-_SHORTEST = 1800.0
-"""Seconds that any such work may take; where orphans go sooner, a branch has to protect its files."""
-
 _TOLD: dict[tuple[str, str], None] = {}
 """What was said as a warning, and is not said so again: table, and work and reason without numbers."""
 
 _MOST_TOLD = 1000
 _NUMBERS = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
 
-_OF_WORKERS = (FrazilError, NotAllowedError)
+_OF_WORKERS = (FrazilError, NotAllowedError, WorkersError)
 """Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
 which Spark renews and a task can't. Of the parts that both ways need, others tell."""
 
@@ -60,10 +57,9 @@ def may_rewrite(
     return (table.spec().is_unpartitioned() or largest <= IN_MEMORY) and are_open(spark)
 
 
-def lifetime(orphans_after: timedelta) -> float | None:
-    """Seconds within which files that no snapshot names are published, or never; None: too few."""
-    seconds = orphans_after.total_seconds() / 2
-    return min(seconds, LONGEST) if seconds >= _SHORTEST else None
+def lifetime(orphans_after: timedelta) -> float:
+    """Seconds within which files that no snapshot names are published, or never."""
+    return min(orphans_after.total_seconds() / 2, LONGEST)
 
 
 def give_up(spark: SparkSession, error: FrazilError, work: str, table: str) -> None:

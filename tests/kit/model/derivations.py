@@ -17,19 +17,19 @@ from pyspark.errors import PySparkException
 
 import frazil.derive.derive as deriving
 from frazil.derive.inputs import Increment
-from frazil.derive.write import MARK, Result, Task, derivation_job
+from frazil.derive.write import Result, Task, derivation_job
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
-from frazil.tables.branches import branch_from_head
-from frazil.tables.catalog import load_table
-from frazil.tables.faults import branch_gone, spark_job
+from frazil.tables.branches import started_at
+from frazil.tables.faults import spark_job
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import StagedFiles, staged_files
-from kit.model.spark import Rows, append_to, found_at
+from frazil.tables.stage import StagedFiles
+from kit.model.rewrites import LANE_LIVES
+from kit.model.spark import Rows, found_at
 from kit.model.standins import StandIns
 from kit.model.world import NAME
 
@@ -88,20 +88,15 @@ class Derivations(StandIns):
         return load_with_head(catalog, MADE) or create_table(catalog, MADE, fields, (), {})
 
     def write(self, task: Task) -> Result:
-        """Upon a branch, as Spark's own writer does."""
-        catalog = task.connections.catalog
+        """Files that no snapshot names, as tasks write them."""
         rows: Any = task.delta
         if not rows:
             return Result(StagedFiles())
-        job = derivation_job(MADE, task.table)
-        with spark_job(job):
-            branch_from_head(catalog, MADE, task.branch)
-            append_to(self.world, MADE, task.branch, [*rows], MARK)
-        files = staged_files(load_table(catalog, MADE), task.branch)
-        if files is None:  # others took it for dead, and dropped it
-            raise branch_gone(job)
+        with spark_job(derivation_job(MADE, task.table)):
+            file = self.world.write_rows(task.table, [*rows])
+            self.world.stage.step()  # files take their time
         task.done("written")
-        return Result(files)
+        return Result(StagedFiles((file,), until=started_at(task.branch) + LANE_LIVES))
 
 
 def _appended(table: Table, increment: Increment) -> Iterator[Snapshot]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.publish import roll_back_derived
 from frazil.errors import OvertakenError, RetryError
@@ -60,17 +59,13 @@ class Dead(BaseException):
 
 
 @pytest.mark.parametrize(
-    ("kind", "lane", "step"),
-    [
-        ("rows", "spark", "branched"), ("rows", "auto", "written"),
-        ("totals", "auto", "written"), ("totals", "auto", "published"),
-    ],
-)  # fmt: skip
+    ("kind", "step"),
+    [("rows", "written"), ("totals", "branched"), ("totals", "written"), ("totals", "published")],
+)
 def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
-    connections: Connections, fresh_name: str, tmp_path: Path, kind: str, lane: str, step: str
+    connections: Connections, fresh_name: str, tmp_path: Path, kind: str, step: str
 ) -> None:
-    clients = Clients(connections.settings.with_changes(spark={"lane": lane}))
-    made, source = in_between(clients, tmp_path, fresh_name, kind)
+    made, source = in_between(connections, tmp_path, fresh_name, kind)
 
     def die(done: str) -> None:
         if done == step:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.types import StringType
 
 from frazil.checks.run import run_check
-from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive import write
 from frazil.derive.derive import derive
@@ -26,7 +27,8 @@ from frazil.errors import (
 )
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
-from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source, make_made
+from frazil.tables.spark import spark_name
+from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
 
 
 def doubled(source: Source) -> str:
@@ -88,15 +90,10 @@ SELECT quantity, CAST(quantity AS decimal(20, 3)) AS money, CAST(quantity AS dou
 FROM """
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
-def test_new_rows_are_the_same_by_tasks_and_by_sparks_own_writer(
-    connections: Connections, source: Source, fresh_name: str, tmp_path: Path, lane: str
+def test_rows_of_every_type_are_those_that_spark_computes(
+    connections: Connections, source: Source, make_table: MakeTable
 ) -> None:
-    clients = Clients(connections.settings.with_changes(spark={"lane": lane}))
-    made, steps = (
-        make_made(clients, tmp_path, f"{fresh_name}_out", EVERY_TYPE + source.name.table),
-        list[str](),
-    )
+    made, steps = make_table(EVERY_TYPE + source.name.table), list[str]()
     at = datetime(2026, 1, 2, 3, 4, 5, 678901, UTC)
     source.append([{"symbol": "ZTEST", "quantity": 1, "at": at}])
     made.derive()
@@ -106,12 +103,13 @@ def test_new_rows_are_the_same_by_tasks_and_by_sparks_own_writer(
     report = made.derive(on_step=steps.append)
 
     assert (report.rows, report.total_rows) == (3, 4)
-    assert ("branched" in steps) == (lane == "spark")
+    assert steps == ["planned", "written", "published"]
     assert list(made.table.metadata.refs) == ["main"]
-    found = made.rows()
-    made.derive(rebuild=True)  # which Spark's own writer does
-    assert found == made.rows()
-    assert [row[0] for row in found] == [1, 2, 3, 4]
+    computed = connections.spark.sql(EVERY_TYPE + spark_name(source.name)).orderBy("quantity").collect()
+    held = connections.spark.table(spark_name(made.name)).orderBy("quantity").collect()
+    assert held == computed
+    made.derive(rebuild=True)
+    assert connections.spark.table(spark_name(made.name)).orderBy("quantity").collect() == computed
 
 
 def test_where_nothing_is_new_nothing_is_written(made: Made) -> None:
@@ -318,3 +316,51 @@ def test_rows_that_are_sorted_as_they_are_written_are_counted_once(
     report = made.derive()
 
     assert (report.rows, report.bad, len(made.dead_letters())) == (49, 2, 2)
+
+
+@pytest.mark.parametrize("partition_by", [["bucket(4, quantity)"], ["symbol", "day(at)"]], ids=str)
+@pytest.mark.parametrize("distribution", ["none", "hash", "range"])
+def test_rows_go_to_their_partitions_in_order(
+    source: Source, make_table: MakeTable, partition_by: list[str], distribution: str
+) -> None:
+    made = make_table(
+        f"SELECT * FROM {source.name.table}",
+        partition_by=partition_by,
+        sort_by=["quantity desc"],
+        write={"distribution": distribution},
+    )
+    source.trades(*range(20))
+    made.derive()
+    source.trades(*range(20, 60))
+
+    assert made.derive().rows == 40
+
+    files = [task.file for task in made.table.scan().plan_files()]
+    assert sorted(made.rows("quantity")) == [(n,) for n in range(60)]
+    assert list(made.table.metadata.refs) == ["main"]
+    assert all(file.partition[0] is not None for file in files)
+    if distribution != "none":
+        for file in files:
+            with made.table.io.new_input(file.file_path).open() as opened:
+                held = pq.read_table(opened)["quantity"].to_pylist()
+            assert held == sorted(held, reverse=True)
+
+
+def test_a_table_that_asks_for_files_that_no_task_writes_is_told_and_mended(
+    connections: Connections, source: Source, make_table: MakeTable
+) -> None:
+    made = make_table(f"SELECT * FROM {source.name.table}")
+    source.trades(1)
+    made.derive()
+    with made.table.transaction() as tx:
+        tx.set_properties({"write.format.default": "orc"})
+    source.trades(2)
+
+    with pytest.raises(DifferentError, match="asks something of its data files") as refused:
+        made.derive()
+
+    assert made.rows("quantity") == [(1,)]
+    (said,) = re.findall("`(ALTER TABLE .*)`", refused.value.todo)
+    connections.spark.sql(said.replace(".".join(made.table.name()), spark_name(made.name)))
+    made.derive()
+    assert made.rows("quantity") == [(1,), (2,)]

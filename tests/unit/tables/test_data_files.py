@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.conversions import from_bytes
@@ -18,14 +20,16 @@ from pyiceberg.expressions import And, EqualTo
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from frazil.errors import DifferentError
 from frazil.exact import rows_of
 from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.tables.conversion import fitted
-from frazil.tables.data_files import file_layout, takes_files
+from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
 from frazil.tables.manifests import files_matching
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.unwritable import refuse_unwritable
 from kit.partition_values import partition_value
 from kit.written_files import NAME, kind, written
 
@@ -292,17 +296,22 @@ def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
     "said",
     [
         {"write.format.default": "orc"},
-        {"write.parquet.bloom-filter-enabled.column.id": "true"},
         {"encryption.key-id": "k"},
+        {"write.location-provider.impl": "com.example.Provider"},
     ],
     ids=str,
 )
-def test_what_only_sparks_writer_honours_stays_with_spark(
+def test_what_no_task_can_write_is_refused_with_the_line_that_mends_it(
     catalog: InMemoryCatalog, said: dict[str, str]
 ) -> None:
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
+    ((name, value),) = said.items()
 
-    assert not takes_files(table)
+    with pytest.raises(DifferentError) as refused:
+        refuse_unwritable(table)
+
+    assert f"{name}={value}" in refused.value.where
+    assert f"UNSET TBLPROPERTIES ('{name}')" in refused.value.todo
 
 
 @pytest.mark.parametrize(
@@ -317,13 +326,62 @@ def test_what_only_sparks_writer_honours_stays_with_spark(
         ("s3.remote-signing-enabled", "false", True),
     ],
 )
-def test_what_a_catalog_asks_of_the_store_and_pyarrow_can_not_give_stays_with_spark(
+def test_what_a_catalog_asks_of_the_store_and_its_client_can_not_give_is_refused(
     catalog: InMemoryCatalog, told: str, value: str, takes: bool
 ) -> None:
     table = make(catalog)
     table.io.properties[told] = value
 
-    assert takes_files(table) is takes
+    with nullcontext() if takes else pytest.raises(DifferentError, match="data files"):
+        refuse_unwritable(table)
+
+
+@pytest.mark.parametrize("said", [{}, {"ndv": "50"}, {"max-bytes": "4096"}], ids=str)
+def test_columns_get_the_bloom_filters_that_the_table_asks_for(
+    catalog: InMemoryCatalog, said: dict[str, str]
+) -> None:
+    own = {f"write.parquet.bloom-filter-{k}{'.column.$$topic' * (k == 'ndv')}": v for k, v in said.items()}
+    asked = {f"write.parquet.bloom-filter-enabled.column.{n}": "true" for n in ("$$topic", "place.y")}
+    fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
+    table = create_table(catalog, NAME, fields, [], asked | own)
+
+    (file,) = written(table, batch(table, ROWS))
+
+    group = pq.read_metadata(file.file_path.removeprefix("file://")).row_group(0)
+    chunks = [group.column(place) for place in range(group.num_columns)]
+    filtered = {c.path_in_schema for c in chunks if c.to_dict()["bloom_filter_length"]}
+    assert filtered == {"_x24_x24topic", "place.y"}
+    assert list(map(text, appended(table, [file]))) == list(map(text, ROWS))
+
+
+def test_one_column_may_be_partitioned_twice(catalog: InMemoryCatalog) -> None:
+    table = make(catalog, ("bucket[4]", "id"), ("truncate[2]", "id"))
+
+    files = written(table, batch(table, ROWS))
+
+    assert list(map(text, appended(table, files))) == list(map(text, ROWS))
+    told = Counter({(f.partition[0], f.partition[1]): f.record_count for f in files})
+    assert told == Counter(place_of(row, [("bucket[4]", "id"), ("truncate[2]", "id")]) for row in ROWS)
+
+
+def test_large_files_of_partitions_do_not_wait_in_memory(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
+    monkeypatch.setattr("frazil.tables.parquet._SMALL", 2000)
+    monkeypatch.setattr("frazil.tables.parquet._UNDER_WAY", 0)
+    monkeypatch.setattr("frazil.tables.parquet._WAITING", 5000)
+    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[100000]", "id")], {})
+    batches = [
+        pa.RecordBatch.from_arrays([pa.array(range(n, 300000, 300))], schema=file_layout(table).schema)
+        for n in range(30)
+    ]
+
+    files = written(table, *batches)
+
+    assert len(files) == 3, "none was ended before its time"
+    appended_ids = {row["id"] for row in appended(table, files)}
+    assert appended_ids == {n for first in range(30) for n in range(first, 300000, 300)}
 
 
 def test_a_layout_shows_no_keys(catalog: InMemoryCatalog) -> None:

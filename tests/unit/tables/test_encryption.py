@@ -20,9 +20,10 @@ from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalog import catalog_errors, open_catalog
-from frazil.tables.data_files import file_layout, takes_files, write_files
+from frazil.tables.data_files import file_layout, write_files
 from frazil.tables.encryption import encrypting
 from frazil.tables.layout import create_table
+from frazil.tables.unwritable import takes_files
 from kit.lying import glue_in_process
 from kit.wire import Wire, puts, wired
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -14,7 +15,7 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.spec.names import TableName
 from frazil.tables.data_files import file_layout
-from frazil.tables.insertion import Insertion, takes_rows
+from frazil.tables.insertion import Insertion
 from frazil.tables.layout import create_table
 from frazil.tables.transfer import files_written
 
@@ -72,12 +73,58 @@ def test_each_task_writes_its_rows_to_files_that_then_are_the_tables(table: Tabl
     ]
 
 
-@pytest.mark.parametrize(("name", "takes"), [("x", True), ("a b", False), ("$$x", False)])
-def test_fields_that_files_call_otherwise_are_left_to_spark(tmp_path: Path, name: str, takes: bool) -> None:
+@pytest.mark.parametrize("name", ["x", "a b", "$$x", "a.b", "b`c", "9", "ü"])
+def test_fields_that_files_call_otherwise_keep_their_values_at_every_depth(tmp_path: Path, name: str) -> None:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    inner = Struct((Field(name, LONG, optional=True),))
-    fields = (Field("$$top", LONG, optional=True), Field("list", List(inner), optional=True))
-    assert takes_rows(create_table(catalog, TableName("n", "t"), fields, (), {})) == takes
+    inner = Struct((Field(name, LONG, optional=True), Field("other", LONG, optional=True)))
+    fields = (
+        Field(f"{name} top", LONG, optional=True),
+        Field("list", List(inner), optional=True),
+        Field("map", Map(STRING, Struct((Field("in", inner, optional=True),))), optional=True),
+    )
+    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    kind = pa.struct([("other", pa.int64()), (name, pa.int64())])
+    within = pa.map_(pa.string(), pa.struct([("in", kind)]))
+    rows = pa.RecordBatch.from_arrays(
+        [
+            pa.array([7]),
+            pa.array([[{"other": 1, name: 2}]], pa.list_(kind)),
+            pa.array([[("k", {"in": {"other": 3, name: 4}})]], within),
+        ],
+        ["c0", "c1", "c2"],
+    )
+
+    told = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
+    appended(table, told)
+
+    assert table.scan().to_arrow().to_pylist() == [
+        {
+            f"{name} top": 7,
+            "list": [{name: 2, "other": 1}],
+            "map": [("k", {"in": {name: 4, "other": 3}})],
+        }
+    ]
+
+
+@pytest.mark.parametrize("how", ["identity", "bucket[4]", ""])
+def test_a_uuid_is_a_text_to_spark_and_sixteen_bytes_in_files(tmp_path: Path, how: str) -> None:
+    catalog, ids = InMemoryCatalog("unit", warehouse=tmp_path.as_uri()), [uuid4(), uuid4(), None]
+    fields = (Field("id", Primitive("uuid"), optional=True), Field("n", LONG, optional=True))
+    table = create_table(catalog, TableName("n", "t"), fields, ((how, "id"),) if how else (), {})
+    texts = pa.array([None if one is None else str(one) for one in ids])
+    rows = pa.RecordBatch.from_arrays([texts, pa.array([1, 2, 3])], ["c0", "c1"])
+
+    told = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
+    appended(table, told)
+
+    found = sorted(table.scan().to_arrow().to_pylist(), key=lambda row: row["n"])
+    assert [row["id"] for row in found] == ids
+
+
+def appended(table: Table, told: pa.Table) -> None:
+    with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
+        for file in files_written(table, told):
+            append.append_data_file(file)
 
 
 def test_a_worker_of_another_version_writes_nothing(table: Table) -> None:

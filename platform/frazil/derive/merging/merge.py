@@ -16,7 +16,6 @@ from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.write import MARK, Changed, Kind, Result, Task, derivation_job, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
-from frazil.tables.branches import branch_from_head
 from frazil.tables.manifests import files_matching
 from frazil.tables.spark import Watched, aggregated, at_snapshot, filled, grouped, samples
 from frazil.tables.stage import StagedFiles, branch_of_files
@@ -76,12 +75,10 @@ class Merging(Kind):
         return {}
 
     def write(self, task: Task) -> Result:
-        """Writes what is new, merged with what is there, upon a branch; or all anew."""
+        """Writes what is new, merged with what is there; or all anew."""
         return self._anew(task) if task.before is None else self._merge(task)
 
     def _anew(self, task: Task) -> Result:
-        branch_from_head(task.connections.catalog, task.name, task.branch)
-        task.done("branched")
         watched = Watched(task.delta, self.facts(task), derivation_job(task.name), twice=samples(task.table))
         counted = watched.rows.where(self.counted(task))
         files = write_counted(task, self.shape(task.spec, counted))
@@ -96,10 +93,9 @@ class Merging(Kind):
         snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
         task.done("branched")
         task = self._counting(task)
-        # By its id: the branch may hold what a write of unknown end left there.
         held = at_snapshot(task.connections.spark, task.name, snapshot) if there.entries else None
         state = State(held, self.older(task, box))
-        files = write_counted(task, self._rows(task, state, box))
+        files = write_counted(task, self._rows(task, state, box), snapshot)
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
     def _looked_at(self, task: Task) -> tuple[Box, dict[str, Any]]:

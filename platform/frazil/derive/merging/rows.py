@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.derive.output import alike_sql, cast, types_of
-from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_by_lane, write_counted
+from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
-from frazil.tables.branches import branch_from_head
 from frazil.tables.manifests import files_matching
 from frazil.tables.spark import Watched, aggregated, at_snapshot, samples
 from frazil.tables.stage import branch_of_files
@@ -26,8 +25,6 @@ class Plain(Kind):
 
     def write(self, task: Task) -> Result:
         """See `Kind.write`."""
-        branch_from_head(task.connections.catalog, task.name, task.branch)
-        task.done("branched")
         return Result(write_counted(task, task.delta))
 
 
@@ -40,15 +37,13 @@ class Rows(Plain):
         Raises:
             PositionLostError: A row that should go is not there.
         """
-        if task.before is None:  # it may take longer than files may wait that no branch names
+        if task.before is None or task.changed is None:
             return super().write(task)
-        if task.changed is None:
-            return self._appended(task)
         types, job = types_of(task.table), derivation_job(task.name)
         going = cast(task.changed.went, types)
         facts = aggregated(going, {"rows": "count(1)"} | measures(types, types), job)
         if not facts["rows"]:
-            return self._appended(task)
+            return super().write(task)
         box = box_from(types, types, facts)
         there = files_matching(task.table, box.expression)
         if not there.entries:
@@ -58,15 +53,11 @@ class Rows(Plain):
         state = cast(at_snapshot(task.connections.spark, task.name, snapshot), types)
         kept = _without(state.where(box.sql), going, types).unionByName(state.where(f"NOT ({box.sql})"))
         came = Watched(task.delta, {"rows": "count(1)"}, job, twice=samples(task.table))
-        files = write_counted(task, kept.unionByName(cast(came.rows, types)))
+        files = write_counted(task, kept.unionByName(cast(came.rows, types)), snapshot)
         gone = sum(there.rows.values()) + came.measured["rows"] - files.rows
         if gone != facts["rows"]:
             raise _not_there(task, facts["rows"], gone)
         return Result(files, there.rows, state_bytes=there.bytes)
-
-    def _appended(self, task: Task) -> Result:
-        files = write_by_lane(task, task.delta)
-        return super().write(task) if files is None else Result(files)
 
 
 def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> DataFrame:

@@ -28,10 +28,11 @@ from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
-from frazil.tables.data_files import data_file, file_layout, takes_files
+from frazil.tables.data_files import data_file, file_layout
 from frazil.tables.faults import spark_job
 from frazil.tables.presence import total_of
 from frazil.tables.stage import StagedFiles
+from frazil.tables.unwritable import takes_files
 from frazil.tables.workers import are_open, give_up, lifetime
 
 if TYPE_CHECKING:
@@ -145,12 +146,12 @@ def lane_of(
         return None
     if spec.write.sorts or not takes_files(table) or not are_open(spark):
         return None
-    lives = lifetime(spec.upkeep.orphans_after)
     own, name = names_by_word(spec).values(), ".".join(table.name())
     refuse_unmatched(Struct(decoder.columns.fields), from_iceberg(table.schema()), name, own)
-    layout = _layout(decoder, table) if lives else None
-    if lives is None or layout is None:
+    layout = _layout(decoder, table)
+    if layout is None:
         return None
+    lives = lifetime(spec.upkeep.orphans_after)
     return Lane(decoder.arrow(), layout, tuple(decoder.value.writers), lives)
 
 

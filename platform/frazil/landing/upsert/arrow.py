@@ -70,7 +70,7 @@ def keep_by_columns(
         AuditFailedError: Other rows were left out than were found before, or the new files lack some.
     """
     lives, spec, spark = lifetime(changes.spec.upkeep.orphans_after), changes.spec, changes.spark
-    if lives is None or not _only_leaves_out(changes, matches, table):
+    if not _only_leaves_out(changes, matches, table):
         return None
     old = [e.data_file for e in files.entries]
     bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))

@@ -87,8 +87,11 @@ def test_a_session_with_workers_of_its_own_would_leave_them_behind(table: Table)
     assert takes(table, isolated="false")
 
 
-def test_files_that_go_as_orphans_within_the_hour_need_a_branch(table: Table) -> None:
-    assert not takes(table, spec(upkeep={"orphans_after": "30m"}))
+def test_files_that_go_as_orphans_soon_have_half_of_that_time(table: Table) -> None:
+    lane = lane_of(SETTINGS, session(), spec(upkeep={"orphans_after": "30m"}), decoder(), table)
+
+    assert lane
+    assert lane.lives == 900
 
 
 def test_a_column_of_a_type_that_arrow_can_not_make_of_the_records_is_sparks(tmp_path: Path) -> None:
