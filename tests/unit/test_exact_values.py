@@ -26,7 +26,7 @@ OF_COUNTS = {
     "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
     "formats/avro/limits.py",
     "landing/upsert/matches.py", "landing/upsert/versions.py", "metrics.py", "tables/changelog.py",
-    "tables/remainder.py", "tables/spark.py", "upkeep/compaction/rewrite.py",
+    "tables/remainder.py", "tables/spark.py",
 }  # fmt: skip
 """Modules that collect Spark's rows: counts, offsets, paths of files and the like, and no user's value."""
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.branches import branch_lost
-from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, files_there, spark_job
 from frazil.tables.manifests import Candidates, Entries, delete_manifests, files_matching
-from frazil.tables.spark import aggregated, append_rows, at_snapshot
-from frazil.tables.stage import StagedFiles, branch_of_files, staged_files
+from frazil.tables.spark import aggregated, at_snapshot
+from frazil.tables.stage import StagedFiles, branch_of_files
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -120,22 +118,22 @@ def write_remainder(
     """Writes some files of a table's head anew, with what is left of their rows.
 
     Args:
-        branch: A new one, that holds the files first.
-        said: In summaries of its snapshots.
+        branch: A new one, that holds the files while they are read.
+        said: In the summary of its snapshot.
         left: Of the files' rows those that stay.
 
     Returns:
         The new files, and how many rows the others held.
 
     Raises:
-        CommitConflictError: The table has another head by now, or the branch is gone.
+        CommitConflictError: The table has another head by now.
     """
-    held = at_snapshot(spark, name, branch_of_files(table.catalog, name, table, branch, files, said))
+    from frazil.tables.insertion import insert_rows
+
+    snapshot = branch_of_files(table.catalog, name, table, branch, files, said)
+    held = at_snapshot(spark, name, snapshot)
     exact = not delete_manifests(table)
     before = sum(files.rows.values()) if exact else aggregated(held, {"rows": "count(1)"}, job)["rows"]
     with spark_job(job):
-        append_rows(left(held), name, branch, said, sorts=False)
-    found = staged_files(load_table(table.catalog, name), branch)
-    if found is None:
-        raise branch_lost(name, branch)
-    return found, before
+        new = insert_rows(left(held), table)
+    return StagedFiles(new, branch, snapshot), before

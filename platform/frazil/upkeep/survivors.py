@@ -1,6 +1,7 @@
 """Rows leave a table: files that hold them are written again without them, and put in place in one commit.
 
-What stays is written upon a branch that nobody reads. Row expiry and forgetting both come through here.
+A branch that is only read holds those files, and what deletes rows in them. Row expiry and forgetting both
+come through here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
-from frazil.tables.branches import branch_lost, leave_branch, new_branch, publish_branch, tries
+from frazil.tables.arrangement import arranged
+from frazil.tables.branches import leave_branch, new_branch, publish_branch, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
@@ -23,12 +25,13 @@ from frazil.tables.moved import GOES, Parted, audit_values
 from frazil.tables.presence import Moves
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
-from frazil.tables.spark import append_rows, at_snapshot, samples
-from frazil.tables.stage import StagedFiles, append_files, audit_rows, staged_files
+from frazil.tables.spark import at_snapshot, samples
+from frazil.tables.stage import StagedFiles, append_files, audit_rows
 from frazil.upkeep.row_expiry.plan import PastRows
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
 
 
@@ -155,10 +158,8 @@ def write_survivors(
     past, made = _make_branch(connections, name, find, branch, leaving)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
-    read, expired, moves = _append(connections, name, leaving, branch, made)
-    staged = staged_files(load_table(connections.catalog, name), branch)
-    if staged is None:
-        raise branch_lost(name, branch)
+    files, read, expired, moves = _written(connections, name, leaving, made)
+    staged = StagedFiles(files, branch, made.snapshot_id or 0)
     numbers = f"{read} rows read, {expired} of them go"
     work = f"A {leaving.work} of {name}"
     audit_rows(staged, read - expired, work, numbers)
@@ -239,14 +240,16 @@ def _make_branch(
     return past, done
 
 
-def _append(
-    connections: Connections, name: TableName, leaving: Leaving, branch: str, made: Committed
-) -> tuple[int, int, Moves]:
-    """Rows of a snapshot that were read, and rows left out, as Spark counted them on the way."""
+def _written(
+    connections: Connections, name: TableName, leaving: Leaving, made: Committed
+) -> tuple[tuple[DataFile, ...], int, int, Moves]:
+    """New files of a snapshot's rows; how many were read, and left out, as Spark counted them on the way."""
+    from frazil.tables.insertion import insert_rows
+
     job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
         held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
         judged = held.selectExpr("*", f"coalesce({leaving.sql}, false) AS {quoted(GOES)}")
         parted = Parted(judged, made.table, job, twice=samples(made.table))
-        append_rows(parted.rows, name, branch, {_MARK: leaving.work})
-    return parted.counted()
+        files = insert_rows(arranged(parted.rows, made.table), made.table)
+    return files, *parted.counted()

@@ -48,14 +48,12 @@ from frazil.landing.write import PLAN, Written
 from frazil.spec.names import TableName
 from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
-from frazil.tables.manifests import added_files
-from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
 from kit.model.derivations import Derivations
 from kit.model.haste import make_haste
 from kit.model.replays import Replays
 from kit.model.rewrites import LANE_LIVES, Rewrites
-from kit.model.spark import append_to, plan_text, written
+from kit.model.spark import append_to, found_at, plan_text, written
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
@@ -194,13 +192,15 @@ class Edges:
         files = self.world.store.listed(table.location())
         return (f for f in files if f.path.removeprefix(f"{table.location()}/").startswith(tuple(folders)))
 
-    def rewrite(self, _connections: Any, name: Any, _plan: Any, _order: Any, branch: str) -> None:
-        """Iceberg's procedure; its commit is one of files that take others' places, upon the branch."""
-        table = self.world.catalog.load_table(name.identifier)
-        ref = table.metadata.refs.get(branch)
+    def rewrite(
+        self, _connections: Any, name: Any, table: Table, snapshot: int, _plan: Any, _order: Any
+    ) -> tuple[Any, ...]:
+        """What tasks write of the rows that Spark reads."""
         with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(name)):
-            rows = self._of_branch(table, ref)
-            append_to(self.world, name, branch, self.world.cut(rows), {})
+            rows = [row for _, row in found_at(self.world, table, snapshot)]
+        file = self.world.write_rows(table, self.world.cut(rows))
+        self.world.stage.step()
+        return (file,)
 
     def by_columns(self, _connections: Any, table: Table, plan: Any, _order: Any) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all of a round as one."""
@@ -214,23 +214,14 @@ class Edges:
         self.world.stage.step()
         return {"rows": pa.array([len(rows)]), "files": (file,)}
 
-    def _of_branch(self, table: Table, ref: Any) -> list[Any]:
-        """What a rewrite finds upon a branch: the files of the one before, whose answer was lost, if any."""
-        tip = table.metadata.snapshot_by_id(ref.snapshot_id) if ref else None
-        of_main = {s.snapshot_id for s in ancestors(table.metadata)}
-        if tip and tip.parent_snapshot_id and tip.parent_snapshot_id not in of_main:
-            return [r for file in added_files(table, tip) for r in self.world.store.rows_of(file.file_path)]
-        return self.world.store.rows(table, tip and tip.snapshot_id)
-
     def counted(self, by_files: Callable[..., int]) -> Callable[..., int]:
         """Where rows were deleted only reading tells how many there are."""
 
-        def count(connections: Any, name: Any, head: Any, plan: Any, branch: str) -> int:
+        def count(connections: Any, name: Any, head: Any, plan: Any, snapshot: int) -> int:
             if not head.delete_manifests:
-                return by_files(connections, name, head, plan, branch)
+                return by_files(connections, name, head, plan, snapshot)
             table = self.world.catalog.load_table(name.identifier)
-            ref = table.metadata.refs.get(branch)
-            return len(self.world.store.rows(table, ref and ref.snapshot_id))
+            return len(self.world.store.rows(table, snapshot))
 
         return count
 
@@ -273,7 +264,7 @@ def edges() -> Iterator[Edges]:
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
-            (rewrite, "_call", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
+            (rewrite, "_written", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
             (columns, "_takes", lambda *of: found.world.lane and not of[3].delete_manifests),
             (columns, "_run", found.by_columns),
             (storage, "list_files", found.list_files),

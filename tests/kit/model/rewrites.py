@@ -15,6 +15,7 @@ import frazil.landing.replay.run as replay
 import frazil.landing.upsert.arrow as arrow
 import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
+import frazil.tables.insertion as insertion
 import frazil.tables.remainder as remainder
 import frazil.tables.transfer as transfer
 import frazil.upkeep.forgetting.forget as forget
@@ -79,7 +80,7 @@ class Rewrites(StandIns):
         yield merge, "find_matches", self.find_matches
         yield remainder, "at_snapshot", self.at_snapshot
         yield remainder, "aggregated", lambda rows, *_: {"rows": len(rows)}
-        yield remainder, "append_rows", self.append_rows
+        yield insertion, "insert_rows", self.insert_rows
         yield merge._Merge, "_judged", lambda _of, state, _matches: state
         yield merge._Merge, "_rows", lambda of, state, _stay, matches: self.kept(of.changes, state, matches)
         for module in (merge, replay):
@@ -90,7 +91,7 @@ class Rewrites(StandIns):
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
         yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
         yield upsert_lane, "_run", self.merged_by_tasks
-        yield survivors, "_append", self.leave_out
+        yield survivors, "_written", self.leave_out
         yield remainder, "rows_by_file", self.rows_by_file
         yield forget, "letters_of_topic", self.letters
 
@@ -213,20 +214,20 @@ class Rewrites(StandIns):
     def _rows_of(self, files: Iterable[DataFile]) -> list[Row]:
         return [row for file in files for row in self.world.store.rows_of(file.file_path)]
 
-    def append_rows(
-        self, rows: Sequence[Row], name: Any, branch: str, says: Mapping[str, str], **_: Any
-    ) -> None:
-        """Appends to a branch; a row may be missing."""
-        append_to(self.world, name, branch, self.world.cut(list(rows)), says)
+    def insert_rows(self, rows: Sequence[Row], table: Table) -> tuple[DataFile, ...]:
+        """Tasks that write rows; one may be missing."""
+        file = self.world.write_rows(table, self.world.cut(list(rows)))
+        self.world.stage.step()
+        return (file,)
 
-    def leave_out(self, _: Any, name: Any, leaving: Any, branch: str, made: Any) -> tuple[int, int, Moves]:
+    def leave_out(
+        self, _: Any, name: Any, leaving: Any, made: Any
+    ) -> tuple[tuple[DataFile, ...], int, int, Moves]:
         """Rows of some files without those that go."""
-        table = self.world.catalog.load_table(name.identifier)
         with spark_job(Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")):
-            rows = [row for _, row in found_at(self.world, table, made.snapshot_id)]
-            left = [row for row in rows if not names(self.world.topic, leaving.sql, row)]
-            append_to(self.world, name, branch, self.world.cut(left), {PLAN: leaving.work})
-        return len(rows), len(rows) - len(left), Moves()
+            rows = [row for _, row in found_at(self.world, made.table, made.snapshot_id)]
+        left = [row for row in rows if not names(self.world.topic, leaving.sql, row)]
+        return self.insert_rows(left, made.table), len(rows), len(rows) - len(left), Moves()
 
     def rows_by_file(self, _spark: Any, _name: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
         """Of the head, by the files that hold them."""

@@ -189,17 +189,8 @@ def test_files_that_leave_a_partitions_column_to_the_manifest_are_sparks(
     assert "is not in a file, and the table is partitioned by it" in given_up.pop().why  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        SPEC.model_copy(update={"sort_by": ("zorder(id, $$side)",)}),
-        TableSpec.model_validate(
-            {"topic": "t", "namespace": "n", "table": "t", "upkeep": {"orphans_after": "30m"}}
-        ),
-    ],
-    ids=["rows are sorted", "orphans go soon"],
-)
-def test_what_needs_a_shuffle_or_a_branch_is_sparks(clients: Clients, spec: TableSpec) -> None:
+def test_what_needs_a_shuffle_is_sparks(clients: Clients) -> None:
+    spec = SPEC.model_copy(update={"sort_by": ("zorder(id, $$side)",)})
     make(clients)
 
     with pytest.raises(NotImplementedError):

@@ -59,7 +59,7 @@ def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients
         tasks = [t for t in table.scan().plan_files() if t.file.file_path in paths]
         rows = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table(tasks)
         files = write_files(table, rows) if len(rows) else ()
-        return Rewritten(same_rows(head, paths, files), StagedFiles(files), 0)
+        return Rewritten(same_rows(head, paths, files), StagedFiles(files))
 
     monkeypatch.setattr(run, "rewrite", rewrite)
     yield clients

@@ -1,7 +1,7 @@
 """One round of a compaction by columns: Spark's tasks read and write its files themselves.
 
 For rows in partitions as they are, that stay as they come, or that one task can sort. What has to be shuffled
-or has deleted rows, Iceberg's own procedure rewrites.
+or has deleted rows, Spark reads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from frazil.tables.manifests import Head
 from frazil.tables.replacement import same_rows
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import give_up, lifetime, may_rewrite
-from frazil.upkeep.compaction.bins import Bin
 from frazil.upkeep.compaction.plan import Round
 from frazil.upkeep.compaction.rewrite import Rewritten, compaction_job
 
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 _SORTED = 16 * 2**20
 """Bytes of files whose rows one task sorts: in memory they may be ten times as large, and are held twice."""
 
-_ROOM = 1.1
-"""What one of several files may have of its share, for encodings differ."""
-
 
 def rewrite_by_columns(
     connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
@@ -44,7 +40,7 @@ def rewrite_by_columns(
     from frazil.tables.transfer import files_written
 
     lives, order = lifetime(spec.upkeep.orphans_after), sort_keys(table.schema(), spec.sort_terms)
-    if lives is None or order is None or not _takes(connections, spec, table, head, plan):
+    if order is None or not _takes(connections, spec, table, head, plan):
         return None
     begun, spark = time.time(), connections.background_spark
     try:
@@ -55,7 +51,7 @@ def rewrite_by_columns(
         return None
     staged = StagedFiles(files_written(table, found), until=begun + lives)
     _audit(name, plan, staged, sum(values_of(found["rows"])))
-    return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, 0)
+    return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 
 
 def _audit(name: TableName, plan: Round, staged: StagedFiles, read: int) -> None:
@@ -80,13 +76,6 @@ def _run(connections: Connections, table: Table, plan: Round, order: tuple[SortK
     """What tasks say of each bin."""
     from frazil.tables.transfer import FileBin, OldFile, run_bins
 
-    bins = [FileBin(tuple(OldFile(f.path, f.bytes) for f in b.files), _most(b)) for b in plan.bins]
+    bins = [FileBin(tuple(OldFile(f.path, f.bytes) for f in b.files), b.most) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
     return run_bins(connections.background_spark, table, bins, half, order=order)
-
-
-def _most(bin_: Bin) -> int:
-    """Bytes of each new file, so that they are as many as were planned."""
-    from frazil.tables.transfer import LARGEST
-
-    return int(_ROOM * bin_.bytes / bin_.into) if bin_.into > 1 else LARGEST

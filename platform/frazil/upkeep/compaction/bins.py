@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from frazil.spec.table import Upkeep
-from frazil.tables.files import LiveFile
+from frazil.tables.files import LARGEST, LiveFile
+
+_ROOM = 1.1
+"""What one of several files may have of its share, for encodings differ."""
 
 _LARGE = 1.8
 _FULL = 1.1
@@ -102,6 +105,11 @@ class Bin:
     def bytes(self) -> int:
         """Bytes of its files."""
         return sum(f.bytes for f in self.files)
+
+    @property
+    def most(self) -> int:
+        """Bytes of each new file, so that they are as many as were planned."""
+        return int(_ROOM * self.bytes / self.into) if self.into > 1 else LARGEST
 
     @property
     def saved(self) -> int:

@@ -130,11 +130,9 @@ _BYTES = 2**30  # of one round: half a minute's work of two cores
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one call of Iceberg's procedure rewrites; each is published by itself, so a kill loses one."""
+    """Bins that are rewritten together; each round is published by itself, so a kill loses one."""
 
     bins: tuple[Bin, ...]
-    group: int  # the most bytes that Spark rewrites in one job
-    target: int  # size of the new files, for Iceberg's arithmetic
     older: bool = False  # whether the files are of an older layout
 
     @property
@@ -187,10 +185,9 @@ def plan_rounds(
     current = [b for bins in found for b in bins]
     if not everything:
         older, current = _first(older, most), _first(current, most - sum(b.bytes for b in older))
-    plain = (rule.full, rule.full + 1)  # a bin below Iceberg's target size becomes one file
     return [
-        *(Round(bins, shuffled, rule.target, older=True) for bins in _cut(older)),
-        *(Round(bins, *((shuffled, rule.target) if rule.sorts else plain)) for bins in _cut(current)),
+        *(Round(bins, older=True) for bins in _cut(older)),
+        *(Round(bins) for bins in _cut(current)),
     ]
 
 

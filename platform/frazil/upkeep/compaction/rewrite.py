@@ -1,32 +1,29 @@
-"""One round of a compaction: the chosen files on a branch of their own, rewritten there by Spark.
+"""One round of a compaction whose rows Spark reads: to shuffle or sort them, or to leave out deleted ones.
 
-The branch holds nothing but those files, so Iceberg's procedure rewrites exactly them, and reads no
-manifest but one.
+A branch that is only read holds the chosen files, and what deletes rows in them; tasks write the new ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import SortTerm
-from frazil.tables.branches import branch_lost, tries
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import commit
+from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
+from frazil.tables.files import LARGEST
 from frazil.tables.manifests import Head, delete_manifests
 from frazil.tables.pyiceberg import transaction
-from frazil.tables.redaction import SPARK_CATALOG
 from frazil.tables.replacement import Replacement, overtaken, same_rows
-from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, audit_rows, staged_files
+from frazil.tables.spark import at_snapshot
+from frazil.tables.stage import StagedFiles, audit_rows
 from frazil.upkeep.compaction.plan import Round
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
 
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil compact`."
@@ -37,14 +34,10 @@ _MARK = {"frazil.plan": "compaction"}
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A round that is written and audited; nothing of it is visible on `main`.
-
-    `conflicts` counts how often Spark's commit was refused, because others committed.
-    """
+    """A round that is written and audited; nothing of it is visible on `main`."""
 
     what: Replacement
     staged: StagedFiles
-    conflicts: int
 
 
 def rewrite(
@@ -52,37 +45,43 @@ def rewrite(
     name: TableName,
     head: Head,
     plan: Round,
-    order: Iterable[SortTerm],
+    order: Sequence[SortTerm],
     branch: str,
 ) -> Rewritten:
-    """Writes the files of one round anew, on a new branch; rows stay as they come where `order` is empty."""
-    _make_branch(connections, name, head, plan, branch)
-    rows = _rows(connections, name, head, plan, branch)
-    # Behind all others Spark is slow to commit, and what is landed meanwhile makes it a conflict.
-    for attempt in tries():
-        with attempt:
-            _call(connections, name, plan, order, branch)
-    staged = staged_files(load_table(connections.catalog, name), branch)
-    if staged is None:
-        raise branch_lost(name, branch)
+    """Writes the files of one round anew, without rows that were deleted; `branch` holds the old ones.
+
+    Rows of a file stay as they come where `order` is empty.
+    """
+    made = _make_branch(connections, name, head, plan, branch)
+    snapshot = made.snapshot_id or 0
+    rows = _rows(connections, name, head, plan, snapshot)
+    with spark_job(compaction_job(name)):
+        files = _written(connections, name, made.table, snapshot, plan, order)
+    staged = StagedFiles(files, branch, snapshot)
     numbers = f"{rows} rows in the {len(plan.files)} old ones"
     audit_rows(staged, rows, f"A compaction of {name}", numbers)
-    return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged, attempt.num - 1)
+    return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 
 
-def _call(
-    connections: Connections, name: TableName, plan: Round, order: Iterable[SortTerm], branch: str
-) -> None:
-    """Calls Iceberg's own procedure on the branch."""
-    arguments = {
-        "table": literal(spark_name(name)),
-        "branch": literal(branch),
-        **_strategy(order),
-        "options": _options(plan, connections.settings.spark.parallelism),
-    }
-    said = ", ".join(f"{key} => {value}" for key, value in arguments.items())
-    with spark_job(compaction_job(name)):
-        connections.background_spark.sql(f"CALL {SPARK_CATALOG}.system.rewrite_data_files({said})").collect()
+def _written(
+    connections: Connections,
+    name: TableName,
+    table: Table,
+    snapshot: int,
+    plan: Round,
+    order: Sequence[SortTerm],
+) -> tuple[DataFile, ...]:
+    from frazil.tables.insertion import insert_rows
+    from frazil.upkeep.compaction.order import by_bins, cut, in_partitions
+
+    held = at_snapshot(connections.background_spark, name, snapshot)
+    if plan.older:
+        return insert_rows(in_partitions(held, table, order), table)
+    one = [bin_ for bin_ in plan.bins if bin_.into == 1]
+    found = insert_rows(by_bins(held, one, order), table, LARGEST) if one else ()
+    for bin_ in (b for b in plan.bins if b.into > 1):
+        found += insert_rows(cut(held, bin_, order), table, LARGEST if order else bin_.most)
+    return found
 
 
 def compaction_job(name: TableName) -> Job:
@@ -91,7 +90,9 @@ def compaction_job(name: TableName) -> Job:
     return Job("compaction", str(name), "No row is lost or doubled.", again)
 
 
-def _make_branch(connections: Connections, name: TableName, head: Head, plan: Round, branch: str) -> None:
+def _make_branch(
+    connections: Connections, name: TableName, head: Head, plan: Round, branch: str
+) -> Committed:
     from frazil.tables.rewrite import stage_branch
 
     def stage(table: Table) -> Transaction:
@@ -102,38 +103,12 @@ def _make_branch(connections: Connections, name: TableName, head: Head, plan: Ro
         stage_branch(tx, branch, files, head.named, _MARK)
         return tx
 
-    commit(connections.catalog, name, stage, work="branch of a compaction", todo=AGAIN)
+    return commit(connections.catalog, name, stage, work="branch of a compaction", todo=AGAIN)
 
 
-def _rows(connections: Connections, name: TableName, head: Head, plan: Round, branch: str) -> int:
+def _rows(connections: Connections, name: TableName, head: Head, plan: Round, snapshot: int) -> int:
     """How many rows the files hold; where there are delete files only reading tells."""
     if not head.delete_manifests:
         return sum(f.records for f in plan.files)
     with spark_job(compaction_job(name)):
-        return int(connections.background_spark.table(spark_name(name, branch)).count())
-
-
-def _strategy(order: Iterable[SortTerm]) -> dict[str, str]:
-    if not (terms := [_term(t) for t in order]):
-        return {"strategy": literal("binpack")}
-    return {"strategy": literal("sort"), "sort_order": literal(", ".join(terms))}
-
-
-def _term(term: SortTerm) -> str:
-    columns = [quoted(*column.split(".")) for column in term.columns]
-    if term.zorder:
-        return f"zorder({', '.join(columns)})"
-    way, nulls = "ASC" if term.ascending else "DESC", "FIRST" if term.nulls_first else "LAST"
-    return f"{columns[0]} {way} NULLS {nulls}"
-
-
-def _options(plan: Round, cores: int) -> str:
-    options = {
-        "rewrite-all": "true",
-        "target-file-size-bytes": plan.target,
-        "max-file-group-size-bytes": plan.group,
-        # Half of the cores at most, or landings wait: a group is one task, but where it is shuffled.
-        "max-concurrent-file-group-rewrites": max(1, cores // 2),
-    }
-    pairs = (f"{literal(key)}, {literal(str(value))}" for key, value in options.items())
-    return f"map({', '.join(pairs)})"
+        return int(at_snapshot(connections.background_spark, name, snapshot).count())

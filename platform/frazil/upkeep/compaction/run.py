@@ -1,6 +1,6 @@
 """Compaction: small files become files of the right size, and nobody is held up by it.
 
-Round by round Spark rewrites files on a branch that only it knows; one commit with operation replace
+Round by round Spark's tasks write files anew, which no snapshot names; one commit with operation replace
 puts the new files in the place of the old ones on `main`, whatever was landed in the meantime.
 """
 
@@ -160,9 +160,7 @@ class _Compaction:
         )
         committed = self._commit(partial(self._upon, what), became(done), written.staged)
         self._step("published")
-        return replace(
-            done, conflicts=written.conflicts + committed.conflicts, snapshot_id=committed.snapshot_id
-        )
+        return replace(done, conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
 
     def _audit(self, what: Replacement) -> None:
         """By the present head: an expiry may have taken manifests of the one that the round began with."""
