@@ -28,7 +28,7 @@ from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.manifests import added_files
 from frazil.tables.snapshots import ancestors
 from frazil.tables.stage import StagedFiles
-from kit.model.rewrites import LANE_LIVES
+from kit.model.rewrites import LANE_LIVES, TASK_STEPS
 from kit.model.spark import Rows, found_at
 from kit.model.standins import StandIns
 from kit.model.world import NAME
@@ -94,7 +94,8 @@ class Derivations(StandIns):
             return Result(StagedFiles())
         with spark_job(derivation_job(MADE, task.table)):
             file = self.world.write_rows(task.table, [*rows])
-            self.world.stage.step()  # files take their time
+            for _ in range(TASK_STEPS):  # files take their time
+                self.world.stage.step()
         task.done("written")
         return Result(StagedFiles((file,), until=started_at(task.branch) + LANE_LIVES))
 

@@ -51,6 +51,9 @@ __all__ = ["Rewrites"]
 Row = list[Any]
 
 
+TASK_STEPS = 4
+"""Turns that others may get while tasks write."""
+
 LANE_LIVES = 6 * 3600.0
 """Seconds within which files without a branch are published, or never."""
 
@@ -215,9 +218,11 @@ class Rewrites(StandIns):
         return [row for file in files for row in self.world.store.rows_of(file.file_path)]
 
     def insert_rows(self, rows: Sequence[Row], table: Table) -> tuple[DataFile, ...]:
-        """Tasks that write rows; one may be missing."""
-        file = self.world.write_rows(table, self.world.cut(list(rows)))
+        """Tasks that write rows; one may be missing, and they take their time."""
         self.world.stage.step()
+        file = self.world.write_rows(table, self.world.cut(list(rows)))
+        for _ in range(TASK_STEPS):
+            self.world.stage.step()
         return (file,)
 
     def leave_out(
