@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.pandas.functions import arrow_udf
 
 from frazil.clients import Clients
 from frazil.connections import Connections
@@ -16,7 +19,7 @@ from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import topic_columns
 from frazil.formats.registry import subject_versions
-from frazil.formats.types import arrow_function, spark_type
+from frazil.formats.types import spark_type
 from frazil.landing.tables import ensure_table
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
@@ -110,7 +113,6 @@ def _protobuf(schema: WriterSchema, columns: Struct) -> Column:
     descriptors = compiled(schema, "bench")
 
     def rows(batches: Any) -> Any:
-        import pyarrow as pa
         from ptars import HandlerPool, PtarsConfig
 
         file = file_of(descriptors)
@@ -120,7 +122,9 @@ def _protobuf(schema: WriterSchema, columns: Struct) -> Column:
             batch = handler.array_to_record_batch(payloads)
             yield pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
 
-    decoded = arrow_function(rows, spark_type(columns), batches=True)
+    # PySpark asks for the types themselves, and those of this module are texts.
+    rows.__annotations__ = {"batches": Iterator[pa.Array], "return": Iterator[pa.Array]}
+    decoded: Any = arrow_udf(rows, spark_type(columns))  # type: ignore[call-overload]
     column: Column = decoded(F.expr("substring(raw_value, 7)"))
     return column
 

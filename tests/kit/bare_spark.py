@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import json
 
-from pyspark.errors import AnalysisException
-
 from frazil.clients import Clients
 from frazil.doctor.preflight import probes
 from frazil.doctor.run import findings_of
-from frazil.errors import FrazilError
-from frazil.formats.kinds import schema_format
-from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.settings.profile import Settings
 from kit.shipped import derived_spec, transformed
 from kit.tickets import NOW, coming, tickets
 
-_SCHEMA = '{"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}'
-
 
 def main() -> None:
     connections = Clients(Settings.load(spark={"remote": "local[1]"}))
-    said = {"findings": _findings(connections), "refusal": _refusal(connections), "zone": _zone(connections)}
+    said = {"findings": _findings(connections), "zone": _zone(connections)}
     print(json.dumps(said | {"flights": _flights(connections)}))
 
 
 def _findings(connections: Clients) -> dict[str, list[str]]:
     found = findings_of("spark", probes(connections, kafka=True))
     return {finding.right: [finding.status, finding.what, finding.mend] for finding in found}
-
-
-def _refusal(connections: Clients) -> str:
-    """What is said to somebody who decodes Avro there."""
-    writers = (WriterSchema(1, 1, _SCHEMA, "AVRO"),)
-    decoder = schema_format("AVRO", "s").decoder(
-        HalfSchemas(VALUE, schema_format("AVRO", "s"), "s", writers=writers)
-    )
-    frame = connections.spark.sql("SELECT X'00000000010A' AS raw_value")
-    try:
-        decoder.decode(frame, VALUE)
-    except FrazilError as e:
-        return f"{type(e).__name__}: {e}"
-    except AnalysisException as e:  # the next thing that it lacks
-        return str(e.getCondition())
-    return ""
 
 
 def _zone(connections: Clients) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import yaml
 
-from frazil.formats.avro.limits import LIMITS
 from frazil.local.spark import CONSUMERS
 from frazil.settings.profile import fields, variable
 from frazil.tables.redaction import OF_SERVER
@@ -119,7 +118,6 @@ def test_sparks_defaults_are_those_of_the_embedded_stack() -> None:
     assert CONSUMERS.items() | OF_SERVER.items() <= told.items()
     for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
         options = told[name].split()
-        assert {f"-D{limit}={value}" for limit, value in LIMITS.items()} <= set(options)
         assert "-XX:-DontCompileHugeMethods" in options
 
 

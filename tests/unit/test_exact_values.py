@@ -24,7 +24,6 @@ FORBIDDEN = {"as_py", "to_pylist", "to_pydict", "to_pandas", "toPandas", "toLoca
 
 OF_COUNTS = {
     "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
-    "formats/avro/limits.py",
     "landing/upsert/matches.py", "landing/upsert/versions.py", "metrics.py", "tables/changelog.py",
     "tables/remainder.py", "tables/spark.py",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a Spark must bring with it: versions, jars, limits, Python workers; and what makes it slow."""
+"""What a Spark must bring with it: versions, jars, Python workers; and what makes it slow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from frazil.connections import Connections
 from frazil.doctor.probe import Probe, Probes, Slow
 from frazil.errors import ConfigureError, FrazilError
-from frazil.formats.avro.limits import check_limits
 from frazil.tables.faults import cause_line
 from frazil.tables.spark import shares_workers
 
@@ -23,11 +22,10 @@ _JAR_OF = {
     "Iceberg": "reflect('org.apache.iceberg.IcebergBuild', 'version')",
     "client of S3": "reflect('software.amazon.awssdk.services.s3.S3Client', 'serviceMetadata')",
     "client of Kafka": "reflect('org.apache.kafka.common.utils.AppInfoParser', 'getVersion')",
-    "from_avro": """from_avro(X'02', '"int"', map())""",
 }
 """What is in a jar of each; Spark looks for it when it plans the query."""
 
-_ABSENT = ("UNEXPECTED_CLASS_TYPE", "AVRO_NOT_LOADED", "Failed to find")
+_ABSENT = ("UNEXPECTED_CLASS_TYPE", "Failed to find")
 _CACHES = ("spark.kafka.consumer.cache.timeout", "spark.kafka.consumer.fetchedData.cache.timeout")
 _COMPILES = "-XX:-DontCompileHugeMethods"
 
@@ -38,7 +36,6 @@ def probes(connections: Connections, *, kafka: bool) -> Probes:
     looks += [("run Python that imports frazil", _workers)]
     if kafka:
         looks += [
-            ("read Avro within limits", check_limits),
             ("let go of Kafka's consumers", _consumers),
             ("compile large methods", _compiler),
             ("share Python workers between sessions", _sharing),
@@ -105,8 +102,7 @@ def _of_python(text: str) -> FrazilError:
     return ConfigureError(
         "Spark's Python workers can't import frazil.",
         where=said,
-        meaning="Protobuf topics can't be landed, nor tables derived by functions. All else costs up to twice"
-        " the CPU.",
+        meaning="No topic can be landed, nor tables derived by functions: all records are decoded there.",
         todo="Install the wheel on all workers, with the client's Python, and name it in PYSPARK_PYTHON.",
     )
 
@@ -126,13 +122,13 @@ def _compiler(session: SparkSession) -> None:
     here = (session.conf.get("spark.master", "") or "").startswith("local")
     name = f"spark.{'driver' if here else 'executor'}.extraJavaOptions"
     if _COMPILES not in (session.conf.get(name, "") or ""):
-        raise Slow(f"Decoders of many fields are interpreted: 2.5 times the CPU. Add {_COMPILES} to {name}.")
+        raise Slow(f"Java interprets what Spark writes for tables of many fields. Add {_COMPILES} to {name}.")
 
 
 def _sharing(session: SparkSession) -> None:
     if not shares_workers(session):
         raise Slow(
             "It can't clone sessions, so each has Python workers of its own, and leaves 44 MB of them in each"
-            " executor. So the JVM writes all landings, at up to twice the CPU; Protobuf and Python functions"
+            " executor. So the JVM writes all landings, at up to twice the CPU; decoding and Python functions"
             " fill the memory. Run Spark 4.1, or later."
         )

@@ -9,20 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.bare import Bare, Unknown
 from frazil.formats.columns import CHANGE
-from frazil.formats.envelope_batch import DELETE, MILLIS, PUTS, TRUNCATE, ArrowEnvelope
+from frazil.formats.envelope_batch import DELETE, TRUNCATE, ArrowEnvelope
 from frazil.formats.logical import Field, Primitive, Struct, find
-from frazil.formats.marks import is_infinite, is_unavailable
-from frazil.formats.protocol import KEY, VALUE, Reason
-from frazil.quoting import literal, quoted
+from frazil.formats.protocol import VALUE, Reason
 from frazil.spec.topic import TableSpec
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _PAYLOAD = "payload"
 ROWS_AT = ("before.", "after.", f"{_PAYLOAD}.before.", f"{_PAYLOAD}.after.")
@@ -34,15 +29,11 @@ _WHOLE = (Primitive("int"), Primitive("long"))
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Where the parts of a change stand in decoded keys and values."""
+    """What changes are made of, and what they do, as SQL over records that were decoded."""
 
     key: Struct  # the columns of the key
     row: Struct  # the columns of the row
-    key_at: str  # SQL over the decoded frame, as all others
-    at: str
-    time: str
-    lsn: str
-    arrow: ArrowEnvelope  # the same by columns
+    arrow: ArrowEnvelope  # what unwraps them
 
     @property
     def deletes(self) -> str:
@@ -53,41 +44,6 @@ class Envelope:
     def truncates(self) -> str:
         """Whether a good record ends all rows, as SQL that is never null. It has no key."""
         return f"({CHANGE}.op <=> '{TRUNCATE}')"
-
-    def unwrap(self, frame: DataFrame) -> DataFrame:
-        """Puts the row in the place of the envelope, and adds `CHANGE`: a struct of op, time, lsn and fault.
-
-        A fault makes the value bad; `reason` puts it into words.
-        """
-        from pyspark.sql import functions as F
-
-        parts = f"'op', {self.at}.op, 'time', {self.time}, 'lsn', {self.lsn}, 'fault', {self._fault}"
-        return (
-            frame.withColumn(CHANGE, F.expr(f"named_struct({parts})"))
-            .withColumn(VALUE.ok, F.expr(f"{VALUE.ok} AND {CHANGE}.fault IS NULL"))
-            .withColumn(VALUE.data, F.expr(f"{self.at}.after"))
-            .withColumn(KEY.data, F.expr(self.key_at))
-        )
-
-    @property
-    def _fault(self) -> str:
-        op, puts = f"{self.at}.op", ", ".join(map(literal, PUTS))
-        return (
-            f"CASE WHEN NOT {VALUE.ok} THEN NULL "
-            f"WHEN coalesce({op} NOT IN ({puts}, '{DELETE}', '{TRUNCATE}'), true) "
-            f"THEN concat('operation ', coalesce({op}, 'null')) "
-            f"WHEN {op} IN ({puts}) AND {self.at}.after IS NULL THEN 'no_row' "
-            f"WHEN {op} IN ({puts}) THEN {self._mark} END"
-        )
-
-    @property
-    def _mark(self) -> str:
-        """The fault of the first column that holds no value, but a mark for one; null where none does."""
-        marks = {"unavailable_value": is_unavailable, "infinity": is_infinite}
-        places = [(f, f"{self.at}.after.{quoted(f.name)}") for f in self.row]
-        found = ((mark, f.name, is_one(f.type, x)) for mark, is_one in marks.items() for f, x in places)
-        cases = "".join(f"WHEN {sql} THEN {literal(f'{mark} {name}')} " for mark, name, sql in found if sql)
-        return f"CASE {cases}END" if cases else "NULL"
 
     def values(self, key: Bare, value: Bare) -> tuple[Bare, Bare]:
         """The key and the row within the values of a record; of a row that ended nothing is known."""
@@ -118,7 +74,6 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     """
     key, key_path = _payload(key)
     value, path = _payload(value)
-    key_at, at = ".".join((KEY.data, *key_path)), ".".join((VALUE.data, *path))
     row, op = value.get("after"), value.get("op")
     if row and row.type == Primitive("string") and (value.get("updateDescription") or _of_documents(value)):
         raise _documents(spec)
@@ -127,12 +82,9 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
     if op is None or op.type != Primitive("string"):
         raise _refusal(spec, op, "op", "a text, which says what was done", value)
     _refuse_unordered(spec, find(value, _LSN))
-    time, lsn = (_number(value, at, path) for path in (_TIME, _LSN))
-    low, high = MILLIS
-    moment = f"CASE WHEN {time} BETWEEN {low}L AND {high}L THEN timestamp_millis({time}) END"
     has_time, has_lsn = _is_number(value, _TIME), _is_number(value, _LSN)
     by_columns = ArrowEnvelope(row.type, key_path, path, has_time, has_lsn)
-    return Envelope(key, row.type, key_at, at, moment, lsn, by_columns)
+    return Envelope(key, row.type, by_columns)
 
 
 def _within(values: Bare, path: Sequence[str]) -> Any:
@@ -174,12 +126,6 @@ def _payload(columns: Struct) -> tuple[Struct, tuple[str, ...]]:
     if alone and inner and isinstance(inner.type, Struct):
         return inner.type, (_PAYLOAD,)
     return columns, ()
-
-
-def _number(value: Struct, at: str, path: str) -> str:
-    """A whole number that may not be there."""
-    sql = ".".join((at, *map(quoted, path.split("."))))
-    return f"CAST({sql if _is_number(value, path) else 'NULL'} AS bigint)"
 
 
 def _is_number(value: Struct, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Debezium's envelope by columns: the row of each change, and what it does. `envelope.py` has it in SQL."""
+"""Debezium's envelope, unwrapped by columns: the row of each change, and what it does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
 from frazil.formats.logical import Struct
-from frazil.formats.marks_batch import are_infinite, are_unavailable
+from frazil.formats.marks import are_infinite, are_unavailable
 from frazil.formats.protocol import DecodedBatch
 
 if TYPE_CHECKING:

@@ -7,97 +7,158 @@ is no date of PostgreSQL's; source: `PostgresValueConverter` there, and PostgreS
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import md5
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from frazil.exact import flags_of
 from frazil.formats.logical import List, Map, Primitive, Struct, Type
-from frazil.quoting import literal, quoted
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    Flags = NDArray[np.bool_]
 
 TEXT = "__debezium_unavailable_value"
-_BYTES = f"X'{TEXT.encode().hex()}'"
 UUID_OF_TEXT = str(UUID(bytes=md5(TEXT.encode(), usedforsecurity=False).digest(), version=3))
 
 DATES = (-2_440_588, 2_145_042_905)
 """The days of PostgreSQL's dates: 4714-11-24 BC, the first Julian day, to the year 5874897."""
 MICROS = (-9_223_372_036_832_400_000, 9_223_372_036_825_200_000)
 """The microseconds that stand for its infinities."""
-_EPOCH = "TIMESTAMP_NTZ '1970-01-01'"
 
-Condition = Callable[[Type, str, bool], "str | None"]
-"""Whether a value is a mark, as SQL, by its type, its SQL, and whether it is one of many; None: it is not."""
-
-
-def is_unavailable(kind: Type, x: str) -> str | None:
-    """Whether a value is or holds the mark of one that Debezium lacks, as SQL; None where it can't."""
-    return _anywhere(_unavailable, kind, x)
+Mark = Callable[[Type, "pa.Array", bool], "Flags | None"]
+"""Which values are marks, by their type, and whether each is one of many; None: none can be."""
 
 
-def is_infinite(kind: Type, x: str) -> str | None:
-    """Whether a value is or holds one of PostgreSQL's infinities, as SQL; None where it can't."""
-    return _anywhere(_infinite, kind, x)
+def are_unavailable(kind: Type, values: pa.Array) -> Flags | None:
+    """Which values are or hold the mark of one that Debezium lacks; None where none can."""
+    return _anywhere(_unavailable, kind, values)
 
 
-def _anywhere(mark: Condition, kind: Type, x: str, depth: int = 0, of_many: bool = False) -> str | None:
-    e, inner = f"m{depth}", depth + 1
-    found = [mark(kind, x, of_many)]
+def are_infinite(kind: Type, values: pa.Array) -> Flags | None:
+    """Which values are or hold one of PostgreSQL's infinities; None where none can."""
+    return _anywhere(_infinite, kind, values)
+
+
+def _anywhere(mark: Mark, kind: Type, values: pa.Array, of_many: bool = False) -> Flags | None:
+    found = [mark(kind, values, of_many)]
     match kind:
         case Struct():
-            found += [_anywhere(mark, f.type, f"{x}.{quoted(f.name)}", depth) for f in kind]
+            parts = zip(kind, values.flatten(), strict=True)
+            found += [_anywhere(mark, part.type, array) for part, array in parts]
         case List():
-            found.append(_exists(x, e, _anywhere(mark, kind.element, e, inner, True)))
+            found.append(_within(values, mark, kind.element, values.values))
         case Map():
-            found.append(_exists(f"map_keys({x})", e, _anywhere(mark, kind.key, e, inner, True)))
-            found.append(_exists(f"map_values({x})", e, _anywhere(mark, kind.value, e, inner, True)))
-    return " OR ".join(f"({sql})" for sql in found if sql) or None
+            found.append(_within(values, mark, kind.key, values.keys))
+            found.append(_within(values, mark, kind.value, values.items))
+    hits = [flags for flags in found if flags is not None]
+    return None if not hits else sum(hits[1:], hits[0])
 
 
-def _exists(items: str, e: str, condition: str | None) -> str | None:
-    return condition and f"exists({items}, {e} -> {condition})"
+def _within(lists: pa.Array, mark: Mark, kind: Type, items: pa.Array) -> Flags | None:
+    """Which lists have an item that is a mark."""
+    import numpy as np
+
+    starts, ends = _extents(lists)
+    hit = _anywhere(mark, kind, items, of_many=True)
+    if hit is None:
+        return None
+    before = np.concatenate([[0], np.cumsum(hit)])
+    found: Flags = before[ends] > before[starts]
+    return found
 
 
-def _unavailable(kind: Type, x: str, of_many: bool) -> str | None:
-    """Of an array or a map the mark is all that it holds: what has more in it is a value."""
-    text = literal(TEXT)
+def _extents(lists: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the items of each list begin and end; of one that is null nowhere."""
+    import numpy as np
+
+    offsets = lists.offsets.to_numpy().astype(np.int64)
+    starts, ends = offsets[:-1], offsets[1:]
+    return starts, np.where(flags_of(lists.is_valid()), ends, starts)
+
+
+def _unavailable(kind: Type, values: pa.Array, of_many: bool) -> Flags | None:
     match kind:
-        case Primitive("string") if not of_many:
-            return f"{x} = {text}"
-        case Primitive("binary") if not of_many:
-            return f"{x} = {_BYTES}"
+        case Primitive("string" | "binary" as word) if not of_many:
+            return _are(values, TEXT if word == "string" else TEXT.encode())
         case List(Primitive("string")):
-            return f"{x} IN (array({text}), array('{UUID_OF_TEXT}'))"
+            return _are_alone(values, values.values, TEXT) | _are_alone(values, values.values, UUID_OF_TEXT)
         case List(Primitive("binary")):
-            return f"{x} = array({_BYTES})"
+            return _are_alone(values, values.values, TEXT.encode())
         case Map(Primitive("string"), Primitive("string")):
-            return f"size({x}) = 1 AND try_element_at({x}, {text}) = {text}"
-        case List(Primitive(word)) if word in _NUMBERS:
-            return " OR ".join(f"{x} = array({', '.join(marks)})" for marks in _numbers(word))
+            both = _are(values.keys, TEXT) & _are(values.items, TEXT)
+            return _hold_one(values, both)
+        case List(Primitive(word)) if word in _FACTORS:
+            numbers = [[factor * byte for byte in TEXT.encode()] for factor in _FACTORS[word]]
+            found = [_are_numbers(values, each) for each in numbers]
+            return sum(found[1:], found[0])
         case _:
             return None
 
 
-_NUMBERS: dict[str, tuple[str, ...]] = {
-    "int": ("{}",),
-    "long": ("{}L", "{}000L"),
-    "date": ("date_from_unix_date({})",),
-    "timestamp": tuple(f"timestampadd(MICROSECOND, {{}}{zeros}L, {_EPOCH})" for zeros in ("", "000")),
-}
+_FACTORS = {"int": (1,), "long": (1, 1000), "date": (1,), "timestamp": (1, 1000)}
 """In an array of what is written as numbers, each is a byte of the mark; the column may count thousandths."""
 
 
-def _numbers(word: str) -> list[list[str]]:
-    return [[made.format(byte) for byte in TEXT.encode()] for made in _NUMBERS[word]]
-
-
-def _infinite(kind: Type, x: str, of_many: bool) -> str | None:
-    low, high = MICROS
+def _infinite(kind: Type, values: pa.Array, of_many: bool) -> Flags | None:
     match kind:
         case Primitive("date"):
-            return f"unix_date({x}) NOT BETWEEN {DATES[0]} AND {DATES[1]}"
-        case Primitive("timestamp"):
-            bounds = (f"timestampadd(MICROSECOND, {micros}L, {_EPOCH})" for micros in (low, high))
-            return "{0} <= {1} OR {0} >= {2}".format(x, *bounds)
-        case Primitive("timestamptz"):
-            return f"{x} <= timestamp_micros({low}L) OR {x} >= timestamp_micros({high}L)"
+            return _are_beyond(values, DATES[0] - 1, DATES[1] + 1)
+        case Primitive("timestamp" | "timestamptz"):
+            return _are_beyond(values, *MICROS)
         case _:
             return None
+
+
+def _are_beyond(values: pa.Array, low: int, high: int) -> Flags:
+    """Which moments are those numbers, or beyond."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+    numbers = numbers.cast(pa.int64())
+    beyond = pc.or_(pc.less_equal(numbers, low), pc.greater_equal(numbers, high))
+    return flags_of(beyond)
+
+
+def _are(values: pa.Array, what: Any) -> Flags:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return flags_of(pc.equal(values, pa.scalar(what, values.type)))
+
+
+def _are_alone(lists: pa.Array, items: pa.Array, what: Any) -> Flags:
+    """Which lists hold one item, which is that."""
+    return _hold_one(lists, _are(items, what))
+
+
+def _hold_one(lists: pa.Array, hit: Flags) -> Flags:
+    import numpy as np
+
+    starts, ends = _extents(lists)
+    alone = np.flatnonzero(ends - starts == 1)
+    found = np.zeros(len(lists), bool)
+    found[alone] = hit[starts[alone]]
+    return found
+
+
+def _are_numbers(lists: pa.Array, numbers: Sequence[int]) -> Flags:
+    """Which lists hold those numbers, one after the other, and no others."""
+    import numpy as np
+    import pyarrow as pa
+
+    starts, ends = _extents(lists)
+    alike = np.flatnonzero(ends - starts == len(numbers))
+    found = np.zeros(len(lists), bool)
+    if len(alike):
+        items = lists.values.cast(pa.int32()) if pa.types.is_date32(lists.values.type) else lists.values
+        places = starts[alike][:, None] + np.arange(len(numbers))
+        taken = items.cast(pa.int64()).take(pa.array(places.ravel()))
+        same = taken.fill_null(-1).to_numpy().reshape(places.shape) == np.array(numbers)
+        found[alike] = same.all(axis=1)
+    return found

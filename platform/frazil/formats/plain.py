@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from frazil.exact import values_of
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.protocol import ArrowDecoder, DecodedBatch, Half, HalfSchemas, Reason
+from frazil.formats.protocol import ArrowDecoder, DecodedBatch, HalfSchemas, Reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 
 class Plain:
@@ -40,18 +39,6 @@ class PlainDecoder:
 
     def __init__(self, columns: Struct, text: bool) -> None:
         self.columns, self._text = columns, text
-
-    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
-        """See `Decoder.decode`."""
-        from pyspark.sql import functions as F
-
-        column = f"CAST({half.raw} AS string)" if self._text else half.raw
-        holds = f"is_valid_utf8({half.raw})" if self._text else f"{half.raw} IS NOT NULL"
-        return (
-            frame.withColumn(half.data, F.expr(f"named_struct('{half.word}', {column})"))
-            .withColumn(half.ok, F.expr(f"coalesce({holds}, false)"))
-            .withColumn(half.writer, F.expr("CAST(NULL AS int)"))
-        )
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""

@@ -16,7 +16,6 @@ from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 MAX_DEPTH = 64
 """Most levels of a schema; one that refers to itself would never end."""
@@ -99,13 +98,6 @@ class DecodedBatch:
     ok: pa.BooleanArray  # without nulls; false where there are no bytes
     writer: pa.Int32Array  # an index into the decoder's `writers`, or null
 
-    @property
-    def whole(self) -> pa.StructArray:
-        """All of it as one array: `d`, `ok` and `w`."""
-        import pyarrow as pa
-
-        return pa.StructArray.from_arrays([self.data, self.ok, self.writer], names=["d", "ok", "w"])
-
 
 class ArrowDecoder(Protocol):
     """Decodes by columns, in Spark's Python workers: it can be pickled, and a bad record raises nothing."""
@@ -129,17 +121,11 @@ class Decoder(Protocol):
     def columns(self) -> Struct:
         """The columns that one half becomes, whoever wrote it."""
 
-    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
-        """Adds `half.data`, `half.ok` and `half.writer` to a frame that has `half.raw`.
-
-        A filter must not follow directly: Spark would push it below, and decode twice.
-        """
-
     def arrow(self) -> ArrowDecoder:
-        """The same verdicts and values as `decode`, by columns."""
+        """What decodes batches of them, wherever it is sent."""
 
     def explain(self, raw: bytes) -> Reason:
-        """Why `decode` found these bytes bad, by an independent decoder. Slow: for bad records only."""
+        """Why these bytes are bad, by an independent decoder. Slow: for bad records only."""
 
     def values(self, raw: bytes) -> Bare | None:
         """The columns by that independent decoder; None where it finds the bytes bad. Slow: for samples."""

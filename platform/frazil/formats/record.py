@@ -15,20 +15,16 @@ from frazil.formats.debezium import with_types
 from frazil.formats.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Primitive, Struct
-from frazil.formats.oversize import TOO_LARGE
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry import owners, read_schema, subject_versions
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.unmappable import Unmappable
-from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, header_sql, schema_id_of
-from frazil.quoting import literal
+from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, schema_id_of
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from frazil.formats.registry_client import RegistryClient
 
 OK, BAD = "_ok", "_bad"
@@ -78,39 +74,23 @@ class RecordDecoder:
         """The halves that are written with a schema, which a header may name."""
         return tuple(half for half, by in ((KEY, self.key), (VALUE, self.value)) if by.writers)
 
-    def decode(self, frame: DataFrame, *, as_read: bool = True) -> DataFrame:
-        """Adds what both halves' decoders add, and `OK` and `BAD`; an envelope is unwrapped.
-
-        A half whose schema a header names is bad: by the prefix, which it lacks, it could be taken for
-        another version's. `as_read` says whether the frame has what is read beside both: headers, and
-        `TOO_LARGE`, by which a record is bad whatever is decoded.
-        """
-        from pyspark.sql import functions as F
-
-        decoded = self.value.decode(self.key.decode(frame, KEY), VALUE)
-        for half in self.with_schemas if as_read else ():
-            decoded = decoded.withColumn(half.ok, F.expr(f"{half.ok} AND NOT {_is_named(half)}"))
-        decoded = self.envelope.unwrap(decoded) if self.envelope else decoded
-        row, bad = (str(flag).lower() for flag in _NULL[self.on_null_value])
-        needed = self.row_key.is_there if self.on_null_value == "delete" else self.row_key.is_there_with_value
-        key_holds = f"({KEY.raw} IS NULL OR {KEY.ok}) AND ({needed} OR {self.truncates})"
-        holds = f"{key_holds} AND CASE WHEN {VALUE.raw} IS NULL THEN {row} ELSE {VALUE.ok} END"
-        fails = f"NOT ({key_holds}) OR CASE WHEN {VALUE.raw} IS NULL THEN {bad} ELSE NOT {VALUE.ok} END"
-        mine = self._mine(_is_named(VALUE) if as_read else "false")
-        large = f"{TOO_LARGE} IS NOT NULL" if as_read else "false"
-        return decoded.withColumn(OK, F.expr(f"NOT {large} AND {mine} AND {holds}")).withColumn(
-            BAD, F.expr(f"{large} OR ({mine} AND ({fails}))")
-        )
+    @property
+    def halves(self) -> tuple[tuple[Half, Struct], tuple[Half, Struct]]:
+        """What both halves become; of an envelope the row within it."""
+        if self.envelope:
+            return (KEY, self.envelope.key), (VALUE, self.envelope.row)
+        return (KEY, self.key.columns), (VALUE, self.value.columns)
 
     def arrow(self) -> ArrowRecords:
-        """The same by columns."""
+        """What decodes batches of them.
+
+        A half whose schema a header names is bad: by the prefix, which it lacks, it could be taken for
+        another version's.
+        """
         others = tuple(map(header_bytes, self.others))
         told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
-        halves = self.key.columns, self.value.columns
-        if self.envelope:
-            halves = self.envelope.key, self.envelope.row
-        decoded = {f.name for half in halves for f in half}
+        decoded = {f.name for _, columns in self.halves for f in columns}
         left_out = frozenset(decoded - {f.name for f in self.columns.fields})
         of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
         return ArrowRecords(
@@ -124,12 +104,6 @@ class RecordDecoder:
             left_out,
             self.envelope.arrow if self.envelope else None,
         )
-
-    def _mine(self, is_named: str) -> str:
-        if not self.others:
-            return "true"
-        prefixes = ", ".join(map(header_sql, self.others))
-        return f"({is_named} OR NOT coalesce(substring({VALUE.raw}, 1, 5) IN ({prefixes}), false))"
 
     def values(self, raw_key: bytes | None, raw_value: bytes | None) -> Bare | None:
         """The row's columns by the independent decoders; None where they find a half bad. Slow: for samples.
@@ -190,12 +164,6 @@ class RecordDecoder:
         if not subjects:
             return code, f"{why}: {_GONE}"
         return code, f"{why}: it is of {', '.join(subjects[:5])}; if all are, write {half.word}_subject"
-
-
-def _is_named(half: Half) -> str:
-    """Whether a header names the schema of a half that is there, as SQL that is never null."""
-    name = literal(SCHEMA_HEADERS[half.word])
-    return f"({half.raw} IS NOT NULL AND coalesce(exists(headers, h -> h.key = {name}), false))"
 
 
 def _named(half: Half) -> Reason:

@@ -50,7 +50,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class ArrowRecords:
-    """`RecordDecoder` by columns: the same verdicts, the same values.
+    """What decodes batches of whole records, and judges them.
 
     Args:
         null_value: Whether a null value is a row, and whether it is bad.

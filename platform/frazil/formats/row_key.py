@@ -20,16 +20,6 @@ class RowKey:
     columns: Mapping[str, str] = field(default_factory=dict)  # SQL over the decoded halves, by column
     of_value: tuple[str, ...] = ()  # those that stand in the value
 
-    @property
-    def is_there(self) -> str:
-        """Whether a record has a value of each, as SQL; never null."""
-        return " AND ".join(f"{sql} IS NOT NULL" for sql in self.columns.values()) or "true"
-
-    @property
-    def is_there_with_value(self) -> str:
-        """The same, but true of every null value."""
-        return f"({VALUE.raw} IS NULL OR {self.is_there})" if self.columns else "true"
-
     def missing(self, raw_key: bytes | None, raw_value: bytes | None) -> Reason:
         """Why a record has no key, though it was decoded."""
         if raw_key is None and len(self.of_value) < len(self.columns):

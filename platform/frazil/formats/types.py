@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import reduce
 from inspect import signature
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.schema import Schema
     from pyiceberg.types import IcebergType, NestedField
-    from pyspark.sql import Column
 
 _WORDS = {
     "boolean": "boolean", "int": "int", "long": "bigint", "float": "float", "double": "double",
@@ -171,11 +169,3 @@ def arrow_function(work: Callable[[Any], Any], returns: str, *, batches: bool = 
     work.__annotations__ = {**dict.fromkeys(signature(work).parameters, kind), "return": kind}
     make: Any = arrow_udf  # its own types know the discouraged way only
     return make(work, returns)
-
-
-def first_of(branches: Sequence[tuple[Column, Column]]) -> Column:
-    """The value of the first branch whose condition holds."""
-    from pyspark.sql import functions as F
-
-    first, *rest = branches
-    return reduce(lambda c, b: c.when(*b), rest, F.when(*first))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.exact import value_of, values_of
-from frazil.formats.protocol import Half, Reason
+from frazil.formats.protocol import Reason
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,24 +41,9 @@ class WireFormat:
     framed: bool
     newest: int
 
-    def payload(self, half: Half) -> str:
-        """The payload's bytes, as SQL."""
-        return f"substring({half.raw}, {HEADER + 1})" if self.framed else half.raw
-
-    def written_with(self, half: Half, schema_id: int) -> str:
-        """Whether a record was written with that schema, as SQL."""
-        if not self.framed:
-            return f"{half.raw} IS NOT NULL"
-        return f"startswith({half.raw}, {header_sql(schema_id)})"
-
     def parts(self, raw: bytes) -> tuple[int, bytes]:
         """Schema id and payload; raises WireError where there is no header."""
         return (schema_id_of(raw), raw[HEADER:]) if self.framed else (self.newest, raw)
-
-
-def header_sql(schema_id: int) -> str:
-    """A header as Spark's SQL has it."""
-    return f"X'{header_bytes(schema_id).hex()}'"
 
 
 def header_bytes(schema_id: int) -> bytes:

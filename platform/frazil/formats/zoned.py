@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of, values_of
-from frazil.quoting import literal
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,11 +28,6 @@ _USUAL = (
     "(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])$"
 )
 """Texts that PyArrow reads as `micros` does, or refuses."""
-
-
-def moment(x: str) -> str:
-    """The moment as SQL, null where the text is none; digits behind the microseconds are cut."""
-    return f"CASE WHEN {x} RLIKE {literal(_FORM)} THEN try_cast({x} AS timestamp) END"
 
 
 def is_moment(text: str) -> bool:

@@ -11,6 +11,7 @@ from frazil.exact import rows_of
 from frazil.formats.oversize import TOO_LARGE, is_too_large, why_too_large
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, RecordDecoder
+from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.write import Written
@@ -75,7 +76,7 @@ def _read_again(
 ) -> Sequence[Mapping[str, Any]]:
     with spark_job(landing_job(plan)):
         # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
-        found = decoder.decode(_at(records, written.bad_at)).selectExpr(
+        found = with_decoded(_at(records, written.bad_at), decoder).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
             "map_from_entries(headers) AS headers", "raw_key", "raw_value", TOO_LARGE,
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad", f"{decoder.fault} AS fault",

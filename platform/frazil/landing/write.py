@@ -15,6 +15,7 @@ from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
+from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
@@ -140,7 +141,7 @@ def write_branch(
     job, values = landing_job(plan, table, branch), _values(decoder)
     measures = counters(decoder.value.writers, spec) | {_OF + name: sql for name, sql in values.items()}
     with spark_job(job):
-        decoded = Watched(decoder.decode(records), measures, job, twice=samples(table))
+        decoded = Watched(with_decoded(records, decoder), measures, job, twice=samples(table))
         good = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder))
         append_rows(good, name, branch, {PLAN: json.dumps(dict(plan.spans))}, sorts=spec.write.sorts)
     counts = decoded.measured

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from frazil.formats.avro.limits import JAVA_OPTIONS as AVRO_LIMITS
 from frazil.local.cloud.parts import aws_identity, has_clouds
 from frazil.local.home import Home, s3_credentials, secret, template
 from frazil.local.jars import NO_CORE, Jars
@@ -35,10 +34,10 @@ CONSUMERS = {
 _POOLS = "pools.xml"
 
 # The serial collector stops every core for one: 4 of the 14 s in which two cores land a hot partition.
-# Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for the
-# checks of a decoder, and they would be interpreted: JSON cost 3.5 times as much as a bare job, not 1.4.
+# Java compiles no method beyond 8,000 bytes of bytecode unless told to; Spark writes such methods for tables
+# of many fields, and they would be interpreted.
 _FLAGS = f"-XX:+UseParallelGC -XX:-DontCompileHugeMethods -XX:-UsePerfData {NO_CORE}"
-_JAVA = f"{_FLAGS} -Duser.timezone=UTC {AVRO_LIMITS}"
+_JAVA = f"{_FLAGS} -Duser.timezone=UTC"
 
 
 def cores() -> int:

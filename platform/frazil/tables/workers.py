@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError, NotAllowedError, WorkersError
+from frazil.errors import FrazilError, NotAllowedError
 from frazil.settings.profile import Settings
 from frazil.tables.commit import LONGEST
 from frazil.tables.faults import cause_line
@@ -35,7 +35,7 @@ _TOLD: dict[tuple[str, str], None] = {}
 _MOST_TOLD = 1000
 _NUMBERS = re.compile(r"[0-9a-f-]*\d[0-9a-f-]*")
 
-_OF_WORKERS = (FrazilError, NotAllowedError, WorkersError)
+_OF_WORKERS = (FrazilError, NotAllowedError)
 """Errors of a job that Spark's own way may not have: those of Python, of its memory, and of its keys for S3,
 which Spark renews and a task can't. Of the parts that both ways need, others tell."""
 

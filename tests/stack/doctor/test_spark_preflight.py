@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -21,11 +20,10 @@ from kit.tickets import ARRIVALS
 
 STOPS = {
     "have every jar": (
-        "no Iceberg, no client of S3, no client of Kafka, no from_avro",
+        "no Iceberg, no client of S3, no client of Kafka",
         "jars.lock",
     ),
     "run Python that imports frazil": ("No module named 'frazil'", "Install the wheel"),
-    "read Avro within limits": ("end its JVM", "-Dorg.apache.avro.limits.collectionItems.maxLength=1000000"),
 }
 SLOWS = {
     "let go of Kafka's consumers": "spark.kafka.consumer.cache.timeout=1s",
@@ -44,14 +42,12 @@ def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
     return said_of_a_bare_one(stack_home)
 
 
-def said_of_a_bare_one(stack_home: Home, **more: str) -> dict[str, Any]:
-    """`more` are variables of its process."""
+def said_of_a_bare_one(stack_home: Home) -> dict[str, Any]:
     python = str(Path(sys.executable).resolve())
     here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
     said = subprocess.run(
         [sys.executable, bare_spark.__file__],
-        env=here
-        | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE, **more},
+        env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE},
         capture_output=True,
         text=True,
         check=False,
@@ -84,25 +80,6 @@ def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], r
 
     assert status == "slow"
     assert SLOWS[right] in what
-
-
-def test_avro_is_not_decoded_without_limits(bare: dict[str, Any]) -> None:
-    assert bare["refusal"].startswith("ConfigureError: Avro is not read on this Spark")
-    assert "spark.executor.extraJavaOptions" in bare["refusal"]
-
-
-def test_avro_is_read_once_the_spark_has_the_options_that_the_refusal_names(
-    bare: dict[str, Any], stack_home: Home
-) -> None:
-    """Then this one lacks Avro itself; the embedded one has both, and reads what suites of formats send."""
-    named, options = bare["refusal"].partition("Next: ")[2].removeprefix("Add to ").split(": ", 1)
-    settings = [f"--conf {shlex.quote(f'{each}={options.strip()}')}" for each in named.split(" and ")]
-
-    said = said_of_a_bare_one(stack_home, PYSPARK_SUBMIT_ARGS=f"{' '.join(settings)} pyspark-shell")
-
-    assert said["findings"]["read Avro within limits"][0] == "ok"
-    assert "AVRO" in said["refusal"]
-    assert "limits" not in said["refusal"]
 
 
 def test_times_without_a_zone_are_those_of_utc_though_python_and_java_are_elsewhere(

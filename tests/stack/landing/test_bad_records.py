@@ -12,7 +12,7 @@ from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
 pytestmark = [
-    pytest.mark.also("spark", why="its decoder, and its way to say why bytes are bad, are others"),
+    pytest.mark.also("spark", why="its second pass finds the bad records"),
 ]
 
 

@@ -22,7 +22,7 @@ from kit.stored import stored
 from kit.topics import MakeTopic, Topic
 
 pytestmark = [
-    pytest.mark.also("spark", why="its reader, decoder and writer are others"),
+    pytest.mark.also("spark", why="its reader and writer are others"),
 ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,6 +15,8 @@ from pyarrow.fs import S3FileSystem
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from frazil.clients import Clients
+from frazil.errors import ConfigureError
 from frazil.landing import bad_records
 from frazil.landing.land import land
 from frazil.landing.lane import job
@@ -152,24 +153,22 @@ def test_many_large_bad_records_are_read_again(make_topic: MakeTopic) -> None:
     assert (report.records, report.dead_letters) == (1, 11)
 
 
-@pytest.fixture
-def strange_workers(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> Iterator[Topic]:
-    """Spark's workers seem to have another Frazil."""
-    monkeypatch.setattr("frazil.landing.lane.joint.version", lambda _: "0.0")
-    yield topic
-    topic.connections.spark.conf.unset("spark.frazil.lane")
-
-
-def test_where_workers_lack_frazil_spark_writes_by_itself(
-    strange_workers: Topic, given_up: list[logging.LogRecord]
+@pytest.mark.parametrize("module", ["landing.lane.joint", "landing.decoding"])
+def test_where_workers_have_another_frazil_a_landing_is_refused_and_says_what_mends_it(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    for _ in range(2):
-        strange_workers.trades(2)
-        assert land(strange_workers.spec, strange_workers.connections).records == 2
+    topic.trades(2)
+    lane = "spark" if module.endswith("decoding") else "auto"
+    connections = Clients(topic.connections.settings.with_changes(spark={"lane": lane}))
 
-    told = given_up.pop()
-    assert "lack what the Arrow lane needs" in told.getMessage()
-    assert "0.0" in told.why  # type: ignore[attr-defined]
+    with monkeypatch.context() as strange:
+        strange.setattr(f"frazil.{module}.version", lambda _: "0.0")
+        with pytest.raises(ConfigureError, match="lack what Frazil's tasks need") as refused:
+            land(topic.spec, connections)
+
+    assert "0.0" in refused.value.where
+    assert "wheel" in refused.value.todo
+    assert land(topic.spec, topic.connections).records == 2
 
 
 @pytest.fixture

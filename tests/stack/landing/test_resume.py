@@ -11,7 +11,7 @@ from frazil.landing.resume import resume
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
-also = pytest.mark.also("spark", why="its decoder finds the bad records")
+also = pytest.mark.also("spark", why="its second pass finds the bad records")
 
 
 @pytest.fixture

@@ -267,7 +267,9 @@ def test_a_record_that_would_take_too_much_memory_is_bad_and_says_so() -> None:
     batch = columns.batch([few, many])
 
     assert batch.ok.to_pylist() == [True, False]
-    assert "values in memory" in columns.decoder().explain(many)[1]
+    code, why = columns.decoder().explain(many)
+    assert code == "too_wide"
+    assert "values in memory" in why
 
 
 def test_a_default_that_is_none_makes_the_records_bad_that_need_it() -> None:

@@ -1,4 +1,4 @@
-"""JSON by columns: which texts become rows, and which; Spark's way has the same cases on the stack."""
+"""JSON by columns: which texts become rows, and which."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from frazil.exact import rows_of
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
+from frazil.formats.unmappable import Unmappable
 from kit import json_oracle
 from kit.damage import FRAME, damaged
 from kit.formats import plain, same
@@ -208,3 +209,70 @@ def test_of_a_null_column_the_values_of_others_keep_their_places() -> None:
         {"o": None, "many": None},
         {"o": {"n": 4, "tags": None}, "many": [{"n": 5, "tags": []}]},
     ]
+
+
+def test_bare_texts_are_read_by_the_newest_schema() -> None:
+    newest = obj(cents={"type": "number"})
+    by = decoder(version(1, MONEY), version(2, newest), framed=False)
+
+    assert decoded(by, [b'{"cents":0.5}', framed(2, '{"cents":1}')]) == [{"cents": 0.5}, None]
+
+
+@pytest.mark.parametrize("schema_id", [1, 34])
+def test_an_empty_object_is_a_record_where_nothing_is_required(schema_id: int) -> None:
+    """Also where a byte of the header is a quotation mark, as 34 is."""
+    by = decoder(version(schema_id, obj(n={"type": "integer"})))
+
+    good, bad = ("{}", " { }\n", '{"x":{}}'), ("{", "}", "{}}", "{}{}", '{}"}', "{1}", "[]", "[ ]}", " ")
+    rows = decoded(by, [framed(schema_id, text) for text in (*good, *bad)])
+
+    assert rows == [{"n": None}] * len(good) + [None] * len(bad)
+
+
+UNION = {
+    "oneOf": [
+        {"title": "a", "type": "object", "properties": {"kind": {"const": "a"}, "data": {"type": "object"}}},
+        {"title": "b", "type": "object", "properties": {"kind": {"const": "b"}, "data": {"type": "string"}}},
+    ]
+}
+TEXTS = [
+    '{"kind":"a","data":{"y":1.0,"x":[]}}',
+    '{"kind":"b","data":"{}"}',
+    '{"kind":"c"}',
+    "5",
+    "[{}]",
+    '{"k": 1.0}',
+]
+CANONICAL = ['{"data":{"x":[],"y":1.0},"kind":"a"}', '{"data":"{}","kind":"b"}', '{"kind":"c"}', "5"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        (
+            UNION,
+            [
+                {"value": {"a": {"kind": "a", "data": '{"x":[],"y":1.0}'}, "b": None}},
+                {"value": {"a": None, "b": {"kind": "b", "data": "{}"}}},
+                *[None] * 3,
+                {"value": {"a": {"kind": None, "data": None}, "b": None}},
+            ],
+        ),
+        ({}, [{"value": text} for text in [*CANONICAL, "[{}]", '{"k":1.0}']]),
+        ({"type": "array", "items": {"type": "object"}}, [*[None] * 4, {"value": ["{}"]}, None]),
+        (
+            {"type": "object", "additionalProperties": {"type": ["object", "number"]}},
+            [
+                {"value": {"kind": '"a"', "data": '{"x":[],"y":1.0}'}},
+                {"value": {"kind": '"b"', "data": '"{}"'}},
+                {"value": {"kind": '"c"'}},
+                *[None] * 2,
+                {"value": {"k": "1.0"}},
+            ],
+        ),
+    ],
+)
+def test_a_record_may_be_text_or_have_it_in_a_branch(schema: Any, expected: list[Any]) -> None:
+    schemas = HalfSchemas(VALUE, Json(), "s", (version(1, schema),), unmappable=Unmappable.of("text"))
+
+    assert decoded(JsonDecoder(schemas), [framed(1, text) for text in TEXTS]) == expected

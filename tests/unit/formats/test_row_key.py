@@ -28,7 +28,6 @@ def test_the_key_is_the_fields_of_the_records_key() -> None:
     found = row_key(spec(), columns((ID, AMOUNT), TEXT, ID))
 
     assert dict(found.columns) == {"id": "_key.`id`", "amount": "_key.`amount`"}
-    assert found.is_there == "_key.`id` IS NOT NULL AND _key.`amount` IS NOT NULL"
 
 
 def test_fields_that_are_named_may_stand_in_the_value() -> None:
@@ -43,7 +42,6 @@ def test_fields_that_are_named_may_stand_in_the_value() -> None:
 
 def test_where_every_record_is_a_row_nothing_tells_rows_apart() -> None:
     assert row_key(TableSpec(topic="t"), columns((PRICE,), TEXT)) is NO_KEY
-    assert NO_KEY.is_there == NO_KEY.is_there_with_value == "true"
 
 
 def test_a_record_without_a_key_is_told_by_what_it_lacks() -> None:

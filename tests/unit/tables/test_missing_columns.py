@@ -18,7 +18,6 @@ WHY = {
     "derive/merging/merge.py": "the table's older rows lack columns that its query gained",
     "derive/merging/windows.py": "each side has its own columns: running totals that are held, and new ones",
     "derive/output.py": "a query may lose a column that its table keeps",
-    "formats/envelope.py": "connectors tell what they know of a change's source; not each has positions",
     "landing/upsert/merge.py": "rows of a head lack columns that the landing's branch gained",
     "landing/write.py": "`refuse_unmatched` went before: only the table has the column",
 }  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.exact import values_of
-from frazil.formats.avro.values import digits_read
+from frazil.formats.avro.exact import digits_read
 from frazil.formats.logical import MAX_DIGITS, Decimal
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type

@@ -1,38 +1,21 @@
-"""Avro among the formats: its columns, its decoder in the JVM, and what gives its records their shape.
-
-One branch per schema id, a reader per id, and proof that all bytes were read. `from_avro` alone takes
-trailing bytes, and lays the reader's logical type over the writer's number (1.23 becomes 0.0123 when the
-scale grew). Hence the end sentinel and the reader per id; measured in reference/decode.md, sections 2
-and 3: the checks cost 10-13 %.
-"""
+"""Avro among the formats: its columns, its decoder, and what gives its records their shape."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from frazil.formats.avro.canonical import BadPayloadError
-from frazil.formats.avro.limits import check_limits
-from frazil.formats.avro.parser import PRIMITIVES, avro_text
+from frazil.formats.avro.parser import PRIMITIVES
 from frazil.formats.avro.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
-from frazil.formats.avro.values import conversion, exact_pair, group_key, utf8_check
 from frazil.formats.avro.versions import versions
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
-from frazil.formats.protocol import UNREADABLE, ArrowDecoder, Half, HalfSchemas, Reason, WriterSchema
-from frazil.formats.types import arrow_function, first_of, spark_type
+from frazil.formats.protocol import UNREADABLE, ArrowDecoder, HalfSchemas, Reason, WriterSchema
 from frazil.formats.wire import WireError, WireFormat
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
-SENTINEL = "a7f31c5be2986d40"
-"""Any eight bytes, in hex: appended to the payload, they must come out at its end."""
 
 Parts = Iterator[tuple[str, Any]]
 
@@ -86,57 +69,6 @@ class AvroDecoder:
         self._texts = texts_of({i: writer for i, (writer, _) in found.pairs.items()}, schemas.framed)
         self._reasons = {i: AvroReasons(*pair, self.columns) for i, pair in found.pairs.items()}
 
-    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
-        """See `Decoder.decode`."""
-        from pyspark.sql import functions as F
-
-        if self._texts is None:
-            return self._decoded(frame, half)
-        kept, texts = f"{half.data}_raw", self._texts
-
-        def written(raw: Any) -> Any:
-            return texts.written(raw)
-
-        rewrite = arrow_function(written, "binary").asNondeterministic()  # else it may run twice
-        frame = frame.withColumn(kept, F.col(half.raw)).withColumn(half.raw, rewrite(F.col(half.raw)))
-        return self._decoded(frame, half).withColumn(half.raw, F.col(kept)).drop(kept)
-
-    def _decoded(self, frame: DataFrame, half: Half) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        check_limits(frame.sparkSession)
-        whole, passing, groups = f"{half.data}_whole", [], self._groups(half)
-        branches = []
-        for number, (reader, decoded) in enumerate(groups):
-            name = f"{half.data}_{number}"
-            found, value = conversion(reader, self.columns, f"{name}.v"), first_of(decoded)
-            if found:
-                # In a column of its own, or what the conversion names often would be decoded as often.
-                passing.append(name)
-                frame, value = frame.withColumn(name, value), _converted(name, found.value, found.check)
-            # Not a cast: what fails its check must not fail the landing.
-            framed = value.try_cast(f"struct<v:{spark_type(self.columns)},t:binary>")
-            branches.append((reduce(or_, (own for own, _ in decoded)), framed))
-        chosen = branches[0][1] if len(branches) == 1 else first_of(branches)
-        numbers = [(self._own(half, schema_id), F.lit(i)) for i, schema_id in enumerate(self._pairs)]
-        text = utf8_check(self.columns, half.data) or "true"
-        return (
-            frame.withColumn(whole, chosen)
-            .withColumn(half.data, F.col(f"{whole}.v"))
-            .withColumn(half.ok, F.expr(f"coalesce({whole}.t = X'{SENTINEL}' AND {text}, false)"))
-            .withColumn(half.writer, first_of(numbers))
-            .drop(whole, *passing)
-        )
-
-    def _groups(self, half: Half) -> list[tuple[Any, list[tuple[Column, Column]]]]:
-        """Schema ids grouped by reader: the records of one group are converted and checked together."""
-        groups: dict[str, tuple[Any, list[tuple[Column, Column]]]] = {}
-        for schema_id, pair in self._pairs.items():
-            exact, reader = exact_pair(*pair)
-            _, decoded = groups.setdefault(group_key(reader), (reader, []))
-            decoded.append((self._own(half, schema_id), _decoded(self._wire.payload(half), exact, reader)))
-        return list(groups.values())
-
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""
         from frazil.formats.avro.arrow import recipe_of
@@ -168,36 +100,6 @@ class AvroDecoder:
         except (WireError, BadPayloadError):
             return None
         return self._reasons[schema_id].values(payload) if schema_id in self._reasons else None
-
-    def _own(self, half: Half, schema_id: int) -> Column:
-        from pyspark.sql import functions as F
-
-        return F.expr(self._wire.written_with(half, schema_id))
-
-
-def _decoded(payload: str, writer: Any, reader: Any) -> Column:
-    from pyspark.sql import functions as F
-    from pyspark.sql.avro.functions import from_avro
-
-    return from_avro(
-        F.expr(f"concat({payload}, X'{SENTINEL}')"),
-        avro_text(_with_end(writer)),
-        {"mode": "PERMISSIVE", "avroSchema": avro_text(_with_end(reader))},
-    )
-
-
-def _converted(decoded: str, value: str | None, check: str | None) -> Column:
-    """The struct with its value converted; its end is null where the check fails."""
-    from pyspark.sql import functions as F
-
-    end = f"IF({check}, {decoded}.t, NULL)" if check else f"{decoded}.t"
-    return F.expr(f"named_struct('v', {value or f'{decoded}.v'}, 't', {end})")
-
-
-def _with_end(tree: Any) -> dict[str, Any]:
-    end = {"type": "fixed", "name": "frazil.end", "size": len(SENTINEL) // 2}
-    fields = [{"name": "v", "type": tree}, {"name": "t", "type": end}]
-    return {"type": "record", "name": "frazil.framed", "fields": fields}
 
 
 def _avro(schema: Any, path: str, namespace: str) -> Parts:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
+from frazil.formats.avro.exact import BOOLEAN
 from frazil.formats.avro.pairs import real, takers, written
-from frazil.formats.avro.values import BOOLEAN
 from frazil.formats.bare import Bare, Unknown
 from frazil.formats.logical import List, Map, Primitive, Struct, Type
 from frazil.formats.zoned import ZONED

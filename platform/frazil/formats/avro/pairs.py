@@ -34,7 +34,7 @@ _FAMILIES = {
 def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str | None:
     """Where the reader does not fit the writer, and why; None where it reads all that may be in its records.
 
-    An illegal pair does not raise in Spark: every record of that writer would become a bad row. What tables
+    Of an illegal pair every record would be bad, for no reason of its own. What tables
     allow is legal, for the column has `room` for both. It has none where several branches become one type.
     """
     ones, others = real(writer), real(reader)
@@ -52,11 +52,10 @@ def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str |
 
 
 def reader_for(writer: Any, reader: Any) -> Any:
-    """The reader, with the writer's own types wherever Spark would misread them, or the column is wider.
+    """The reader, with the writer's own types wherever these count otherwise, or the column is wider.
 
-    Spark lays the reader's logical type over the writer's number, so milliseconds would be read as
-    microseconds. It rounds a long that is read as a double, and reads an int as a long without a look at
-    its range. So values are read as they were written, then converted and checked.
+    A reader's logical type says nothing of the writer's number: milliseconds would be taken for microseconds,
+    a long would be rounded to a double. So values are read as they were written, then converted and checked.
     """
     ones, others = real(writer), real(reader)
     taken = takers(ones, others)

@@ -14,6 +14,10 @@ from frazil.formats.avro.shapes import held_fields, is_optional, leaves
 from frazil.formats.protocol import MOST_PLACES
 
 
+class TooWideError(BadPayloadError):
+    """Bytes that would take far more values in memory than they are."""
+
+
 class RecordReader(PayloadReader):
     """Reads one payload, and counts the places that its items take in columns."""
 
@@ -25,7 +29,7 @@ class RecordReader(PayloadReader):
         """Raises where an item takes more of them than are left."""
         self._room -= count
         if self._room < 0:
-            raise BadPayloadError(
+            raise TooWideError(
                 f"its {len(self._payload):,} bytes would take more than {MOST_PLACES:,} values in memory"
             )
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from frazil.formats.avro.canonical import BadPayloadError
 from frazil.formats.avro.defaults import default_payload
+from frazil.formats.avro.exact import BOOLEAN, DATE, DAY, INT, exact_pair
 from frazil.formats.avro.independent import columns_of_record
 from frazil.formats.avro.pairs import is_lossy, written
 from frazil.formats.avro.parser import avro_text
-from frazil.formats.avro.reading import record_read, value_reader
-from frazil.formats.avro.values import BOOLEAN, DATE, DAY, INT, exact_pair
+from frazil.formats.avro.reading import TooWideError, record_read, value_reader
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.paths import member_path
@@ -57,8 +57,9 @@ class AvroReasons:
             return "payload", f"the payload is damaged: {e!s:.200}"
         if rest := len(payload) - stream.tell():
             return "trailing_bytes", f"{rest} bytes follow the payload"
-        why = _fault(self._exact, self._reader, self._columns, value)
-        return "value", why or _damage(self._writer, payload) or "a value does not fit its column"
+        if why := _fault(self._exact, self._reader, self._columns, value):
+            return "value", why
+        return _damage(self._writer, payload) or ("value", "a value does not fit its column")
 
     def values(self, payload: bytes) -> Bare | None:
         """The columns of a payload, without header; None where it is bad."""
@@ -74,12 +75,12 @@ class AvroReasons:
         return columns_of_record(self._exact, reader, self._columns, value) if whole else None
 
 
-def _damage(writer: Any, payload: bytes) -> str | None:
+def _damage(writer: Any, payload: bytes) -> Reason | None:
     """What fastavro takes: the low 64 bits of a longer number, or more values than memory is meant for."""
     try:
         record_read(value_reader(writer), payload)
     except BadPayloadError as e:
-        return str(e)
+        return "too_wide" if isinstance(e, TooWideError) else "value", str(e)
     return None
 
 

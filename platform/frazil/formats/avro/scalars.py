@@ -1,7 +1,6 @@
 """Arrow arrays of Avro's plain values, as pyruhvro reads them, to those of a table.
 
-The SQL that says the same is in `values`: what a number counts is the reader's, and what does not fit its
-column spoils the record.
+What a number counts is the reader's, and what does not fit its column spoils the record.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import pyarrow.compute as pc
 
 from frazil.exact import values_of
 from frazil.formats.avro.decimals import decimals
+from frazil.formats.avro.exact import DAY
 from frazil.formats.avro.limits import MOST_BYTES
 from frazil.formats.avro.pairs import is_lossy
 from frazil.formats.avro.shapes import parts_of_fixed
-from frazil.formats.avro.values import DAY
 from frazil.formats.logical import Decimal, Primitive, Type
 from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type

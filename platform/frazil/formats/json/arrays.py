@@ -2,7 +2,7 @@
 
 An array of Python's values becomes one of Arrow's at each level of the schema, so a record costs a few
 attributes and no dictionary. What types can't tell is looked at here: enumerations, base64, exact numbers,
-keys that stand twice in a map, and the branch that a union's value is of. The rules are those of `checks`.
+keys that stand twice in a map, and the branch that a union's value is of.
 """
 
 from __future__ import annotations

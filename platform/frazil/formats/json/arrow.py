@@ -1,8 +1,7 @@
 """Decodes JSON by columns, in Spark's workers: msgspec reads typed objects, whose attributes become columns.
 
-Where Spark's way needs proof that all of a text was read, and as what, msgspec refuses by itself whatever is
-not exactly one value of the type. It takes bytes that are no text where no column looks: those are looked for
-before.
+msgspec refuses by itself whatever is not exactly one value of the type. It takes bytes that are no text where
+no column looks: those are looked for before.
 """
 
 from __future__ import annotations

@@ -117,21 +117,6 @@ TEXT = Scalar(JSON_TEXT, "json")
 """A value that no column holds: its text stands for it."""
 
 
-def has_text(node: Node) -> bool:
-    """Whether some of its values are held as text."""
-    match node:
-        case Scalar():
-            return node.wire in ("json", "digits", "base64_digits")
-        case Items():
-            return has_text(node.element)
-        case Entries():
-            return has_text(node.value)
-        case Pairs():
-            return has_text(node.key) or has_text(node.value)
-        case Members() | Branches():
-            return any(has_text(member.node) for member in node.members)
-
-
 def logical(node: Node) -> Type:
     """The type of the column that a value becomes."""
     match node:

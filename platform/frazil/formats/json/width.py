@@ -1,8 +1,7 @@
 """Memory by byte: an empty object in an array is three bytes of text, and a place for each of its members.
 
-`from_json` makes them all before any check is asked, so a text that would take far more places than it has
-bytes is not given to it. Most texts are small, or have few opening braces; of others what is there many times
-is counted, in a variant, which takes no more memory than the text.
+A text that would take far more places than it has bytes is not read. Most texts are small, or have few
+opening braces; of others what is there many times is counted.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
-from frazil.formats.json.sql import let
 from frazil.formats.protocol import MOST_PLACES, Reason
-from frazil.quoting import literal, quoted
 
 _LEAST = 3
 """Bytes of an object within an array: its braces, and a comma."""
@@ -31,19 +28,6 @@ def _widest(node: Node) -> int:
 def places_per_byte(node: Node) -> float:
     """Values in columns that a byte of text may become."""
     return max(1.0, _widest(node) / _LEAST)
-
-
-def narrow_sql(node: Node, payload: str) -> str:
-    """Whether a text takes few enough places, as SQL over its bytes; most need no count."""
-    most_wide = _widest(node)
-    if most_wide <= _LEAST:
-        return "true"
-    size, text = f"octet_length({payload})", f"CAST({payload} AS string)"
-    braces = f"(length({text}) - length(replace({text}, '{{', '')))"
-    few = f"{size} * {most_wide}L <= {_LEAST}L * {MOST_PLACES}L"
-    most = f"{MOST_PLACES}L + {size}"
-    counted = let(f"try_parse_json({text})", "whole", _counted_sql(node, "whole") or "0L")
-    return f"({few} OR {braces} * {most_wide}L <= {most} OR coalesce({counted} <= {most}, false))"
 
 
 def fault(node: Node, payload: bytes) -> Reason | None:
@@ -90,30 +74,6 @@ def _places(node: Node) -> int:
             return sum(_places(member.node) for member in node.members)
         case Scalar() | Items() | Entries() | Pairs():
             return 1
-
-
-def _counted_sql(node: Node, x: str, depth: int = 0) -> str | None:
-    """The places of what is there many times, as SQL over a variant; None where nothing is."""
-    own, inner = f"v{depth}", depth + 1
-    match node:
-        case Items() | Entries() | Pairs():
-            kind = "map<string,variant>" if isinstance(node, Entries) else "array<variant>"
-            found = f"try_variant_get({x}, '$', '{kind}')"
-            items = f"map_values({found})" if isinstance(node, Entries) else found
-            within = _counted_sql(_item(node), own, inner)
-            each = f"{_places(_item(node))}L" + (f" + {within}" if within else "")
-            return f"coalesce(aggregate({items}, 0L, (n{depth}, {own}) -> n{depth} + {each}), 0L)"
-        case Members():
-            many = [m for m in node.members if any(_repeated(m.node))]
-            kind = f"struct<{','.join(f'{quoted(m.name)}:variant' for m in many)}>"
-            parts = (_counted_sql(m.node, f"{own}.{quoted(m.name)}", inner) for m in many)
-            total = " + ".join(part for part in parts if part)
-            return let(f"try_variant_get({x}, '$', {literal(kind)})", own, total) if many else None
-        case Branches():
-            parts = (_counted_sql(m.node, x, depth) for m in node.members)
-            return " + ".join(part for part in parts if part) or None
-        case Scalar():
-            return None
 
 
 def _counted(node: Node, value: Any) -> int:

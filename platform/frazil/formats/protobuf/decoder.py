@@ -1,11 +1,10 @@
-"""Decodes Protobuf: only the raw bytes cross to Python, all other columns stay in the JVM."""
+"""Decodes Protobuf by columns, in Spark's workers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,18 +22,13 @@ from frazil.formats.protobuf.width import Width
 from frazil.formats.protocol import (
     ArrowDecoder,
     DecodedBatch,
-    Half,
     HalfSchemas,
     Reason,
     WriterSchema,
 )
-from frazil.formats.python_rows import decoded_by_python
 from frazil.formats.types import arrow_type
 from frazil.formats.unmappable import REFUSED, Unmappable
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class ProtobufDecoder:
@@ -61,15 +55,6 @@ class ProtobufDecoder:
             unmappable=unmappable,
         )
         self.writers = tuple(schema_id for schema_id, _ in self._recipe.descriptors)
-
-    def decode(self, frame: DataFrame, half: Half) -> DataFrame:
-        """See `Decoder.decode`."""
-        recipe = self._recipe
-
-        def rows(batches: Any) -> Any:
-            return map(batches_of(recipe).decode, batches)
-
-        return decoded_by_python(frame, half, rows, self.columns)
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""

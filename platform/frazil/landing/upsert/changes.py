@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from frazil.formats.columns import names_by_word
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
+from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.order import (
@@ -27,13 +29,14 @@ from frazil.landing.upsert.truncate import Truncate, last_truncates, read_trunca
 from frazil.landing.upsert.truncates import TRUNCATES_TOLD, emptied, is_truncated, with_truncates_told
 from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
 from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
-from frazil.quoting import literal, quoted
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.spark import Watched, aggregated, append_rows, samples, spark_name
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
@@ -102,12 +105,11 @@ class Changes:
         """The deletes that left no row upon the branch: their keys, where they are from, and their marks."""
         import pyarrow as pa
 
-        texts = self.spark.createDataFrame(pa.table({"text": pa.array(self.ends, pa.string())}))
         types = _end_types(self.spec, self.key, self.marks)
-        told = [
-            f"{_read(f'parts[{n}]', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())
-        ]
-        return texts.selectExpr("from_json(text, 'array<string>') AS parts").selectExpr(*told)
+        ends = [json.loads(text) for text in self.ends]
+        columns = {f"p{n}": _held([end[n] for end in ends], kind) for n, kind in enumerate(types.values())}
+        told = [f"{_read(f'p{n}', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())]
+        return self.spark.createDataFrame(pa.table(columns)).selectExpr(*told)
 
 
 def write_changes(
@@ -131,7 +133,7 @@ def write_changes(
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
     measures = counters(writers, spec) | ({"truncates": TRUNCATES_TOLD} if decoder.envelope else {})
     with spark_job(job):
-        told = decoder.decode(records)
+        told = with_decoded(records, decoder)
         told = with_truncates_told(told, decoder) if decoder.envelope else told
         decoded = Watched(told, measures, job, twice=twice)
         of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
@@ -226,5 +228,21 @@ def _read(text: str, kind: str) -> str:
         case "timestamp":
             return f"timestamp_micros(CAST({text} AS bigint))"
         case "map":
-            return f"from_json({text}, {literal(kind)})"
+            return text
     return f"CAST({text} AS {kind})"
+
+
+def _held(texts: Sequence[str | None], kind: str) -> pa.Array:
+    """One part of each text: a text that `_read` takes, or headers."""
+    import pyarrow as pa
+
+    if not kind.startswith("map"):
+        return pa.array(texts, pa.string())
+    headers = [None if text is None else _headers(text) for text in texts]
+    return pa.array(headers, pa.map_(pa.string(), pa.binary()))
+
+
+def _headers(text: str) -> list[tuple[str, bytes | None]]:
+    """Headers as Spark writes them as JSON: values in base64."""
+    said: dict[str, str | None] = json.loads(text)
+    return [(name, None if value is None else b64decode(value)) for name, value in said.items()]

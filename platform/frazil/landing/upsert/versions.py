@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import OK, RecordDecoder
+from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import append_dealt, appended, key_types
@@ -102,7 +103,9 @@ def _write_new(
     }
     counted = counters(writers, spec) | {"truncates": TRUNCATES_TOLD}
     with spark_job(job):
-        decoded = Watched(with_truncates_told(decoder.decode(records), decoder), counted, job, twice=twice)
+        decoded = Watched(
+            with_truncates_told(with_decoded(records, decoder), decoder), counted, job, twice=twice
+        )
         rows = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}").selectExpr(
             *columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}"
         )

@@ -12,6 +12,7 @@ from frazil.exact import rows_of
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import spark_type
+from frazil.landing.decoding import with_decoded
 from frazil.landing.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
@@ -51,7 +52,7 @@ def letters_of_topic(
     matches = condition.sql(lambda column: _decoded(decoder, column))
     with spark_job(Job("forgetting", str(name.dead_letters), "Nothing was changed.", "Try again.")):
         letters = connections.spark.table(spark_name(name.dead_letters)).selectExpr(*columns)
-        found = decoder.decode(letters, as_read=False).selectExpr(
+        found = with_decoded(letters, decoder).selectExpr(
             "`partition`", "`offset`", f"coalesce({matches}, false) AS goes", f"{VALUE.ok} AS read"
         ).toArrow()  # fmt: skip
     rows = rows_of(found)

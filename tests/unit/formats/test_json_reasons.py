@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from pyspark import cloudpickle
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.json.checks import JsonSql
-from frazil.formats.json.format import Json, JsonDecoder, flags
-from frazil.formats.json.nodes import logical
-from frazil.formats.json.schema import json_node
-from frazil.formats.json.sql import parsed_type
+from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas, WriterSchema
-from frazil.quoting import literal
 from kit.json_texts import BAD, SCHEMA
 
 ID = 7
@@ -77,41 +69,9 @@ def test_rules_that_can_not_be_applied_are_told_before_anything_is_read() -> Non
     assert decoder(schema).explain(framed('{"s":5}'))[0] == "type"
 
 
-def test_spark_workers_validate_without_frazil() -> None:
-    function = cloudpickle.dumps(flags({ID: (json.dumps(SCHEMA), ())}, True))
-    good, bad = framed('{"i":1}'), framed("{}")
-    there = (
-        "import sys; sys.modules['frazil'] = None\n"
-        "import pickle, pyarrow\n"
-        "work = pickle.load(sys.stdin.buffer)\n"
-        f"print(work(pyarrow.array([{good!r}, {bad!r}, None])).to_pylist())"
-    )
-
-    done = subprocess.run([sys.executable, "-c", there], input=function, capture_output=True, check=True)
-
-    assert done.stdout.decode().strip() == "[True, False, False]"
-
-
 def test_a_key_that_is_no_object_is_a_column_named_key() -> None:
     writer = WriterSchema(ID, 1, '{"type":"integer"}', "JSON")
 
     columns = JsonDecoder(HalfSchemas(KEY, Json(), "s-key", (writer,))).columns
 
     assert [f.name for f in columns] == ["key"]
-
-
-def test_what_from_json_reads_as_it_should_is_taken_as_it_is() -> None:
-    item = {"oneOf": [{"type": "null"}, {"type": "integer"}]}
-    node = json_node(json.dumps({"type": "array", "items": item}), (), "s")
-
-    assert parsed_type(node) == "array<bigint>"
-    assert JsonSql("t").check(node, "x") == "true"
-    assert JsonSql("t").value(node, "x", logical(node)) == "x"
-
-
-@pytest.mark.parametrize(
-    ("given", "sql"),
-    [("it's", "'it\\'s'"), ("a\\b", "'a\\\\b'"), (True, "true"), (3, "3"), (0.5, "double('0.5')")],
-)
-def test_constants_are_quoted(given: Any, sql: str) -> None:
-    assert literal(given) == sql

@@ -1,0 +1,118 @@
+"""Records of a frame of Spark, decoded: by columns, in tasks that Spark gives them to, as in a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from frazil.exact import flags_of
+from frazil.formats.columns import CHANGE
+from frazil.formats.oversize import TOO_LARGE
+from frazil.formats.protocol import KEY, VALUE, DecodedBatch, Half
+from frazil.formats.record import BAD, OK, RecordDecoder
+from frazil.formats.record_batch import ArrowRecords, Verdicts
+from frazil.formats.types import arrow_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+HEADERS = "headers"
+
+
+def with_decoded(records: DataFrame, decoder: RecordDecoder) -> DataFrame:
+    """Records with what their bytes are.
+
+    Adds to each half `Half.data` (if it has columns, and null where the half is none or bad), `Half.ok` and
+    `Half.writer`; what an envelope says as `CHANGE`; and `OK` and `BAD`, by headers and `TOO_LARGE` too where
+    the frame has them. Spark decodes again what is read again, and pushes no filter below.
+
+    Args:
+        records: Have `raw_key` and `raw_value`.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import StructType
+
+    given, work = records.schema, Decoding(decoder.arrow(), version("frazil"))
+    added = from_arrow_schema(_added(decoder))
+    return records.mapInArrow(work.run, StructType([*given.fields, *added.fields]))
+
+
+def _added(decoder: RecordDecoder) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = []
+    for half, columns in decoder.halves:
+        fields += [(half.data, arrow_type(columns))] if columns.fields else []
+        fields += [(half.ok, pa.bool_()), (half.writer, pa.int32())]
+    if decoder.envelope:
+        said = [("op", pa.string()), ("time", pa.timestamp("us", "UTC")), ("lsn", pa.int64())]
+        fields.append((CHANGE, pa.struct([*said, ("fault", pa.string())])))
+    return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_())])
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """What a task does with the records that it is given."""
+
+    records: ArrowRecords
+    version: str  # of Frazil
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Adds to each batch what `with_decoded` says; some records at a time."""
+        from frazil.tables.task import begin_task
+
+        begin_task(self.version)
+        for batch in batches:
+            yield from (self._with_verdicts(piece) for piece in self.records.pieces(batch) if len(piece))
+
+    def _with_verdicts(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        names = set(batch.schema.names)
+        headers = _names(batch[HEADERS]) if HEADERS in names else pa.nulls(len(batch), pa.list_(pa.string()))
+        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], headers)
+        if TOO_LARGE in names:
+            verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
+        added = dict(_columns(verdicts))
+        return pa.RecordBatch.from_arrays(
+            [*batch.columns, *added.values()], names=[*batch.schema.names, *added]
+        )
+
+
+def _names(headers: pa.ListArray) -> pa.ListArray:
+    """The names of each record's headers."""
+    import pyarrow as pa
+
+    return pa.ListArray.from_arrays(headers.offsets, headers.values.field("key"))
+
+
+def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:
+    """In the order of `_added`."""
+    import pyarrow as pa
+
+    for half, found in ((KEY, verdicts.key), (VALUE, verdicts.value)):
+        yield from _of_half(half, found)
+    if change := verdicts.change:
+        said = [change.op, change.time, change.lsn, change.fault]
+        yield CHANGE, pa.StructArray.from_arrays(said, names=["op", "time", "lsn", "fault"])
+    yield OK, pa.array(verdicts.ok)
+    yield BAD, pa.array(verdicts.bad)
+
+
+def _of_half(half: Half, found: DecodedBatch) -> Iterator[tuple[str, pa.Array]]:
+    if found.data.type.num_fields:
+        yield half.data, _good(found)
+    yield half.ok, found.ok
+    yield half.writer, found.writer
+
+
+def _good(found: DecodedBatch) -> pa.StructArray:
+    """The rows; null where there is none."""
+    import numpy as np
+    import pyarrow as pa
+
+    ok = flags_of(found.ok)
+    return found.data if ok.all() else found.data.take(pa.array(np.arange(len(ok)), mask=~ok))
