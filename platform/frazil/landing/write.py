@@ -23,10 +23,12 @@ from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.appending import append_rows
+from frazil.tables.arrangement import arranged
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
 from frazil.tables.presence import values_told
-from frazil.tables.spark import Watched, append_rows, samples
+from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
@@ -143,7 +145,8 @@ def write_branch(
     with spark_job(job):
         decoded = Watched(with_decoded(records, decoder), measures, job, twice=samples(table))
         good = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder))
-        append_rows(good, name, branch, {PLAN: json.dumps(dict(plan.spans))}, sorts=spec.write.sorts)
+        rows = arranged(good, table) if spec.write.sorts else good
+        append_rows(rows, table, name, branch, {PLAN: json.dumps(dict(plan.spans))}, job)
     counts = decoded.measured
     written = written_by(branch, decoder.value.writers, counts)
     return replace(written, values={name: counts[_OF + name] for name in values})

@@ -19,12 +19,12 @@ _OF_TIME = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 """Iceberg's functions by its transforms."""
 
 
-def arranged(rows: DataFrame, table: Table) -> DataFrame:
-    """Rows shuffled as the table's distribution says, and in its sort order within each task.
+def arranged(rows: DataFrame, table: Table, distribution: str = "") -> DataFrame:
+    """Rows shuffled as the table says, or as it is said here, and in its sort order within each task.
 
     hash: all rows of a partition come to one task. range: each task has a range of the sort order.
     """
-    mode = table.properties.get(_DISTRIBUTION, "none")
+    mode = distribution or table.properties.get(_DISTRIBUTION, "none")
     places, order = _places(table), _order(table)
     if mode == "range" and (places or order):
         rows = rows.repartitionByRange(*places, *order)

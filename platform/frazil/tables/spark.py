@@ -206,30 +206,6 @@ def filled(rows: DataFrame, columns: Mapping[str, str]) -> DataFrame:
     return rows.selectExpr(*(f"{columns.get(c, quoted(c))} AS {quoted(c)}" for c in rows.columns))
 
 
-def append_rows(
-    rows: DataFrame,
-    name: TableName,
-    branch: str,
-    said: Mapping[str, str],
-    *,
-    sorts: bool = True,
-    options: Mapping[str, str] | None = None,
-) -> None:
-    """Appends rows to a branch that is there.
-
-    Args:
-        said: Stands in the summary of the new snapshot.
-        sorts: Whether files are sorted and dealt out as the table says.
-        options: Further ones of Iceberg's writer.
-    """
-    writer = rows.writeTo(spark_name(name, branch)).option("fanout-enabled", "true").options(**options or {})
-    for key, value in said.items():
-        writer = writer.option(f"snapshot-property.{key}", value)
-    if not sorts:  # a sort order is for rewritten files: elsewhere it would only cost
-        writer = writer.option("use-table-distribution-and-ordering", "false")
-    writer.append()
-
-
 def in_tasks(rows: DataFrame, columns: Mapping[str, str], run: InTask, returned: pa.Schema) -> DataFrame:
     """What tasks return that are given rows as Arrow; `columns` are those of the rows, as SQL by name."""
     from pyspark.sql.pandas.types import from_arrow_schema

@@ -32,8 +32,10 @@ from frazil.landing.write import PLAN, Written, columns_sql, counters, written_b
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.appending import append_rows
+from frazil.tables.arrangement import arranged
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.spark import Watched, aggregated, append_rows, samples, spark_name
+from frazil.tables.spark import Watched, aggregated, samples, spark_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,16 +147,19 @@ def write_changes(
         counted = {"keys": "count(1)", "ends": f"collect_list({quoted(_END)})"}
         last = Watched(heads, counted, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
-        append_dealt(rows, spec, name, branch, plan)
+        append_dealt(rows, spec, name, table, branch, plan)
     found, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = last_truncates(read_truncates(counts.get("truncates") or ()))
     return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
 
 
-def append_dealt(rows: DataFrame, spec: TableSpec, name: TableName, branch: str, plan: Plan) -> None:
+def append_dealt(
+    rows: DataFrame, spec: TableSpec, name: TableName, table: Table, branch: str, plan: Plan
+) -> None:
     """Appends rows of a plan to a branch, dealt out: else every task would leave a file in each bucket."""
-    dealt = {} if spec.write.sorts else {"distribution-mode": "hash"}
-    append_rows(rows, name, branch, {PLAN: json.dumps(dict(plan.spans))}, options=dealt)
+    dealt = arranged(rows, table, "" if spec.write.sorts else "hash")
+    said, job = {PLAN: json.dumps(dict(plan.spans))}, landing_job(plan, table, branch)
+    append_rows(dealt, table, name, branch, said, job)
 
 
 def appended(spark: SparkSession, name: TableName, since: int, tip: int) -> DataFrame:

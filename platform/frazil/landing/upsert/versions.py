@@ -112,7 +112,7 @@ def _write_new(
         found = judged(rows, spec, list(key_types(table, decoder)))
         versions = Watched(found, measures, job, twice=twice)
         columns = [f.name for f in table.schema().fields]
-        append_dealt(_settled(versions.rows, spec, columns), spec, name, branch, plan)
+        append_dealt(_settled(versions.rows, spec, columns), spec, name, table, branch, plan)
     come = read_truncates(decoded.measured["truncates"] or ())
     return written_by(branch, writers, decoded.measured), versions.measured, come
 
