@@ -32,7 +32,7 @@ class SparkSettings(SystemSettings):
     )
     lane: Literal["auto", "spark"] = Field(
         "auto",
-        description="auto: Spark's Python workers decode and write where they can; spark: always the JVM.",
+        description="auto: landings take the lane where they can; spark: their rows always go through Spark.",
     )
     max_record_bytes: int = Field(
         32 * 2**20,

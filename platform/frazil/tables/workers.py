@@ -76,7 +76,7 @@ def give_up(spark: SparkSession, error: FrazilError, work: str, table: str) -> N
     what = "Spark's workers lack what the Arrow lane needs" if missing else "The Arrow lane's tasks failed"
     why = missing.strip() or cause_line(said)
     level = logging.WARNING if _is_news(table, f"{work}: {_NUMBERS.sub('', why)}") else logging.INFO
-    _log.log(level, f"{what} for table {table}: {why}; the JVM {work}", extra={"table": table, "why": why})
+    _log.log(level, f"{what} for table {table}: {why}; Spark {work}", extra={"table": table, "why": why})
 
 
 def _is_news(table: str, said: str) -> bool:

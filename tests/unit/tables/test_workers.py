@@ -39,7 +39,7 @@ def test_a_warning_names_table_and_reason_and_comes_once(given_up: list[logging.
     given_up.clear()
 
     assert told == [
-        f"The Arrow lane's tasks failed for table {table}: ValueError: offset {place} is odd; the JVM {WORK}"
+        f"The Arrow lane's tasks failed for table {table}: ValueError: offset {place} is odd; Spark {WORK}"
         for table, place in (("n.one", 7), ("n.two", 9))
     ]
     assert not spark.said
