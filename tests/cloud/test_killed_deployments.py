@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from frazil.cloud.graph import THREADS
 from kit.cloud_confluent import QUICK
 from kit.deploying import Deploying, deploying
 from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
@@ -85,7 +86,8 @@ def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
 
 def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Deploying) -> None:
     before = clouds.everything()
-    assert frazil.run("create", after_deeds=5) == -signal.SIGKILL
+    # More than begin at once: those before it ended, and none of them undid another.
+    assert frazil.run("create", after_deeds=THREADS + 1) == -signal.SIGKILL
     assert clouds.everything() != before
     assert frazil.run("delete") == 0
     assert clouds.everything() == before

@@ -16,7 +16,8 @@ from frazil.errors import MissingError, NotAllowedError
 Report = Callable[[str, str], None]
 """Hears of an address what becomes of it now."""
 
-_THREADS = 8
+THREADS = 8
+"""Deeds that are done at once."""
 
 
 class KnownFacts(dict[str, Facts]):
@@ -120,7 +121,7 @@ class Graph:
         order = TopologicalSorter(needs)
         order.prepare()
         stop, running, failed = threading.Event(), dict[Future[None], str](), list[BaseException]()
-        with ThreadPoolExecutor(_THREADS) as threads:
+        with ThreadPoolExecutor(THREADS) as threads:
             try:
                 while order.is_active() and not (failed and not running):
                     for address in () if failed else order.get_ready():
