@@ -112,9 +112,11 @@ def cloud_aws(folder: Path, **more: str) -> Iterator[CloudAws]:
         (folder / "aws.log").open("w") as log,
         subprocess.Popen(command, env=environment, stderr=log) as process,
     ):
-        wait_for(lambda: _answers(aws))
-        yield aws
-        process.send_signal(signal.SIGTERM)
+        try:
+            wait_for(lambda: _answers(aws))
+            yield aws
+        finally:
+            process.send_signal(signal.SIGTERM)  # else whoever leaves by an error waits for it
 
 
 def _answers(aws: CloudAws) -> bool:

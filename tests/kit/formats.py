@@ -11,7 +11,6 @@ from typing import Any
 
 import fastavro
 import pyarrow as pa
-import pyarrow.parquet as pq
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
@@ -85,14 +84,6 @@ class Source:
     def land(self, **changed: Any) -> LandingReport:
         """Lands what waits, the spec changed as said."""
         return land(self.spec.model_copy(update=changed), self.connections)
-
-    def came_by(self) -> str:
-        """The route of the table's first file, by what its writer says of itself."""
-        table = self.connections.catalog.load_table(self.name)
-        file = next(iter(table.scan().plan_files())).file
-        with table.io.new_input(file.file_path).open() as stream:
-            writer = str(pq.read_metadata(stream).created_by)
-        return "auto" if writer.startswith("parquet-cpp-arrow") else "spark"
 
     def table(self) -> pa.Table:
         """The rows as PyIceberg reads them, by offset."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HOUR = 3600 * 10**6
 _DAY = 24 * _HOUR
 _INT = np.iinfo(np.int32)
+_ALIGNED = 16
 
 
 def transformed(column: pa.Array, transform: Transform[object, object], source: IcebergType) -> pa.Array:
@@ -30,8 +31,15 @@ def transformed(column: pa.Array, transform: Transform[object, object], source: 
         return _of_time(column, make)
     if str(transform) == "void":
         return pa.nulls(len(column), pa.int32())
-    made = transform.pyarrow_transform(source)(column)
+    made = transform.pyarrow_transform(source)(_aligned(column))
     return made.storage if isinstance(made, pa.ExtensionArray) else made
+
+
+def _aligned(column: pa.Array) -> pa.Array:
+    """The same in memory of its own where it stands as Spark sent it: Rust panics at such decimals."""
+    if not any(buffer is not None and buffer.address % _ALIGNED for buffer in column.buffers()):
+        return column
+    return pa.concat_arrays([column, column.slice(0, 0)])  # of two, it makes a new one
 
 
 def hours_of(micros: int) -> int:

@@ -44,7 +44,8 @@ def statements(organization: Organization, call: Call) -> Answer:
     if held is None:
         raise missing("Statement not found")
     if call.method == "PUT":
-        return 202, _put(organization, held, call.said)
+        _put(held, call.said)
+        return 202, None
     if call.method == "DELETE":
         held.leaves = held.leaves or time.time() + organization.delays.provision
         return 202, None
@@ -93,7 +94,7 @@ def _make(organization: Organization, call: Call, owner: str, environment: str) 
     return organization.add(path, wanted.name, body).body
 
 
-def _put(organization: Organization, held: Held, said: Json) -> Json:
+def _put(held: Held, said: Json) -> None:
     """Stops it, or lets it go on; nothing else of it can change, and no terminal phase ends."""
     stops = bool(said["spec"].get("stopped"))
     if {**held.body["spec"], "stopped": stops} != said["spec"]:
@@ -106,7 +107,6 @@ def _put(organization: Organization, held: Held, said: Json) -> Json:
     held.body["spec"]["stopped"] = stops
     held.body["metadata"]["resource_version"] += "1"
     told["phase"] = "STOPPED" if stops else "RUNNING"
-    return _shown(organization, held)
 
 
 def _shown(organization: Organization, held: Held) -> Json:
