@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
@@ -21,8 +21,12 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
+from frazil.tables.snapshots import ancestors
 from kit.newest import newest_places
 from kit.shared_stack import shared_home
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 __all__ = ["note", "rows_are_their_records"]
 
@@ -77,7 +81,7 @@ def _by_key(made: _Made) -> str:
     plain = spec.on_bad_record == "suspend" and not (spec.key_fields or spec.keeps_deleted or spec.by_lsn)
     if table is None or ledger is None or not plain or spec.keeps_versions:
         return ""
-    if not {*columns} <= {field.name for field in table.schema().fields}:
+    if not {*columns} <= {field.name for field in table.schema().fields} or _is_by_others(table):
         return ""
     wanted = newest_places(connections.settings, spec.topic, ledger.position)
     rows = table.scan(selected_fields=columns).to_arrow().select(columns).to_pylist()
@@ -85,6 +89,12 @@ def _by_key(made: _Made) -> str:
     if wanted is None or found == sorted(wanted):
         return ""
     return f"{name}: rows of {found}, and the newest records of each key are {sorted(wanted)}"
+
+
+def _is_by_others(table: Table) -> bool:
+    """Whether another engine changed its rows: which ones stay, no record tells."""
+    summaries = (s.summary for s in ancestors(table.metadata) if s.summary)
+    return any(not any(key.startswith("frazil.") for key in s.additional_properties) for s in summaries)
 
 
 def _is_whole(made: _Made, stack: Settings) -> bool:
