@@ -117,7 +117,7 @@ def _calm(made: Upserts, chance: random.Random) -> None:
 
 
 def _killed(made: Upserts, chance: random.Random) -> None:
-    step = chance.choice(["planned", "branched", "written", "audited", "published"])
+    step = chance.choice(["planned", "written", "audited", "published"])
     process = upsert_process(made.topic.spec, made.topic.connections.settings, step)
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
