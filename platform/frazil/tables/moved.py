@@ -82,6 +82,11 @@ def _with_statistics(
             )
 
 
+def judged(rows: DataFrame, sql: str) -> DataFrame:
+    """Rows with `GOES`, which is true where the SQL is."""
+    return rows.selectExpr("*", f"coalesce({sql}, false) AS {quoted(GOES)}")
+
+
 class Parted:
     """Rows of old files with a column `GOES`: those that stay, and what went, once they were written."""
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
-from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.arrangement import arranged
 from frazil.tables.branches import leave_branch, new_branch, publish_branch, tries
@@ -21,7 +20,7 @@ from frazil.tables.commit import Committed, commit
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.layout import refuse_newer_format
 from frazil.tables.ledger import copied, disown_copy
-from frazil.tables.moved import GOES, Parted, audit_values
+from frazil.tables.moved import Parted, audit_values, judged
 from frazil.tables.presence import Moves
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
@@ -249,7 +248,6 @@ def _written(
     job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
     with spark_job(job):
         held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
-        judged = held.selectExpr("*", f"coalesce({leaving.sql}, false) AS {quoted(GOES)}")
-        parted = Parted(judged, made.table, job, twice=samples(made.table))
+        parted = Parted(judged(held, leaving.sql), made.table, job, twice=samples(made.table))
         files = insert_rows(arranged(parted.rows, made.table), made.table)
     return files, *parted.counted()

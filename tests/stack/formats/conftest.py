@@ -23,7 +23,7 @@ def compared(rows_are_their_records: None) -> None:
 
 @pytest.fixture(scope="session")
 def routes(connections: Connections) -> dict[str, Connections]:
-    """Clients whose landings take the Arrow lane where they can, and such as take Spark's own writer."""
+    """Clients whose landings take the Arrow lane where they can, and such whose rows go through Spark."""
     settings = connections.settings
     return {lane: Clients(settings.with_changes(spark={"lane": lane})) for lane in ("auto", "spark")}
 

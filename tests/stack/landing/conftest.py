@@ -21,7 +21,7 @@ def compared(rows_are_their_records: None) -> None:
 
 @pytest.fixture
 def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """When called: landings take Spark's own writer, whichever catalog."""
+    """When called: rows of landings go through Spark, whichever catalog."""
 
     def leave_the_lane() -> None:
         monkeypatch.setenv("FRAZIL_SPARK__LANE", "spark")

@@ -1,4 +1,4 @@
-"""The Arrow lane: what it does otherwise than Spark's own writer. Most tests of landings take it, too."""
+"""The Arrow lane: what it does otherwise than rows that go through Spark. Most landings here take it too."""
 
 from __future__ import annotations
 

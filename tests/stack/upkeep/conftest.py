@@ -23,7 +23,7 @@ def topic(make_topic: MakeTopic) -> Topic:
 
 @pytest.fixture
 def topic_by_spark(connections: Connections, fresh_name: str) -> Topic:
-    """One whose landings go to branches, which is the way of Spark's own writer."""
+    """One whose landings go to branches, which is the way of rows that go through Spark."""
     by_spark = Clients(connections.settings.with_changes(spark={"lane": "spark"}))
     return topic_maker(by_spark, fresh_name, "upkeep_tests")()
 

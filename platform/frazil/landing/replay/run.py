@@ -26,7 +26,6 @@ from frazil.landing.selection import offset_columns
 from frazil.landing.source import planned_reading
 from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_branch
-from frazil.quoting import quoted
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_branch, until_settled
@@ -35,7 +34,7 @@ from frazil.tables.erasure import forgettings
 from frazil.tables.faults import Job, branch_gone
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
-from frazil.tables.moved import GOES, Parted, audit_values
+from frazil.tables.moved import Parted, audit_values, judged
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import is_on_main
 from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place, staged_files
@@ -291,8 +290,7 @@ class _Replay:
         parted: list[Parted] = []
 
         def left(rows: DataFrame) -> DataFrame:
-            judged = rows.selectExpr("*", f"coalesce({going}, false) AS {quoted(GOES)}")
-            parted.append(Parted(judged, present.table, job))
+            parted.append(Parted(judged(rows, going), present.table, job))
             return parted[0].rows
 
         kept, before = write_remainder(

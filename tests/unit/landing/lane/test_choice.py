@@ -1,4 +1,4 @@
-"""Which landings take the lane, and which go by Spark's own writer."""
+"""Which landings take the lane, and of which the rows go through Spark."""
 
 from __future__ import annotations
 
