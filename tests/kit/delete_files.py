@@ -56,12 +56,15 @@ def delete_by_position(table: Table, *places: tuple[DataFile, Sequence[int]]) ->
     return _deleted(table, DataFileContent.POSITION_DELETES, rows, places[0][0].partition, bounds)
 
 
-def delete_by_equality(table: Table, **values: Any) -> str:
-    """Deletes rows with these values in the whole table, as Flink does; returns the delete file's path."""
+def delete_by_equality(table: Table, _partition: Record | None = None, **values: Any) -> str:
+    """Deletes rows with these values in the whole table, or one partition, as Flink does.
+
+    Returns the delete file's path.
+    """
     schema = table.schema().select(*values)
     rows = pa.Table.from_pylist([values], schema_to_pyarrow(schema))
     ids = {"equality_ids": [field.field_id for field in schema.fields]}
-    return _deleted(table, DataFileContent.EQUALITY_DELETES, rows, Record(), ids)
+    return _deleted(table, DataFileContent.EQUALITY_DELETES, rows, _partition or Record(), ids)
 
 
 def _deleted(

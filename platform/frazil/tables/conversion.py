@@ -7,7 +7,7 @@ A field that is not found is an error and never null: files spell names otherwis
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 import pyarrow as pa
@@ -44,14 +44,16 @@ class Matching:
         source: What a field of the values is known by.
         target: What a field of the table's files is known by.
         leaves_out: Whether values may have fields that the table does not have any more.
+        constants: Values of fields of the table that have none of their own, by what these are known by.
     """
 
     source: Callable[[pa.Field], str]
     target: Callable[[pa.Field], str]
     leaves_out: bool = False
+    constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
     def places(self, source: Iterable[pa.Field], target: Iterable[pa.Field]) -> list[int]:
-        """For each field of a table the place of its values; -1 where an optional one has none.
+        """For each field of a table the place of its values; -1 where it has a constant, or may have none.
 
         Raises:
             UnmatchedError: Any other is left over.
@@ -65,9 +67,14 @@ class Matching:
         if known and not self.leaves_out:
             raise UnmatchedError(f"the table has no column for {', '.join(sorted(known))}")
         for own, place in found:
-            if place < 0 and not own.nullable:
+            if place < 0 and not own.nullable and self.target(own) not in self.constants:
                 raise UnmatchedError(f"there are no values for {table_name(own)}, which is a required column")
         return [place for _, place in found]
+
+    def absent(self, own: pa.Field, rows: int) -> pa.Array:
+        """What a field of the table holds whose values are nowhere."""
+        constant = self.constants.get(self.target(own))
+        return pa.nulls(rows, own.type) if constant is None else fitted(pa.repeat(constant, rows), own.type)
 
 
 DECODED = Matching(lambda own: own.name, table_name)
@@ -88,9 +95,9 @@ def rows_fitted(
     """
     told = [pa.field(name, array.type) for name, array in columns.items()]
     arrays = list(columns.values())
-    by_key = Matching(lambda own: own.name, how.target, how.leaves_out)
+    by_key = replace(how, source=lambda own: own.name)
     found = [
-        pa.nulls(rows, own.type) if place < 0 else fitted(arrays[place], own.type, how)
+        how.absent(own, rows) if place < 0 else fitted(arrays[place], own.type, how)
         for own, place in zip(schema, by_key.places(told, schema), strict=True)
     ]
     return pa.RecordBatch.from_arrays(found, schema=schema)
@@ -105,6 +112,8 @@ def fitted(values: pa.Array, want: pa.DataType, how: Matching = DECODED) -> pa.A
         return values
     if want == pa.uuid() and pa.types.is_string(values.type):
         return _uuids(values)
+    if want == pa.string() and values.type in (pa.uuid(), pa.binary(16)):
+        return _texts_of_uuids(values)
     if pa.types.is_struct(want):
         return _struct(values, want, how)
     if pa.types.is_list(want):
@@ -126,10 +135,18 @@ def _uuids(texts: pa.StringArray) -> pa.Array:
     return pa.array(bytes_, pa.binary(16)).cast(pa.uuid())
 
 
+def _texts_of_uuids(values: pa.Array) -> pa.StringArray:
+    stored = values.storage if values.type == pa.uuid() else values
+    return pa.array(
+        [None if each is None else str(UUID(bytes=each)) for each in values_of(stored)], pa.string()
+    )
+
+
 def _struct(values: pa.StructArray, want: pa.StructType, how: Matching) -> pa.StructArray:
     gone, columns = values.is_null(), []
     for own, place in zip(want, how.places(values.type, want), strict=True):
-        column = pa.nulls(len(values), own.type) if place < 0 else fitted(values.field(place), own.type, how)
+        absent = place < 0
+        column = how.absent(own, len(values)) if absent else fitted(values.field(place), own.type, how)
         columns.append(column if own.nullable else _required(column, own, gone))
     return pa.StructArray.from_arrays(columns, fields=list(want), mask=gone)
 

@@ -62,6 +62,26 @@ class Deletions:
                 files[entry.data_file.file_path] += len(numbers) - bisect_right(numbers, _sequence(entry))
         return {path: Burden(count, rows[path]) for path, count in files.items() if count}
 
+    def applying(self, unpartitioned: Collection[int]) -> Mapping[str, tuple[DataFile, ...]]:
+        """What is to be applied to each data file, by its path.
+
+        `unpartitioned` are the layouts without partitions: their deletes by equality apply everywhere.
+        """
+        found: defaultdict[str, list[DataFile]] = defaultdict(list)
+        for deletes in self._by_position if self.deleting else ():
+            for hit in self._hit(deletes):
+                found[hit.data_file.file_path].append(deletes.data_file)
+        for entry in self.data if self._by_equality else ():
+            place = _place(entry.data_file)
+            near = [*self._by_equality.get(place, ()), *self._by_equality.get(_EVERYWHERE, ())]
+            found[entry.data_file.file_path] += [
+                each.data_file
+                for each in near
+                if _sequence(each) > _sequence(entry)
+                and (each.data_file.spec_id in unpartitioned or _place(each.data_file) == place)
+            ]
+        return {entry.data_file.file_path: tuple(found[entry.data_file.file_path]) for entry in self.data}
+
     def idle(self, anew: Collection[str] = (), sequence: int = 0) -> frozenset[str]:
         """Paths of the delete files that take no row away any more.
 

@@ -34,6 +34,12 @@ _CONFLICT = (
     # A branch, a tag or a rollback took a snapshot that was about to expire.
     "Still referenced by refs",
 )
+_READERS = ("frazil/tables/reading/", "frazil/tables/transfer.py")
+"""In the trace of a task that reads files of a table: a user's function may miss others."""
+
+_GONE = ("FileNotFoundError", "NO_SUCH_KEY", "RESOURCE_NOT_FOUND", "iceberg.exceptions.NotFoundException")
+"""What a failed job says of a file that expired while it was read."""
+
 _UNKNOWN = "CommitStateUnknownException"
 _BRANCH_GONE = "Cannot use branch (does not exist)"
 _REFUSED = (
@@ -175,11 +181,19 @@ def _without(lacking: str, job: Job) -> WorkersError:
 def _conflict(text: str, job: Job) -> CommitConflictError | None:
     if _UNKNOWN in text:
         what = f"The catalog did not say whether it took a write to a branch of {job.of}."
+    elif is_file_gone(text):
+        what = f"A file went while a {job.work} of {job.of} read it: others wrote it anew, and it expired."
     elif any(sign in text for sign in _CONFLICT):
         what = f"Another commit came in between while a {job.work} of {job.of} wrote to its branch."
     else:
         return None
     return CommitConflictError(what, where=cause_line(text), meaning=job.unseen, todo=job.again)
+
+
+def is_file_gone(text: str) -> bool:
+    """Whether a failed job could not read a file that was there when it began."""
+    ours = any(sign in text for sign in _READERS) or _GONE[-1] in text
+    return ours and any(sign in text for sign in _GONE)
 
 
 def _refusal(text: str, job: Job) -> NotAllowedError | None:

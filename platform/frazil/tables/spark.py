@@ -214,7 +214,7 @@ def in_tasks(rows: DataFrame, columns: Mapping[str, str], run: InTask, returned:
     given = rows.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in columns.items()))
     # PySpark would ask the server for their types, 13 ms, and take the names only.
     given.__dict__["_cached_schema"] = StructType([StructField(name, NullType()) for name in columns])
-    return given.mapInArrow(run, from_arrow_schema(returned))
+    return given.mapInArrow(run, from_arrow_schema(returned, prefer_timestamp_ntz=True))
 
 
 def samples(table: Table) -> bool:

@@ -54,6 +54,29 @@ def test_every_job_takes_the_same_refusals_for_conflicts(work: str, sign: str) -
     assert error.meaning == JOBS[work].unseen
 
 
+GONE = [
+    "FileNotFoundError: [Errno 2] Path does not exist 'warehouse/n/t/data/a.parquet'.",
+    "OSError: When reading information for key 'a': AWS Error NO_SUCH_KEY during GetObject operation",
+]
+
+
+@pytest.mark.parametrize("sign", GONE)
+@pytest.mark.parametrize("reader", ["frazil/tables/reading/columns.py", "frazil/tables/transfer.py"])
+@pytest.mark.parametrize("work", JOBS)
+def test_a_file_that_expired_while_tasks_read_it_is_a_conflict(work: str, reader: str, sign: str) -> None:
+    error = told(JOBS[work], f'Traceback (most recent call last):\n  File "/x/{reader}", line 7\n{sign}')
+
+    assert isinstance(error, CommitConflictError)
+    assert "A file went" in error.what
+
+
+@pytest.mark.parametrize("sign", GONE)
+def test_a_file_that_a_users_function_misses_is_no_conflict(sign: str) -> None:
+    error = told(JOBS["derivation"], f'Traceback (most recent call last):\n  File "/x/mine.py"\n{sign}')
+
+    assert not isinstance(error, CommitConflictError)
+
+
 @pytest.mark.parametrize("work", JOBS)
 def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(work: str) -> None:
     error = told(JOBS[work], "org.apache.iceberg.exceptions.CommitStateUnknownException: 500")

@@ -1,0 +1,1 @@
+"""Rows of chosen data files, read by tasks of Spark."""

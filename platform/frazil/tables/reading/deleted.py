@@ -1,0 +1,142 @@
+"""Rows of data files that delete files take away, left out by the tasks that read them.
+
+A task imports PyArrow only. Which delete files apply to which data file is the driver's to say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from frazil.tables.conversion import IN_FILES, field_id, fitted
+from frazil.tables.reading.columns import Batch, FileReader, StoredFile
+
+_PATH, _POSITION = "2147483546", "2147483545"
+"""Ids of the columns of position delete files: https://iceberg.apache.org/spec/#reserved-field-ids"""
+
+Keys = Mapping[str, pa.DataType]
+"""Columns whose values tell rows: their ids, with the types that the table has for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteFile:
+    """A delete file that applies to data files.
+
+    Args:
+        keys: The columns whose values tell the rows that go; none: their places do.
+    """
+
+    file: StoredFile
+    keys: Keys = field(default_factory=dict)
+
+
+class DeletedRows:
+    """Tells which rows of data files are deleted; each delete file is read once."""
+
+    def __init__(self, reader: FileReader) -> None:
+        self._reader = reader
+        self._places: dict[str, dict[str, NDArray[np.int64]]] = {}
+        self._values: dict[str, list[pa.Array]] = {}
+
+    def left(
+        self, batch: Batch, path: str, deletes: Iterable[DeleteFile], constants: Mapping[str, pa.Scalar]
+    ) -> pa.RecordBatch:
+        """The rows of a part of a data file that none of some delete files takes away."""
+        gone, by_keys = np.zeros(len(batch.rows), bool), defaultdict[tuple[str, ...], list[DeleteFile]](list)
+        for each in deletes:
+            if each.keys:
+                by_keys[tuple(each.keys)].append(each)
+            else:
+                places = self._positions(each.file).get(path, _NO_PLACES) - batch.first
+                gone[places[(places >= 0) & (places < len(gone))]] = True
+        for files in by_keys.values():
+            gone |= self._have(batch.rows, files, constants)
+        return batch.rows.filter(pa.array(~gone)) if gone.any() else batch.rows
+
+    def _positions(self, file: StoredFile) -> dict[str, NDArray[np.int64]]:
+        """Places of deleted rows by the path of their data file."""
+        if file.path not in self._places:
+            batches = [b.rows for b in self._reader.batches(file, frozenset({_PATH, _POSITION}))]
+            self._places[file.path] = _by_path(batches)
+        return self._places[file.path]
+
+    def _have(
+        self, rows: pa.RecordBatch, files: Sequence[DeleteFile], constants: Mapping[str, pa.Scalar]
+    ) -> NDArray[np.bool_]:
+        """For each row whether its values are among those of some files with the same keys."""
+        keys = files[0].keys
+        own = [_values(rows, number, kind, constants) for number, kind in keys.items()]
+        theirs = zip(*(self._keys(each) for each in files), strict=True)
+        return among(own, [pa.concat_arrays(parts) for parts in theirs])
+
+    def _keys(self, each: DeleteFile) -> list[pa.Array]:
+        if each.file.path not in self._values:
+            batches = [b.rows for b in self._reader.batches(each.file, frozenset(each.keys))]
+            self._values[each.file.path] = [
+                pa.concat_arrays([pa.array([], kind), *(_values(b, number, kind, {}) for b in batches)])
+                for number, kind in each.keys.items()
+            ]
+        return self._values[each.file.path]
+
+
+_NO_PLACES = np.zeros(0, np.int64)
+
+
+def _by_path(batches: Sequence[pa.RecordBatch]) -> dict[str, NDArray[np.int64]]:
+    found: dict[str, list[NDArray[np.int64]]] = defaultdict(list)
+    for batch in batches:
+        by_id = {field_id(own): batch.column(place) for place, own in enumerate(batch.schema)}
+        known = by_id[_PATH].dictionary_encode()
+        numbers, places = known.indices.to_numpy(), by_id[_POSITION].to_numpy()
+        for number, path in enumerate(known.dictionary.to_pylist()):
+            found[path].append(places[numbers == number])
+    return {path: np.concatenate(parts) for path, parts in found.items()}
+
+
+def among(own: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> NDArray[np.bool_]:
+    """For each row of some columns whether others have its values in one row; a missing one is a value.
+
+    First by each column alone, which leaves few rows of most files.
+    """
+    each = (pc.is_in(a, value_set=b) for a, b in zip(own, theirs, strict=True))
+    met: NDArray[np.bool_] = np.asarray(reduce(pc.and_, each).to_numpy(zero_copy_only=False))
+    if len(own) > 1 and met.any():
+        met[met] = _have(own, theirs, np.flatnonzero(met))
+    return met
+
+
+def _have(
+    own: Sequence[pa.Array], theirs: Sequence[pa.Array], places: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    codes = np.zeros(len(places) + len(theirs[0]), np.int64)
+    for a, b in zip(own, theirs, strict=True):
+        known = pa.concat_arrays([a.take(pa.array(places)), b]).dictionary_encode(null_encoding="encode")
+        codes = codes * len(known.dictionary) + known.indices.to_numpy()
+        codes = np.unique(codes, return_inverse=True)[1]  # small again, whatever the columns hold
+    found: NDArray[np.bool_] = np.isin(codes[: len(places)], codes[len(places) :])
+    return found
+
+
+def _values(
+    rows: pa.RecordBatch, number: str, kind: pa.DataType, constants: Mapping[str, pa.Scalar]
+) -> pa.Array:
+    """The values of a column, at whatever depth, as the table has them."""
+    for place, own in enumerate(rows.schema):
+        if (found := _below(rows.column(place), own, number)) is not None:
+            return fitted(found, kind, IN_FILES)
+    constant = constants.get(number)
+    return pa.nulls(len(rows), kind) if constant is None else fitted(pa.repeat(constant, len(rows)), kind)
+
+
+def _below(column: pa.Array, own: pa.Field, number: str) -> pa.Array | None:
+    if field_id(own) == number:
+        return column
+    parts = zip(column.flatten(), own.type, strict=True) if pa.types.is_struct(own.type) else ()
+    return next((v for part, f in parts if (v := _below(part, f, number)) is not None), None)

@@ -1,0 +1,141 @@
+"""Rows of chosen data files as a frame: no snapshot has to name them, and no others are opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from frazil.quoting import quoted
+from frazil.tables.reading.parts import Planned, packed, planned
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile, ManifestEntry
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame, SparkSession
+
+    from frazil.tables.reading.columns import Names
+    from frazil.tables.reading.part import PartReader
+
+PATH = "_file"
+"""A column with the path of each row's file, called as Spark's reader of Iceberg calls it."""
+
+_MAPPING = "schema.name-mapping.default"
+
+_CLAIMED = 10_000_000
+"""Rows that Spark is told of at most: enough that it takes none of them to every task for a join."""
+
+
+def files_frame(
+    spark: SparkSession,
+    table: Table,
+    files: Iterable[DataFile],
+    columns: Collection[str] | None = None,
+    *,
+    with_path: bool = False,
+) -> DataFrame:
+    """The rows of some data files, in the columns that the table has now; delete files are not looked at.
+
+    Args:
+        files: Parquet files, whether a snapshot names them or not.
+        columns: Those that are read; None: all.
+        with_path: Adds `PATH`.
+
+    Raises:
+        PySparkException: As it is read: a file is gone, or what it holds does not fit the table.
+    """
+    found = planned(table, ((file, ()) for file in files))
+    return _frame(spark, table, found, columns, with_path)
+
+
+def _frame(
+    spark: SparkSession, table: Table, found: Planned, columns: Collection[str] | None, with_path: bool
+) -> DataFrame:
+    reader = reader_of(table, found, columns, with_path=with_path)
+    rows = _in_tasks(spark, reader, found.rows)
+    titles = [*_columns(table, columns), *([PATH] if with_path else [])]
+    named = zip(reader.schema.names, titles, strict=True)
+    return rows.selectExpr(*(f"{column} AS {quoted(title)}" for column, title in named))
+
+
+def _columns(table: Table, columns: Collection[str] | None) -> list[str]:
+    return [f.name for f in table.schema().fields if columns is None or f.name in columns]
+
+
+def reader_of(
+    table: Table, found: Planned, columns: Collection[str] | None = None, *, with_path: bool = False
+) -> PartReader:
+    """What reads parts of a table's files, see `files_frame`; its columns are called c0, c1, ..."""
+    from frazil.tables.reading.columns import FileReader
+    from frazil.tables.reading.part import PartReader
+    from frazil.tables.reading.schema import read_schema
+
+    names = set(_columns(table, columns))
+    schema = read_schema((f for f in table.schema().fields if f.name in names), with_path=with_path)
+    files = FileReader(_names(table.properties), found.stores)
+    return PartReader(schema, packed(found.parts), found.deletes, files, version("frazil"))
+
+
+def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:
+    """The rows of each bin by a task. Spark guesses their bytes by how many numbers come in."""
+    from frazil.tables.spark import in_tasks
+
+    tasks = max(1, len(reader.bins))
+    step = max(1, min(rows, _CLAIMED) // tasks)
+    own = f"id % {step} = 0 AND id < {step * len(reader.bins)}"
+    numbers = spark.range(0, tasks * step, 1, tasks).where(own)
+    return in_tasks(numbers, {"id": f"id DIV {step}"}, reader.run, reader.schema)
+
+
+def _names(properties: Mapping[str, str]) -> Names:
+    """Ids of columns by their names, for files that have none."""
+    return dict(_of_mapping(json.loads(properties.get(_MAPPING, "[]"))))
+
+
+def _of_mapping(fields: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[int, Names]]]:
+    for own in fields:
+        if "field-id" in own:
+            within = dict(_of_mapping(own.get("fields", ())))
+            yield from ((name, (own["field-id"], within)) for name in own["names"])
+
+
+def held_frame(
+    spark: SparkSession,
+    table: Table,
+    entries: Iterable[ManifestEntry],
+    columns: Collection[str] | None = None,
+    *,
+    with_path: bool = False,
+) -> DataFrame:
+    """The rows that some data files of a table's head hold, without those that its delete files take away.
+
+    Files of other formats, or with such deletes, Spark reads by itself: it opens all files of the head then.
+
+    Raises:
+        PySparkException: See `files_frame`.
+    """
+    from frazil.tables.reading.held import deletes_by_file, is_parquet
+
+    by_file = deletes_by_file(table, entries)
+    own = [(file, deletes) for file, deletes in by_file if is_parquet(file, deletes)]
+    others = [file.file_path for file, deletes in by_file if not is_parquet(file, deletes)]
+    rows = _frame(spark, table, planned(table, own), columns, with_path)
+    return rows.unionByName(_by_spark(spark, table, others, rows.columns)) if others else rows
+
+
+def _by_spark(spark: SparkSession, table: Table, paths: Sequence[str], columns: Sequence[str]) -> DataFrame:
+    """Rows of some files of the head. Spark can't be told to open no others."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+
+    from frazil.spec.names import TableName
+    from frazil.tables.spark import at_snapshot
+
+    named = spark.createDataFrame(pa.table({_CHOSEN: pa.array(paths)}))
+    head = at_snapshot(spark, TableName(*table.name()), table.metadata.current_snapshot_id or 0)
+    chosen = head.selectExpr("*", PATH).join(F.broadcast(named), F.expr(f"{PATH} = {quoted(_CHOSEN)}"))
+    return chosen.select(*map(quoted, columns))
+
+
+_CHOSEN = "$frazil_chosen"

@@ -1,0 +1,126 @@
+"""How the reading of data files is shared out: which tasks read which parts of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.fs import FileSystem
+    from pyiceberg.manifest import DataFile
+    from pyiceberg.table import Table
+    from pyiceberg.types import IcebergType
+
+    from frazil.tables.reading.columns import StoredFile
+    from frazil.tables.reading.deleted import DeleteFile
+    from frazil.tables.reading.part import Part
+
+_OF_TASK = 32 * 2**20
+"""Bytes of files that a task reads."""
+
+_OPENING = 4 * 2**20
+"""Bytes that could be read in the time that it takes to open a file."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What it takes to read some files.
+
+    Attributes:
+        stores: Where they are, by the names that the parts have for these.
+        rows: Of all data files, deleted ones among them.
+    """
+
+    parts: tuple[Part, ...]
+    deletes: tuple[DeleteFile, ...]
+    stores: Mapping[str, FileSystem]
+    rows: int
+
+
+def planned(table: Table, files: Iterable[tuple[DataFile, Sequence[DataFile]]]) -> Planned:
+    """Parts of some data files, each with the delete files that apply to it."""
+    from frazil.tables.reading.part import Part
+
+    stores, places, rows = _Stores(table), dict[str, int](), 0
+    parts: list[Part] = []
+    deletes: list[DeleteFile] = []
+    for file, gone in files:
+        for each in gone:
+            if each.file_path not in places:
+                places[each.file_path] = len(deletes)
+                deletes.append(_delete_file(table, each, stores))
+        stored, constants = stores.stored(file), dict(_constants(table, file))
+        applying, rows = tuple(places[each.file_path] for each in gone), rows + file.record_count
+        parts += [Part(stored, *edges, constants, applying) for edges in _cut(file.file_size_in_bytes)]
+    return Planned(tuple(parts), tuple(deletes), stores.opened, rows)
+
+
+def packed(parts: Iterable[Part]) -> tuple[tuple[Part, ...], ...]:
+    """Parts by the task that reads them."""
+    bins: list[list[Part]] = []
+    room = 0
+    for part in parts:
+        if (size := part.bytes + _OPENING) > room:
+            bins.append([])
+            room = _OF_TASK + _OPENING
+        bins[-1].append(part)
+        room -= size
+    return tuple(map(tuple, bins))
+
+
+def _cut(size: int) -> Iterator[tuple[int, int]]:
+    count = max(1, math.ceil(size / _OF_TASK))
+    return pairwise(size * number // count for number in range(count + 1))
+
+
+class _Stores:
+    """Where a table's files are, opened once each."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.opened: dict[str, FileSystem] = {}
+
+    def stored(self, file: DataFile) -> StoredFile:
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+
+        from frazil.tables.file_io import opened_files
+        from frazil.tables.reading.columns import StoredFile
+
+        scheme, bucket, place = PyArrowFileIO.parse_location(file.file_path)
+        name = f"{scheme}://{bucket}"
+        if name not in self.opened:
+            files = opened_files(self._table.io, file.file_path)
+            self.opened[name] = files.fs_by_scheme(scheme, bucket)
+        return StoredFile(file.file_path, name, place, file.file_size_in_bytes)
+
+
+def _delete_file(table: Table, file: DataFile, stores: _Stores) -> DeleteFile:
+    from frazil.tables.reading.deleted import DeleteFile
+    from frazil.tables.reading.schema import stored_type
+
+    ids = file.equality_ids or ()
+    return DeleteFile(stores.stored(file), {str(own): stored_type(_type_of(table, own)) for own in ids})
+
+
+def _constants(table: Table, file: DataFile) -> Iterator[tuple[str, pa.Scalar]]:
+    """What a file's partition tells of columns that may not be in it."""
+    import pyarrow as pa
+
+    from frazil.tables.reading.schema import stored_type
+
+    for place, own in enumerate(table.specs()[file.spec_id].fields):
+        if str(own.transform) == "identity":
+            value = file.partition[place]
+            text = str(value) if isinstance(value, UUID) else value
+            yield str(own.source_id), pa.scalar(text, stored_type(_type_of(table, own.source_id)))
+
+
+def _type_of(table: Table, column: int) -> IcebergType:
+    """The type of a column, which may be gone by now."""
+    every = (table.schema(), *reversed(table.schemas().values()))
+    return next(schema.find_type(column) for schema in every if column in schema.field_ids)
