@@ -1,4 +1,4 @@
-"""`frazil doctor` as asset checks: one for each system, upon the first asset that needs it."""
+"""`frazil doctor` as asset checks: one for each system, on the first asset that needs it."""
 
 # No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
 from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def _check(system: str, path: AssetPath, tables: Sequence[PipelineTable]) -> dg.
             asset_key=spec.asset_key,
             check_name=spec.name,
             passed=not ill,
-            description="\n\n".join(map(_told, ill)) or f"{len(findings)} rights were asked for.",
+            description="\n\n".join(map(_sentence, ill)) or f"{len(findings)} rights were asked for.",
             metadata={
                 "asked": len(findings),
                 "missing": len(ill),
@@ -59,5 +59,5 @@ def _check(system: str, path: AssetPath, tables: Sequence[PipelineTable]) -> dg.
     return run
 
 
-def _told(finding: Finding) -> str:
+def _sentence(finding: Finding) -> str:
     return f"{finding.right} {finding.of}: {finding.what}\nMend: {finding.mend}"

@@ -51,7 +51,7 @@ def _job(kind: Kind, tables: Sequence[PipelineTable]) -> dg.JobDefinition:
         failed: dict[str, Exception] = {}
         order = Order(dry_run=config.dry_run, everything=config.everything)
         for outcome in work_on(works, connections, now, order):
-            yield from _told(context, outcome, connections)
+            yield from _events(context, outcome, connections)
             if outcome.error:
                 failed[outcome.work.table] = outcome.error
         if failed:
@@ -92,7 +92,7 @@ def _all_due(kind: Kind, specs: Sequence[AnyTable], connections: Connections, no
     return due
 
 
-def _told(
+def _events(
     context: dg.OpExecutionContext, outcome: Outcome, connections: Connections
 ) -> Iterator[dg.AssetObservation | dg.AssetMaterialization]:
     """Events of one table: what was done, and what readers were shown of it."""

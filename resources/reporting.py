@@ -28,7 +28,7 @@ Arg = TypeVar("Arg")
 T = TypeVar("T")
 
 
-def _told(tell: Callable[[Arg], T], what: Arg) -> T:
+def _stored(tell: Callable[[Arg], T], what: Arg) -> T:
     """Tells Dagster's storage; again for a while where others hold its file.
 
     Raises PartDownError where it takes nothing. What is told of was done all the same.
@@ -80,13 +80,13 @@ class DagsterReporter:
         if events:
             with self._instance() as instance:
                 for event in events:
-                    _told(instance.report_runless_asset_event, event)
+                    _stored(instance.report_runless_asset_event, event)
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`; the arrivals sensor goes by it."""
         keys = [held_key(things(spec, self._settings).iceberg_path) for spec in specs]
         with self._instance() as instance:
-            _told(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
+            _stored(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
 
     def _instance(self) -> dg.DagsterInstance:
         """Opens the instance; one process at a time, for the first one makes its databases.
@@ -97,7 +97,7 @@ class DagsterReporter:
 
         with (Path(str(self._home)) / "frazil.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return _told(dg.DagsterInstance.from_config, str(self._home))
+            return _stored(dg.DagsterInstance.from_config, str(self._home))
 
     @cached_property
     def _home(self) -> Path | None:

@@ -19,7 +19,7 @@ def looked_at(
     """Each deployment with what is seen of it.
 
     Args:
-        look: Asks the clouds, within so many seconds.
+        look: Asks the clouds, within the given number of seconds.
         said: Gets a sentence for each deployment that can't be looked at.
     """
     for made in deployments:

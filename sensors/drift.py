@@ -42,7 +42,7 @@ def drift_sensor(deployments: Sequence[DeploymentAssets]) -> dg.SensorDefinition
             now = _differences(plan)
             events += _news(made, plan, before, now)
             cursor.drifted[made.spec.name] = now
-            said.append(_said(made.spec.name, plan, now))
+            said.append(_summary(made.spec.name, plan, now))
         skip = None if events else dg.SkipReason(" ".join(said))
         context.log.info(" ".join(said))
         return dg.SensorResult(asset_events=events, cursor=cursor.model_dump_json(), skip_reason=skip)
@@ -87,7 +87,7 @@ def _news(
             )
 
 
-def _said(name: str, plan: Plan, now: dict[str, str]) -> str:
+def _summary(name: str, plan: Plan, now: dict[str, str]) -> str:
     if now:
         return f"{name}: {', '.join(now)} differ."
     made = not plan.news

@@ -35,7 +35,7 @@ def rotation_sensor(
         said: list[str] = []
         for made, ages in looked_at(deployments, _ages, said):
             due = [each for each in ages if each.age and each.age.is_due]
-            said.extend(_said(made.spec.name, ages))
+            said.extend(_summaries(made.spec.name, ages))
             if due and not job_at_work(context.instance, job_of(made.spec.name)):
                 requests.append(_request(context.instance, made.spec.name, due))
         return dg.SensorResult(
@@ -60,7 +60,7 @@ def _request(instance: dg.DagsterInstance, name: str, due: Sequence[Outcome]) ->
     )
 
 
-def _said(name: str, ages: Sequence[Outcome]) -> Iterator[str]:
+def _summaries(name: str, ages: Sequence[Outcome]) -> Iterator[str]:
     for each in ages:
         if each.error:
             yield f"{name}, {each.what}: {each.error.what}"

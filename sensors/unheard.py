@@ -1,4 +1,4 @@
-"""Commits that Dagster never heard of, for whoever made them was killed; and targets that did not follow."""
+"""Commits that Dagster never heard of, because their process was killed; and targets that did not follow."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 GRACE = HELD_FOR
-"""Seconds that whoever commits has to tell of it, and targets to follow."""
+"""Seconds that a process has to report its commit, and targets to follow."""
 
 _ASK_EVERY = 600.0  # seconds: what a target refuses it most likely refuses again
 _MOST = 20  # tables that are told in one tick, or whose targets are looked at
@@ -134,7 +134,7 @@ def _tell(
     new = takewhile(lambda each: each[0].timestamp_ms / 1000 > heard.at, ledgers(metadata))
     brought = {
         "rows_landed": sum(ledger.records for _, ledger in new),
-        "noticed": "Whoever committed this told nobody of it.",
+        "noticed": "This commit was never reported to Dagster.",
     }
     instance.report_runless_asset_event(grown(table.spec, connections, brought))
     for letters in letters_counted(table.spec, connections):

@@ -71,7 +71,7 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         works = [work for work in seen.due if (work.kind.name, work.table) not in held]
         for work in works:
             context.log.info("%s of %s: %s", work.kind.name, work.table, work.reason)
-        said = _said(seen, len(seen.due) - len(works))
+        said = _summary(seen, len(seen.due) - len(works))
         if not works:
             return dg.SkipReason(said)
         context.log.info(said)
@@ -115,7 +115,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + more
 
 
-def _said(seen: Outlook, left_out: int) -> str:
+def _summary(seen: Outlook, left_out: int) -> str:
     """What was decided, in numbers."""
     facts = [
         f"Tables looked at: {seen.looked_at}; changed: {seen.changed}; read into: {seen.looked_into}",

@@ -45,7 +45,7 @@ def rotation_job(made: DeploymentAssets) -> dg.JobDefinition:
             chosen = [what_of(each) for each in config.what]
         for outcome in rotation_of(made.spec, made.settings).turn_due(chosen, now=config.now):
             outcomes.append(outcome)
-            yield from _told(made, outcome)
+            yield from _observations(made, outcome)
         failed: dict[str, Exception] = {each.what: each.error for each in outcomes if each.error}
         if failed:
             raise failure(context, "were not rotated", failed, len(outcomes), things="kinds of keys")
@@ -63,7 +63,7 @@ def rotation_schedule(made: DeploymentAssets, job: dg.JobDefinition) -> dg.Sched
     return dg.ScheduleDefinition(name=job_of(made.spec.name), job=job, cron_schedule=cron)
 
 
-def _told(made: DeploymentAssets, outcome: Outcome) -> Iterator[dg.AssetObservation]:
+def _observations(made: DeploymentAssets, outcome: Outcome) -> Iterator[dg.AssetObservation]:
     """A turn, at the asset of what was turned. Ids and fingerprints are no secrets."""
     if turned := outcome.turned:
         address = "snowflake/user" if outcome.what == "rsa" else f"confluent/key/{outcome.what}"

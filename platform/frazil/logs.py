@@ -1,4 +1,4 @@
-"""Log lines as JSON, one object a line, for whoever collects them."""
+"""Log lines as JSON, one object a line, for a log collector."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Names and constants as SQL, a spec, a filter and a shell take them, whatever they are made of.
 
-Columns are named by whoever may register a schema or change a table: no such text stands in SQL unquoted,
+Anyone who can register a schema or change a table names columns: no such text stands in SQL unquoted,
 be it run or advised.
 """
 

@@ -110,7 +110,7 @@ class Sandbox:
 
     def _parsed(self, sql: str) -> list[dict[str, Any]]:
         """Every node of DuckDB's own syntax tree."""
-        with _told(sql):
+        with _duckdb_errors(sql):
             sql.encode()  # a shell's argument may hold what is no text
             told = self._duck.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
             tree = json.loads(told[0]) if told else {}
@@ -135,7 +135,7 @@ class Sandbox:
         timer = Timer(seconds, self._duck.interrupt)
         timer.start()
         try:
-            with _told(sql, seconds):
+            with _duckdb_errors(sql, seconds):
                 return _answer(self._duck.sql(sql), rows)
         except FrazilError:
             for failure in (each.failure for each in self._rows if each.failure):
@@ -181,7 +181,7 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _told(sql: str, seconds: float = 0.0) -> Iterator[None]:
+def _duckdb_errors(sql: str, seconds: float = 0.0) -> Iterator[None]:
     """Turns DuckDB's errors into one of ours."""
     import duckdb
 

@@ -67,7 +67,7 @@ class Channel(Protocol):
 class Post:
     """An address that takes JSON by POST."""
 
-    address: str = field(repr=False)  # a secret: whoever knows it may post there
+    address: str = field(repr=False)  # a secret: anyone who knows it can post there
     body: Callable[[Message], Mapping[str, Any]]
 
     def send(self, message: Message) -> None:

@@ -100,7 +100,7 @@ class _Entry(BaseModel):
 
 
 class Journal(BaseModel):
-    """All that is not in order, as text for whoever keeps it (`model_dump_json`)."""
+    """All that is not in order, as text to be stored (`model_dump_json`)."""
 
     entries: list[_Entry] = []
     silent_at: float = 0.0  # when a part was last seen to be down, in seconds since the epoch

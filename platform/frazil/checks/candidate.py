@@ -71,11 +71,11 @@ def preview(spec: TableSpec, things: Things, connections: Connections, file: Pat
         columns = _columns(spec, connections, file, half)
     except SchemaRefusedError as e:
         verdict = Verdict(Where((), e.where), "unmappable", False, e.what, e.todo)
-        return _told(name, targets, [verdict], table.schema() if table else to_iceberg(()), bool(table))
+        return _preview(name, targets, [verdict], table.schema() if table else to_iceberg(()), bool(table))
     if table is None:
-        return _told(name, targets, [], to_iceberg(table_fields(spec, columns)), exists=False)
+        return _preview(name, targets, [], to_iceberg(table_fields(spec, columns)), exists=False)
     planned = plan_evolution(spec, table, columns)
-    return _told(name, targets, planned.verdicts, planned.schema, exists=True)
+    return _preview(name, targets, planned.verdicts, planned.schema, exists=True)
 
 
 def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) -> RecordColumns:
@@ -107,7 +107,7 @@ def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:
     )
 
 
-def _told(
+def _preview(
     name: str, targets: Iterable[Target], verdicts: Iterable[Verdict], schema: Schema, exists: bool
 ) -> Preview:
     verdicts = tuple(verdicts)

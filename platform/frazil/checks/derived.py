@@ -138,7 +138,7 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     agree = missing == extra == 0
     name = subject.things.table
     text = (
-        f"{ledger.total_rows} rows against the query upon {inputs}, as read last: {missing} are missing, "
+        f"{ledger.total_rows} rows against the query over {inputs}, as read last: {missing} are missing, "
         f"{extra} are too many{'.' if agree else f': `frazil derive {name} --rebuild` makes them anew.'}"
     )
     numbers: dict[str, Number] = {"missing": missing, "extra": extra, "compared": 1}
@@ -162,11 +162,11 @@ def _differences(held: DataFrame, made: DataFrame, table: Table) -> tuple[int, i
 def _comparable(rows: DataFrame) -> DataFrame:
     """Maps, which Spark does not group by, as JSON; floating-point numbers as text."""
     return rows.selectExpr(
-        *(f"{_said(name, kind)} AS {quoted(name)}" for name, kind in types_in(rows).items())
+        *(f"{_comparable_sql(name, kind)} AS {quoted(name)}" for name, kind in types_in(rows).items())
     )
 
 
-def _said(name: str, kind: str) -> str:
+def _comparable_sql(name: str, kind: str) -> str:
     inexact = kind in ("float", "double")
     return f"format_string('{_DIGITS}', {quoted(name)})" if inexact else comparable(quoted(name), kind)
 

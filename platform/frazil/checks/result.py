@@ -58,7 +58,7 @@ class Subject(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check function finds; its name and table are added by whoever runs it.
+    """What a check function finds; its name and table are added by the caller.
 
     `skipped` says why nothing could be compared; then `passed` means nothing.
     """

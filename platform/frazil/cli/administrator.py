@@ -97,9 +97,9 @@ class Arguments:
             )
         try:
             return Settings.load().with_changes(
-                aws=_told(profile=self.profile),
-                confluent=_told(api_key=self.api_key, api_secret=self.api_secret),
-                snowflake=_told(admin_secret=self.admin_secret),
+                aws=_given(profile=self.profile),
+                confluent=_given(api_key=self.api_key, api_secret=self.api_secret),
+                snowflake=_given(admin_secret=self.admin_secret),
             )
         except ValidationError as e:
             raise typer.BadParameter("; ".join(each["msg"] for each in e.errors())) from None
@@ -107,11 +107,11 @@ class Arguments:
     def spec(self, deployment: Deployment) -> DeploymentSpec:
         """The deployment, with the numbers that are told here; says which of them its file does not know."""
         spec = deployment.spec
-        rotation = _told(
+        rotation = _given(
             every=timedelta(days=self.day_count) if self.day_count else None, keep=self.keys_kept
         )
-        aws = _told(auto_offset_reset=self.offset_reset)
-        snowflake = _told(warehouse=self.warehouse)
+        aws = _given(auto_offset_reset=self.offset_reset)
+        snowflake = _given(warehouse=self.warehouse)
         if snowflake and not spec.snowflake:
             raise typer.BadParameter(f"--snowflake-warehouse: {spec.name} has no part in Snowflake.")
         changed = spec.model_copy(
@@ -127,7 +127,7 @@ class Arguments:
         return changed
 
 
-def _told(**arguments: Any) -> dict[str, Any]:
+def _given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 

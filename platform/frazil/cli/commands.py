@@ -48,7 +48,7 @@ COMMANDS: dict[str, dict[str, str]] = {
     },
     "run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
     "pause": {
-        "pause": "Stop landing into tables, by whomever, until they are resumed. Upkeep goes on.",
+        "pause": "Stop all landings into tables until they are resumed. Upkeep goes on.",
         "resume": "Lift tables' suspensions or pauses, and land what waits.",
     },
     "cut": {

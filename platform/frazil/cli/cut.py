@@ -97,7 +97,7 @@ def _landed(selection: Selection[TableSpec], cut: Cut) -> Results[LandingReport]
 
 
 def _tell(selection: Selection[TableSpec], cut: Cut) -> None:
-    """Whoever wants to hear of it finds each table's tag on its asset."""
+    """Reports each table's tag to Dagster, on the table's asset."""
     tagged = {table.table: table for table in cut.tables if table.state == "tagged"}
     for spec, names in selection.pairs:
         if table := tagged.get(str(names.table)):

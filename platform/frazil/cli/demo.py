@@ -41,7 +41,7 @@ OTHERS = ("skyone", "sunset_avro", "shipments")
 
 _WORDS = {"passed": ("ok", "green"), "failed": ("no", "red"), "skipped": ("--", "")}
 _EACH = 300
-_WHILE = 5  # one part in so many of the records is produced while the second materialization runs
+_WHILE = 5  # one record in five is produced while the second materialization runs
 
 T = TypeVar("T")
 Records = Annotated[int, typer.Option(min=1000, help="How many trades the first batch has.")]

@@ -40,7 +40,7 @@ After = Annotated[
     str,
     typer.Option(metavar="DURATION", help="When older snapshots and files go. Default: keep_snapshots_for."),
 ]
-Now = Annotated[bool, typer.Option("--now", help="They go at once, whoever reads them.")]
+Now = Annotated[bool, typer.Option("--now", help="Remove them at once, even if somebody still reads them.")]
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write what went, when and from where, as JSON.")
 ]

@@ -120,7 +120,7 @@ def land_command(
 def _landed_before(
     selection: Selection[TableSpec], results: Results[LandingReport], run: str
 ) -> Iterator[TableSpec]:
-    """The tables that failed behind a landing of this command; whoever wants to hear of that one is told."""
+    """The tables that failed after a landing of this command; reports that landing to Dagster."""
     for spec, names in selection.pairs:
         error = results.failed.get(str(names.table))
         if error is None or str(names.table) in results.done or isinstance(error, PartDownError):

@@ -23,7 +23,7 @@ def moment_of(text: str) -> int | datetime:
 
 
 def duration_of(text: str, option: str) -> timedelta:
-    """A duration as pipelines write it, such as 12h; the option is named where it is none."""
+    """A duration as pipelines write it, such as 12h; the error for any other text names the option."""
     try:
         return TypeAdapter[timedelta](Duration).validate_python(text)
     except ValidationError:

@@ -32,7 +32,7 @@ Past = Annotated[
 def pause_command(
     because: Because, tables: Tables = None, pipelines: Pipelines = None, as_json: Json = False
 ) -> None:
-    """Stop landing into tables, by whomever, until they are resumed. Upkeep goes on.
+    """Stop all landings into tables until they are resumed. Upkeep goes on.
 
     A landing that is under way is dropped; nothing of it becomes visible.
     """

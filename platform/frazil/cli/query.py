@@ -93,7 +93,7 @@ def _add(
 
 
 def _newest_of(name: TableName) -> TableSpec | None:
-    """The table that a name is the view `..._current` of; None where it is none, or a table's own."""
+    """The table whose `..._current` view has this name; None if no table does, or a table has it itself."""
     base = TableName(name.namespace, name.table.removesuffix(CURRENT))
     if base == name:
         return None

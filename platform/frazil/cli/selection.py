@@ -79,7 +79,7 @@ class Selection(Generic[S]):
         return load_reporters(self.connections.settings)
 
     def tell(self, spec: AnyTable, done: Done) -> None:
-        """Tells whoever wants to hear of it what was done to one of the tables."""
+        """Reports to Dagster what was done to one of the tables."""
         for reporter in self.reporters:
             reporter.tell(spec, done)
 

@@ -69,7 +69,7 @@ def adopt_command(
         return
     console.print(f"{report.table}: {report.rows:,} rows of {report.source}, every offset accounted for.")
     console.print(f"{report.gaps:,} offsets hold no record, {report.given_up:,} were given up.")
-    console.print(f"`frazil land {names.table}` goes on at {_told(report.position)}.")
+    console.print(f"`frazil land {names.table}` goes on at {_text(report.position)}.")
 
 
 @app.command("release")
@@ -81,13 +81,13 @@ def release_command(table: Name, as_json: Json = False) -> None:
     if as_json:
         print_json(asdict(report))
         return
-    console.print(f"{report.table} ends before {_told(report.position)}; nothing lands it until `resume`.")
+    console.print(f"{report.table} ends before {_text(report.position)}; nothing lands it until `resume`.")
     console.print(
-        f"Tableflow begins at {_told(report.first)}: {report.both:,} offsets will be in both tables, "
+        f"Tableflow begins at {_text(report.first)}: {report.both:,} offsets will be in both tables, "
         f"{report.only_here:,} in this one only."
     )
     console.print(f"Rows of Tableflow's table that this one has not: WHERE {report.where}")
 
 
-def _told(offsets: Mapping[int, int]) -> str:
+def _text(offsets: Mapping[int, int]) -> str:
     return ", ".join(f"{p}:{at}" for p, at in sorted(offsets.items()))

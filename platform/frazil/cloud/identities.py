@@ -82,7 +82,7 @@ def _kafka(spec: DeploymentSpec, known: Known) -> dict[str, Any]:
 
 
 def _aws(spec: DeploymentSpec, known: Known, who: Settings) -> dict[str, Any]:
-    """The writer's role. Where Confluent takes it, too, it can't read secrets: whoever takes it does."""
+    """The writer's role. A role that Confluent assumes, too, can't read secrets, or Confluent could."""
     shared = spec.confluent is not None and bool(spec.confluent.tableflow)
     return {
         "region": spec.region,

@@ -123,7 +123,7 @@ class Patience:
             wait_initial=_FIRST, wait_jitter=_FIRST, wait_max=self._pause,
         )  # fmt: skip
         try:
-            with self._told(reasons):
+            with self._reported(reasons):
                 for attempt in tries:
                     with attempt:
                         return once()
@@ -132,7 +132,7 @@ class Patience:
         raise AssertionError("stamina ends by a result or by raising")
 
     @contextmanager
-    def _told(self, reasons: Sequence[NotYet]) -> Iterator[None]:
+    def _reported(self, reasons: Sequence[NotYet]) -> Iterator[None]:
         """Tells meanwhile what is waited for; in a thread, for one try may take minutes."""
         since, began, over = datetime.now(UTC), time.monotonic(), threading.Event()
 

@@ -128,7 +128,7 @@ class Reconciler:
         return {address: found[address] for address in self.addresses}
 
     def _former(self, known: Known, only: str = "", *, removes_data: bool = True) -> Former:
-        """What was taken out; whoever deletes a deployment means its data, too."""
+        """What was removed. Deleting a deployment deletes its data, too."""
         found = former_of(self._find_former, self._graph, known, self._times)
         return replace(found, only=only, removes_data=removes_data)
 

@@ -1,4 +1,4 @@
-"""Where secrets of a deployment are kept. They go straight there; whoever needs one reads it there."""
+"""Where secrets of a deployment are kept. They are written there only, and read there when needed."""
 
 from __future__ import annotations
 

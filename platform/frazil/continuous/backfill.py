@@ -41,7 +41,7 @@ class Filled:
 
     @property
     def done(self) -> int:
-        """Offsets that are landed, by whomever."""
+        """Offsets that are landed, by this process or another."""
         return self.offsets - self.left
 
     @property

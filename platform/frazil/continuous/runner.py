@@ -26,7 +26,7 @@ LOOK_EVERY = 1.0
 """Seconds between two looks."""
 
 _BUSY, _IDLE = 0.5, 0.02
-"""Share of the time that looks may have, while tables are due and while none is: a thousand take seconds."""
+"""Share of the time that looks may take while tables are due, and while none are: a thousand take seconds."""
 
 _LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
 _FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")

@@ -42,7 +42,7 @@ class Work(Protocol):
         """What has arrived; and why some connections can't tell."""
 
     def land(self, spec: TableSpec, records: int) -> LandingReport:
-        """One landing of at most so many records."""
+        """One landing of at most `records` records."""
 
     def published(self, spec: TableSpec, since: float) -> LandingReport | None:
         """What landings of this process published since a time, as one; None where that is nothing."""
@@ -90,7 +90,7 @@ class WarmWork:
         return seen, [*silent]
 
     def land(self, spec: TableSpec, records: int) -> LandingReport:
-        """See `Work`; before the first landing the spec's schema files are registered where none is."""
+        """See `Work`; the first landing registers the spec's schema files for subjects without a schema."""
         with self._jobs.landing() as run_part, self._connections(spec) as connections:
             if id(spec) not in self._known_to_registry:
                 _register(spec, connections)

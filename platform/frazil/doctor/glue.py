@@ -30,14 +30,14 @@ def probes(patient: Patient) -> Probes:
             ("make an entry", entry.make, "glue:CreateTable"),
         ):
             mend = statement(action, "*") if action else ""
-            found = yield Probe(right, partial(_told, settings, ask), f"database {database}", mend)
+            found = yield Probe(right, partial(_asked, settings, ask), f"database {database}", mend)
             if found.status == "down":
                 return
     for target in targets:
         yield Probe("read the table's entry", partial(target.read, patient.connections), target.relations[0])
 
 
-def _told(settings: Settings, ask: Callable[[], None]) -> None:
+def _asked(settings: Settings, ask: Callable[[], None]) -> None:
     with glue_errors(settings):
         ask()
 

@@ -59,7 +59,7 @@ def _examine(patient: Patient, systems: Collection[str], seconds: float) -> list
     found: list[Finding] = []
     for name in (name for name in SYSTEMS if name in systems):
         if name in examinations:
-            found += examinations[name].told(met[name], seconds)
+            found += examinations[name].report(met[name], seconds)
         else:
             found.append(Finding(name, "", "", "not needed", 0.0))
     return found
@@ -82,7 +82,7 @@ class _Examination:
     def _note(self, probe: Probe) -> None:
         self.asked = probe
 
-    def told(self, error: Exception | None, seconds: float) -> list[Finding]:
+    def report(self, error: Exception | None, seconds: float) -> list[Finding]:
         """All that was found by now; with a finding for what was not answered in time."""
         found = list(self.findings)
         if isinstance(error, TimeoutError):
@@ -124,10 +124,10 @@ def _ask(system: str, probe: Probe) -> Finding:
 def _failed(system: str, probe: Probe, seconds: float, error: Exception) -> Finding:
     met = explain(error)
     status: Status = "down" if isinstance(met, PartDownError) else "missing"
-    return Finding(system, probe.right, probe.of, status, seconds, _said(met), _mend(met, probe))
+    return Finding(system, probe.right, probe.of, status, seconds, _what(met), _mend(met, probe))
 
 
-def _said(error: FrazilError) -> str:
+def _what(error: FrazilError) -> str:
     return f"{error.what} ({error.where})" if error.where else error.what
 
 

@@ -37,7 +37,7 @@ def _differences(kind: Type, wanted: Any, found: Any, at: Where) -> Iterator[str
         return
     if wanted is None or found is None:
         if wanted is not found:
-            yield _told(at, wanted, found)
+            yield _difference(at, wanted, found)
         return
     match kind:
         case Struct():
@@ -52,12 +52,12 @@ def _differences(kind: Type, wanted: Any, found: Any, at: Where) -> Iterator[str
                 one, other = ([pair[place] for pair in each] for each in pairs)
                 yield from _of_lists(part, one, other, at.within(kind, ("key", "value")[place]))
         case _ if not _same(kind, wanted, found):
-            yield _told(at, wanted, found)
+            yield _difference(at, wanted, found)
 
 
 def _of_lists(kind: Type, wanted: Sequence[Any], found: Sequence[Any], at: Where) -> Iterator[str]:
     if len(wanted) != len(found):
-        yield _told(at, f"{len(wanted)} items", f"{len(found)} items")
+        yield _difference(at, f"{len(wanted)} items", f"{len(found)} items")
         return
     for one, other in zip(wanted, found, strict=True):
         yield from _differences(kind, one, other, at)
@@ -76,5 +76,5 @@ def _same(kind: Type, wanted: Any, found: Any) -> bool:
     return type(wanted) is type(found) and bool(wanted == found)
 
 
-def _told(at: Where, wanted: Any, found: Any) -> str:
+def _difference(at: Where, wanted: Any, found: Any) -> str:
     return f"{at.said}: the record has {wanted!r:.100}, the row {found!r:.100}"

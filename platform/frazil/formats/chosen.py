@@ -15,7 +15,7 @@ from frazil.formats.logical import Decimal, Field, Kind, Primitive, Struct, Type
 from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
 
 _EXACT = 6
-"""Digits behind the point of a decimal whose text never has an exponent, whoever writes it."""
+"""Digits after the point of a decimal whose text never has an exponent, in any writer's notation."""
 
 _DIGITS = re.compile(r"decimal\((\d+),(\d+)\)")
 

@@ -48,7 +48,7 @@ def _text(text: str, translate: Callable[[dict[str, Any]], dict[str, Any]]) -> s
     try:
         return json.dumps(json.loads(text, object_hook=translate))
     except (ValueError, RecursionError):
-        return text  # whoever reads it next says what is wrong with it
+        return text  # the next reader says what is wrong with it
 
 
 def _avro(node: dict[str, Any]) -> dict[str, Any]:

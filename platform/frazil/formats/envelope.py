@@ -1,7 +1,7 @@
 """Debezium's envelope: which part of a decoded value is the row, and what the change does to it.
 
 An envelope is `{before, after, source, op, ts_ms, transaction}`; Connect's JSON with embedded schemas has it
-under `payload`, beside a `schema` that is not read. Here it is unwrapped: whoever merges rows knows of keys,
+under `payload`, beside a `schema` that is not read. Here it is unwrapped: what merges rows knows of keys,
 rows and deletes alone. Source: Debezium's documentation, "Data change events" of each connector.
 """
 

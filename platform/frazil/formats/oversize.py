@@ -31,7 +31,7 @@ def parts_sql(most: int) -> dict[str, str]:
     Args:
         most: Bytes that the key, the value and all headers may each have.
     """
-    cases = (f"WHEN {size} > {most} THEN {_told(part, size)}" for part, size in _SIZES.items())
+    cases = (f"WHEN {size} > {most} THEN {_reason_sql(part, size)}" for part, size in _SIZES.items())
     kept = {
         _HELD[part]: f"CASE WHEN {size} > {most} THEN NULL ELSE {part} END" for part, size in _SIZES.items()
     }
@@ -62,7 +62,7 @@ def is_too_large(code: str) -> bool:
     return code in _CODES.values()
 
 
-def _told(part: str, size: str) -> str:
+def _reason_sql(part: str, size: str) -> str:
     before, after = _words(part, "\0").split("\0")
     return f"concat('{_CODES[part]}{_BETWEEN}{before}', format_number({size}, 0), '{after}')"
 

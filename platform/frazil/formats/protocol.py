@@ -119,7 +119,7 @@ class Decoder(Protocol):
 
     @property
     def columns(self) -> Struct:
-        """The columns that one half becomes, whoever wrote it."""
+        """The columns that one half becomes, for all writers."""
 
     def arrow(self) -> ArrowDecoder:
         """What decodes batches of them, wherever it is sent."""
@@ -267,7 +267,7 @@ class Mapping:
 
 
 def decimal_type(precision: int, scale: int, refuse: Refuse) -> Decimal:
-    """The type of a number of so many digits, or of as many as a column can hold.
+    """The type of a number with this many digits, or with as many as a column can hold.
 
     Nothing is rounded: a record with a number of more digits is a bad one.
     """

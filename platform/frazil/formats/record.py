@@ -140,7 +140,7 @@ class RecordDecoder:
             if raw is not None and half in self.with_schemas and SCHEMA_HEADERS[half.word] in headers:
                 return _named(half)
         if raw_key is not None and not key_ok:
-            code, reason = self._told(KEY, raw_key, self.key.explain(raw_key))
+            code, reason = self._with_owners(KEY, raw_key, self.key.explain(raw_key))
             return f"key_{code}", f"key: {reason}"
         if raw_value is None and self.on_null_value == "bad":
             return "null_value", "the value is null, which is no row in append mode"
@@ -150,9 +150,9 @@ class RecordDecoder:
             return self.envelope.reason(fault)
         if raw_value is None or value_ok:
             return "value", "the record does not decode"
-        return self._told(VALUE, raw_value, self.value.explain(raw_value))
+        return self._with_owners(VALUE, raw_value, self.value.explain(raw_value))
 
-    def _told(self, half: Half, raw: bytes, reason: Reason) -> Reason:
+    def _with_owners(self, half: Half, raw: bytes, reason: Reason) -> Reason:
         """The reason; of a foreign schema id with what the registry knows of it."""
         code, why = reason
         if code != "schema_id" or self.whose is None or "is not of" not in why:

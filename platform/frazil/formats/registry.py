@@ -132,7 +132,7 @@ class WantedSchema:
 
 
 def read_schema(file: Path) -> WantedSchema:
-    """The schema of a file, whose suffix says its format; a SpecError where it is none."""
+    """The schema of a file, whose suffix says its format; raises SpecError if the text is not a schema."""
     kind = SCHEMA_KINDS[file.suffix]
     try:
         text = file.read_text(encoding="utf-8")

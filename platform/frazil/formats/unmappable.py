@@ -58,7 +58,7 @@ class Unmappable:
         return self.is_everywhere and not self.refused - {EVERYWHERE}
 
     def takes(self, path: str) -> bool:
-        """Whether a field that no column holds, or that holds such a one, becomes text.
+        """Whether a field that no column can hold, or that contains one, becomes text.
 
         What holds a field that is to be refused does not.
         """

@@ -116,7 +116,7 @@ def by_schema_id(raw: pa.Array) -> Iterator[tuple[int, np.ndarray]]:
 def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa.Array) -> pa.Array:
     """Parts whose rows stand at given places, as one array; of two at one place the later one.
 
-    Elsewhere stands the filler, up to so many rows.
+    The other places, up to `rows`, get the filler.
     """
     import numpy as np
     import pyarrow as pa
@@ -129,7 +129,7 @@ def in_place(parts: Sequence[tuple[np.ndarray, pa.Array]], rows: int, filler: pa
 
 
 def _by_head(raw: pa.Array, size: int) -> Iterator[tuple[bytes, np.ndarray]]:
-    """Places of records by their first bytes, up to so many."""
+    """Places of records by their first `size` bytes."""
     import numpy as np
     import pyarrow.compute as pc
 

@@ -63,7 +63,7 @@ def moments(texts: pa.StringArray) -> pa.TimestampArray:
 
 
 def moments_or_bad(texts: pa.StringArray, rows: Rows) -> pa.TimestampArray:
-    """The same; a record in which a text is none is bad."""
+    """The same; a record with any other text is bad."""
     found = moments(texts)
     rows.spoil(flags_of(found.is_null()) & flags_of(texts.is_valid()))
     return found

@@ -71,7 +71,7 @@ class _Login:
 
     def __init__(self, access: KafkaSettings | None) -> None:
         self._access = access if access and access.username else None
-        self._used = self._told()
+        self._used = self._credentials()
         self._replaced_at = -_IN_FLIGHT_SECONDS
         self.refusal = ""
 
@@ -81,7 +81,7 @@ class _Login:
 
     def follow(self, client: AdminClient | Consumer) -> bool:
         """Tells the client its login, where that is another one now; whether it is."""
-        now = self._told()
+        now = self._credentials()
         if now == self._used:
             return False
         client.set_sasl_credentials(*now)
@@ -90,11 +90,11 @@ class _Login:
 
     def is_refused(self, client: AdminClient | Consumer) -> bool:
         """Whether a broker does not let it in."""
-        client.poll(0)  # what was told aside is heard by whoever polls
+        client.poll(0)  # librdkafka hands over its errors to a poll
         return bool(self.refusal)
 
     def mend(self, client: AdminClient | Consumer) -> bool:
-        """Asks whoever keeps the login for it, after a refusal.
+        """Reads the login again from its source, after a refusal.
 
         Returns:
             Whether the refusal is of a login before this one.
@@ -108,7 +108,7 @@ class _Login:
             self.refusal = ""
         return recent
 
-    def _told(self) -> tuple[str, str]:
+    def _credentials(self) -> tuple[str, str]:
         access = self._access
         return (revealed(access.username) or "", revealed(access.password) or "") if access else ("", "")
 

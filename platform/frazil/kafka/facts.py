@@ -138,14 +138,14 @@ class _Look:
         self.refused: Refused = {}
 
     def __call__(self) -> None:
-        told, self.refused = _told(self._admin, list(self.refused) or self._topics, self._timeout)
+        told, self.refused = _facts(self._admin, list(self.refused) or self._topics, self._timeout)
         self.found |= told
         passing = [e for e in self.refused.values() if is_passing(e)]
         for error in passing or (() if self.found else self.refused.values()):
             raise error
 
 
-def _told(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
+def _facts(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
     found, unknown = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
     places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
     first, without_first = _offsets(admin, places, _FIRST, timeout)

@@ -35,7 +35,7 @@ class Probe:
     """Reads single records; a call is one round trip, however many partitions it asks for.
 
     Args:
-        reader: A consumer with `enable.partition.eof`, closed by whoever opened it.
+        reader: A consumer with `enable.partition.eof`, closed by the caller.
     """
 
     def __init__(self, reader: Consumer, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""A gate before a server: it lets in whoever its rule knows, by TLS if it shall.
+"""A gate before a server: it lets in callers that its rule knows, over TLS if asked to.
 
 `python -m frazil.local.gate HOME` is that of a locked stack's catalog. SeaweedFS knows signatures only: the
 gate gives tokens for a client's credentials (OAuth), asks for one with each request, and signs what goes on.
@@ -48,7 +48,7 @@ Answer = tuple[int, Mapping[str, str], bytes]
 """Status, headers and body."""
 
 NO: Answer = (401, _JSON, b'{"error_code": 401, "message": "no"}')
-"""To whoever is not let in, unless another answer is wanted."""
+"""The answer to a caller who is not let in, unless a rule has its own."""
 
 _OF_A_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length"}
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -62,7 +62,7 @@ class Issuer:
     secret: str = field(repr=False)
 
     def token_for(self, authorization: str, form: Mapping[str, list[str]]) -> str | None:
-        """A token, or None for whoever is not known; a token is good for another one, as Spark wants it."""
+        """A token, or None for an unknown caller. A token can be exchanged for another one, as Spark does."""
         exchanged = form.get("grant_type") == [_EXCHANGE] and self._holds(form.get("subject_token", [""])[0])
         if not exchanged and client_of(authorization, form) != (self.client, self.secret):
             return None

@@ -23,7 +23,7 @@ class Home:
         self.northwind = root / "northwind"  # there if it is started with Northwind's database
         self.administrator = root / "cloud.json"  # a profile: who may make everything in those clouds
         self.ports = root / "stack.json"  # the ports chosen, remembered from one start to the next
-        self.lock = root / "stack.lock"  # held by whoever starts or stops parts
+        self.lock = root / "stack.lock"  # held while parts are started or stopped
         self.running = root / "run"  # one file for each part that was started and not stopped
         self.logs = root / "logs"  # one for each part, and the log of its previous start
         self.secrets = root / "secrets"  # keys; nobody else may enter

@@ -233,7 +233,7 @@ def _problem(server: Server) -> str:
 
 
 def _waves(servers: Sequence[Server]) -> Iterator[list[Server]]:
-    """Parts that may be stopped together, in order: none is used by one that still runs."""
+    """Groups of parts that may be stopped together, in order: no running part uses one that is stopped."""
     left = list(servers)
     while left:
         used = {name for each in left for name in each.after}

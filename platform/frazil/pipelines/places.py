@@ -52,7 +52,7 @@ class Document:
 
 
 def read_documents(file: Path) -> list[Document]:
-    """The documents of a YAML file; a SpecError where it is none, or says one name twice."""
+    """The documents of a YAML file; raises SpecError if it is not YAML, or has one name twice."""
     try:
         return list(_documents(file, file.read_text(encoding="utf-8")))
     except yaml.MarkedYAMLError as e:

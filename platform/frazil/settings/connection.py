@@ -32,10 +32,10 @@ class ConnectionSettings(SystemSettings):
     @property
     def told(self) -> dict[str, Any]:
         """What is told, as `Settings.with_changes` takes it."""
-        return {name: _told(getattr(self, name)) for name in self.model_fields_set}
+        return {name: _plain(getattr(self, name)) for name in self.model_fields_set}
 
 
-def _told(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, SystemSettings):
         return {name: getattr(value, name) for name in value.model_fields_set}
     return value

@@ -75,7 +75,7 @@ class Reference:
     keep: Keep
 
     def text(self, oldest: float | None = None) -> str:
-        """The text, read anew where it is older than so many seconds; ValueError if it can't be had."""
+        """The text, read again if older than `oldest` seconds; raises ValueError if it can't be read."""
         whole = self.keep.text(self.source, self.name, oldest)
         if not self.key:
             return whole

@@ -140,7 +140,7 @@ def _denied(action: str, resource: str, text: str) -> NotAllowedError:
         f"AWS does not allow {action}.",
         where=f"{text:.300}",
         meaning=STAYS,
-        todo=f"Add to the policy of whoever asked: {statement(action, resource)}",
+        todo=f"Add to the caller's policy: {statement(action, resource)}",
     )
 
 

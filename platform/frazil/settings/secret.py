@@ -26,7 +26,7 @@ class KeptSecret(SecretStr):
         return self._secret_value
 
     def read_anew(self) -> None:
-        """Asks whoever keeps it."""
+        """Reads it from its source."""
         self._kept.read_anew()
 
 
@@ -51,7 +51,7 @@ class LoginName(str):
             return self
 
     def read_anew(self) -> None:
-        """Asks whoever keeps it."""
+        """Reads it from its source."""
         self._kept.read_anew()
 
 

@@ -80,7 +80,7 @@ class DerivedSpec(AnyTable):
 
     @property
     def adds_late_rows(self) -> bool:
-        """Whether rows of closed windows are added, and none is left out."""
+        """Whether the rows of each closed window are added, without exception."""
         return self.window is None or self.window.late_rows == "update"
 
     @field_validator("parameters")

@@ -44,7 +44,7 @@ class Retype(Part):
 
 
 def type_word(value: str) -> str:
-    """Iceberg's name of a type without parts; raises ValueError where it is none."""
+    """Iceberg's name of a primitive type; raises ValueError for any other text."""
     if not _TYPE.fullmatch(value):
         raise ValueError(f"{value!r} is no type; write string, long, double, decimal(10,2) and so on")
     return value.replace(" ", "")

@@ -200,7 +200,7 @@ class AnyTable(Part):
         0,
         ge=0,
         le=20,
-        description="So many of the newest rows stand on the table's page in Dagster, which keeps them for "
+        description="How many of the newest rows the table's page in Dagster shows. Dagster keeps them for "
         "ever. Default: none, for rows may be secret.",
     )
     description: str = Field("", description="A text for people, shown in Dagster.")

@@ -238,7 +238,7 @@ def test_who_gets_each_statement_that_an_error_names_takes_the_role_and_proves_i
 
     verify({}, {})
     assert todos[0].startswith("Its trust must name you, your policy needs")
-    assert todos[1].startswith("Add to the policy of whoever asked: ")
+    assert todos[1].startswith("Add to the caller's policy: ")
 
 
 def test_a_right_that_the_writer_lacks_is_given_by_the_statement_that_the_error_names(lab: MadeAtAws) -> None:

@@ -21,7 +21,7 @@ def client_settings(aws: Aws, names: Names, client: Literal["consumer", "produce
     """The settings of a client: Kafka's secret, the registry's, and the parameters; what comes later wins.
 
     Args:
-        aws: Whoever may read them.
+        aws: Credentials that may read them.
         names: Of the deployment.
         client: Which one.
 
@@ -32,7 +32,7 @@ def client_settings(aws: Aws, names: Names, client: Literal["consumer", "produce
     kafka = names.secret("app_consumer" if client == "consumer" else "app_producer")
     found = _secret(aws, kafka, _KAFKA) | _secret(aws, names.secret("schema_registry"), _REGISTRY)
     path = f"{names.parameters}/{client}_kafka_client"
-    with _told(path):
+    with _aws_errors(path):
         told = parameters(aws, path)
     if not told:
         raise _error("prefix_not_found", path, "Parameter Store has nothing below this path.")
@@ -42,7 +42,7 @@ def client_settings(aws: Aws, names: Names, client: Literal["consumer", "produce
 
 def _secret(aws: Aws, name: str, needed: tuple[str, ...]) -> dict[str, str]:
     try:
-        with _told(name):
+        with _aws_errors(name):
             answer = aws.client("secretsmanager").get_secret_value(SecretId=name)
     except GoneError as e:
         kind = "no_secret_value" if "staging label" in str(e) else "secret_not_found"
@@ -71,7 +71,7 @@ def _plain(value: str) -> str:
 
 
 @contextmanager
-def _told(where: str) -> Iterator[None]:
+def _aws_errors(where: str) -> Iterator[None]:
     from botocore.exceptions import ClientError, ParamValidationError
 
     try:

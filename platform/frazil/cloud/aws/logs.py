@@ -31,7 +31,7 @@ class LogGroup:
 
     def read(self, known: Known) -> Facts | None:
         """The same as it is; None where the group is somebody else's."""
-        if (found := self._found()) is None:
+        if (found := self._group()) is None:
             return None
         with suppress(GoneError):
             told = self._logs.list_tags_for_resource(resourceArn=found["arn"].removesuffix(":*"))["tags"]
@@ -45,7 +45,7 @@ class LogGroup:
         try:
             self._logs.create_log_group(logGroupName=self._name, tags=tags(self.spec))
         except ThereError:
-            if self._found() and self.read(known) is None:
+            if self._group() and self.read(known) is None:
                 raise foreign(self.spec, f"The log group {self._name}", ANOTHER_DEPLOYMENT) from None
             raise NotYet(f"the log group {self._name} was not seen") from None
 
@@ -78,7 +78,7 @@ class LogGroup:
     def _logs(self) -> Any:
         return self.aws.client("logs")
 
-    def _found(self) -> dict[str, Any] | None:
+    def _group(self) -> dict[str, Any] | None:
         pages = self._logs.pages("describe_log_groups", logGroupNamePrefix=self._name)
         named = (each for page in pages for each in page["logGroups"] if each["logGroupName"] == self._name)
         return next(named, None)

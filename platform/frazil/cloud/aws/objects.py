@@ -15,7 +15,7 @@ from frazil.spec.deployment import DeploymentSpec
 
 
 def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
-    """All of them; secrets are made by whoever makes what is secret, straight into the store."""
+    """All of them. A secret is put into the store by the object that makes its value."""
     aws = clouds.aws
     found: list[Resource] = [
         Bucket(aws, spec),

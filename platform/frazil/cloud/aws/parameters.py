@@ -51,7 +51,7 @@ class Parameters:
         return {"path": self._path, "values": self._values()}
 
     def read(self, known: Known) -> Facts | None:
-        """The values of those that are there; None where none is."""
+        """The values of those that exist; None if none exists."""
         there = parameters(self.aws, self._path)
         values = {name: there[name] for name in self._values() if name in there}
         return {"path": self._path, "values": values} if values else None

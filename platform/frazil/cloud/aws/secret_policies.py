@@ -36,7 +36,7 @@ class SecretPolicies:
 
     def read(self, known: Known) -> Facts | None:
         """The statements of each, by the name of the secret; None where no secret is."""
-        found = dict(self._found())
+        found = dict(self._policies())
         return {"policies": {name: told for name, told in found.items() if told}} if found else None
 
     def create(self, known: Known) -> None:
@@ -70,7 +70,7 @@ class SecretPolicies:
         if self.spec.snowflake:
             yield names.snowflake_secret
 
-    def _found(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    def _policies(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         for name in self._names():
             with suppress(GoneError):
                 told = self._api.get_resource_policy(SecretId=name)

@@ -19,7 +19,7 @@ AclKind = Literal["TOPIC", "GROUP", "CLUSTER"]
 
 MANAGERS_ROLE = "confluent/binding/app_manager-CloudClusterAdmin"
 MANAGED = ("confluent/environment", _CLUSTER, MANAGER, MANAGERS_ROLE)
-"""What whoever works in the cluster needs."""
+"""The objects that work in the cluster needs first."""
 
 
 def cluster_plane(confluent: Confluent, secrets: SecretStore, known: Known, key: str = MANAGER) -> Plane:
@@ -52,7 +52,7 @@ def mark_of(topic: str) -> str:
 
 
 def marked_topics(plane: Plane, cluster: str, manager: str) -> Iterator[str]:
-    """The topics that bear the mark of whoever has this manager; patterns of names are no topics."""
+    """The topics that carry this manager's mark. Name patterns are not topics."""
     asked = {"principal": f"User:{manager}", "resource_type": "TOPIC", "operation": "DESCRIBE"}
     return marks(plane.ask("GET", f"/kafka/v3/clusters/{cluster}/acls", query=asked, right=_RIGHT)["data"])
 

@@ -31,7 +31,7 @@ def seconds_after(answer: requests.Response) -> float:
 
 
 class Settled(NamedTuple):
-    """A key that was made long ago, so that whoever refuses it will not take it later."""
+    """A key that was made long ago: a service that refuses it now will not accept it later."""
 
     secret: str
     """The name of its secret."""
@@ -43,7 +43,7 @@ def wrong_key(settled: Settled, text: str) -> ConfigureError:
     return ConfigureError(
         f"The key in the secret {settled.secret} is refused, though it is not new.",
         where=text,
-        meaning="Whoever reads the secret is refused, too. Nothing was done.",
+        meaning="Everything that uses the secret is refused, too. Nothing was done.",
         todo="Somebody changed the secret, or the key: "
         f"`frazil rotate --what {settled.use} --now` makes a new one. What was taken out of the deployment "
         "since must be in it for that.",

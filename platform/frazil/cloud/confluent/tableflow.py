@@ -156,7 +156,7 @@ class TableflowTopic(OfTableflow):
         """With the path of the table."""
         spec = body["spec"]
         storage, config = spec["storage"], spec.get("config", {})
-        told = {name: _told(config.get(name), self._config[name]) for name in self._config}
+        told = {name: _wanted_part(config.get(name), self._config[name]) for name in self._config}
         return {
             **super().facts(body, known), "config": told, "formats": sorted(spec.get("table_formats", [])),
             "bucket": storage.get("bucket_name"), "table_path": storage.get("table_path", ""),
@@ -213,7 +213,7 @@ class TableflowTopic(OfTableflow):
         return {"display_name": self.name, **told}
 
 
-def _told(there: Any, wanted: Any) -> Any:
+def _wanted_part(there: Any, wanted: Any) -> Any:
     """A setting as it is; of what is there, the fields that are wanted."""
     if isinstance(there, dict) and isinstance(wanted, dict):
         return {name: there.get(name) for name in wanted}

@@ -34,13 +34,13 @@ class ApiKeys:
 
     def age(self) -> Age:
         """How old the key is that the secret holds, by Confluent's date."""
-        held = self._held()
+        held = self._key_in_use()
         created = next((key.created for key in self._listed() if key.id == held), None)
         if held is None or created is None:
             raise MissingError(
                 "A secret holds no key that Confluent knows.",
                 where=self.duty.secret,
-                meaning="Whoever reads it is refused.",
+                meaning="Everything that uses it is refused.",
                 todo=f"`frazil rotate {self.duty.spec.name} --what {self.duty.use} --now` makes a new one.",
             )
         return Age(self.duty.use, held, created, created + self.pace.every)
@@ -51,7 +51,7 @@ class ApiKeys:
         The key that was in use until now goes on working until the next turn. Raises FrazilError where the
         new one does not work, or can't be written; everybody goes on with the old one.
         """
-        before, held = self._listed(), self._held()
+        before, held = self._listed(), self._key_in_use()
         key = self._make({each.id for each in before})
         try:
             proving = self.pace.proving(self.duty.address)
@@ -92,10 +92,10 @@ class ApiKeys:
 
     def _drop(self, key: ApiKey) -> None:
         """Revokes a key that does not work, unless the secret sends everybody to it already."""
-        if self._held() != key.id:
+        if self._key_in_use() != key.id:
             self._patience.wait(lambda: keys.revoke(self.confluent, key.id))
 
-    def _held(self) -> str | None:
+    def _key_in_use(self) -> str | None:
         held = keys.held_pair(self._patience.wait(lambda: self.secrets.get(self.duty.secret)))
         return held[0] if held else None
 

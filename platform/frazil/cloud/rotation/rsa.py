@@ -1,7 +1,7 @@
 """RSA keys of a Snowflake user, turned in two slots: one is in use, the other gets the next key.
 
 The next key is written to the secret, set at the user and proved by a login. Only then the secret sends
-everybody to it. Whoever dies in between leaves the key in use as it was, and the next turn begins anew.
+everybody to it. A rotation that is killed in between leaves the key in use as it was; the next starts over.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class Grants:
     def read(self, known: Known) -> Facts | None:
         """See `Resource`."""
         try:
-            held = self._held()
+            held = self._present()
             surplus = {_EXTRA: self._extra(held), **({_OTHERS: self._others()} if self.holders else {})}
         except MissingError:
             return None
@@ -82,7 +82,7 @@ class Grants:
         for statement, state in there.items():
             if state == MISSING:
                 self.snowflake.query(statement, role=GRANTS)
-        surplus = (*self._extra(self._held()), *(self._others() if self.holders else ()))
+        surplus = (*self._extra(self._present()), *(self._others() if self.holders else ()))
         for each in surplus:
             if each.revoke:
                 self.snowflake.query(each.revoke, role=GRANTS)
@@ -115,7 +115,7 @@ class Grants:
     def _is_ours(self) -> bool:
         return self.to_name not in SYSTEM_ROLES
 
-    def _held(self) -> list[Held]:
+    def _present(self) -> list[Held]:
         rows = self.snowflake.shown(f"SHOW GRANTS TO {self._whom}", role=GRANTS)
         held = [held_of(row) for row in rows]
         if self.to_kind == "ROLE" and self._is_ours:

@@ -58,7 +58,7 @@ class PayloadReader:
         return byte == 1
 
     def take(self, size: int) -> bytes:
-        """So many bytes."""
+        """The next `size` bytes."""
         start, self.at = self.at, self.at + size
         if self.at > len(self._payload):
             raise BadPayloadError("the payload ends early")

@@ -72,7 +72,7 @@ def _halves(array: pa.BinaryArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _within(low: np.ndarray, high: np.ndarray, digits: int) -> np.ndarray:
-    """Whether numbers have at most so many digits."""
+    """Whether each number has at most `digits` digits."""
     most = 10**digits - 1
     held: np.ndarray = _at_most(low, high, most) & ~_at_most(low, high, -most - 1)
     return held

@@ -16,7 +16,7 @@ _OF_JSON: dict[str, tuple[type, ...]] = {
 
 
 def default_payload(node: Any, said: Any) -> bytes:
-    """The bytes of a default; raises ValueError, KeyError or struct.error where it is none of that type."""
+    """The bytes of a default; raises ValueError, KeyError or struct.error if it has another type."""
     if isinstance(node, list):
         number = next((n for n, b in enumerate(node) if _holds(b, said)), 0)  # as Java chooses
         return varint(number) + default_payload(node[number], said)

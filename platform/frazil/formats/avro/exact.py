@@ -1,7 +1,7 @@
 """Schemas under which no reader of Avro takes a damaged value for a good one.
 
 Some keep the low 32 bits of an int, and take any byte but 0 for true. So ints are read as longs, booleans as
-the byte that they are; whoever reads by these schemas looks at both.
+the byte that they are; readers that use these schemas check both.
 """
 
 from __future__ import annotations

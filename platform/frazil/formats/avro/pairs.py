@@ -43,7 +43,7 @@ def misfit(writer: Any, reader: Any, path: str = "", room: bool = True) -> str |
     taken = takers(ones, others)
     for one, taker in zip(ones, taken, strict=True):
         if taker is None:
-            return _no(path, f"{_told(one)} is no branch of its union")
+            return _no(path, f"{_type_text(one)} is no branch of its union")
         alone = sum(other is taker for other in taken) == 1
         proven = len(others) > 1 and not _alike(one, taker)  # once more at every level would take for ever
         if not proven and (why := _misfit(one, taker, path, room and alone)):
@@ -134,13 +134,13 @@ def _promotion(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str
     legal = reader["type"] in _PROMOTIONS.get(writer["type"], ())
     if legal and _family(reader) is None:
         return None
-    return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
+    return _no(path, f"{_type_text(writer)} can't be read as {_type_text(reader)}")
 
 
 def _scalar(writer: dict[str, Any], reader: dict[str, Any], path: str) -> str | None:
     one, two = _family(writer), _family(reader)
     if one and two and one != two:
-        return _no(path, f"{_told(writer)} can't be read as {_told(reader)}")
+        return _no(path, f"{_type_text(writer)} can't be read as {_type_text(reader)}")
     if one == two == "decimal" and writer["scale"] > MAX_DIGITS:
         return _no(path, f"a decimal of scale {writer['scale']}, where {MAX_DIGITS} digits can be held")
     if reader["type"] == "fixed" and writer["size"] != reader["size"]:
@@ -245,6 +245,6 @@ def _family(node: dict[str, Any]) -> str | None:
     return _FAMILIES.get(node.get("logicalType", ""))
 
 
-def _told(node: dict[str, Any]) -> str:
+def _type_text(node: dict[str, Any]) -> str:
     logical = node.get("logicalType")
     return f"{node['type']} ({logical})" if logical else str(node["type"])

@@ -1,6 +1,6 @@
 """An Avro schema's text as one tree, and a tree as a text that needs no other.
 
-In the tree every type stands where it is used, written out and by its full name, so that whoever
+In the tree every type stands where it is used, written out and by its full name, so that code that
 walks it looks up nothing. The text is for Java, which takes each name once.
 """
 
@@ -31,7 +31,7 @@ _BASES = {
     **{f"{local}timestamp-{u}": ("long",) for local in ("", "local-") for u in ("millis", "micros", "nanos")},
     ZONED: ("string",),
 }  # fmt: skip
-"""The types that a logical type may stand upon, of those that mean something here. Avro's specification,
+"""The base types that each supported logical type may have. Avro's specification,
 "Logical Types": a reader must ignore any other, and read the value as it is written."""
 
 _SPARKS = frozenset(

@@ -121,7 +121,7 @@ def _branches(writer: Any, array: pa.Array) -> list[pa.Array]:
 
 
 def _chosen(writer: Any, array: pa.Array) -> np.ndarray:
-    """Which of these branches is in each row; -1 where none is."""
+    """Which of these branches each row holds; -1 if it holds another one."""
     if not isinstance(writer, list) or is_optional(writer):
         return np.where(_are_null(array), -1, 0)
     held = np.array([branch["type"] != "null" for branch in writer])

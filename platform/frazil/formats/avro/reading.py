@@ -39,7 +39,7 @@ Read = Callable[[RecordReader], Any]
 
 
 def record_read(read: Read, payload: bytes) -> Any:
-    """The record that a payload is, to its last byte; raises BadPayloadError where it is none."""
+    """The record that a payload is, to its last byte; raises BadPayloadError for any other payload."""
     reader = RecordReader(payload)
     found = read(reader)
     reader.end()

@@ -85,7 +85,7 @@ def _damage(writer: Any, payload: bytes) -> Reason | None:
 
 
 def _fault(writer: Any, reader: Any, wanted: Type, value: Any, path: str = "") -> str | None:
-    """The first value that does not fit its column; None where none is found."""
+    """The first value that does not fit its column; None if all fit."""
     if value is None:
         return None
     writer, reader = _only(writer), _only(reader)

@@ -17,7 +17,7 @@ from frazil.formats.avro.reading import record_read, value_reader
 from frazil.formats.avro.shapes import held_fields, is_optional, leaves_per_byte
 
 Values = Sequence[Any]
-"""As `reading` gives them; None is null."""
+"""As `reading` returns them; None is null."""
 
 Make = Callable[[Values], pa.Array]
 

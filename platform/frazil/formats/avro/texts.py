@@ -133,7 +133,7 @@ class _Rewriting(PayloadWalk):
 
     def value(self, node: Any) -> None:
         """See `PayloadWalk.value`."""
-        if isinstance(node, list) and isinstance(held := _held(node), list):
+        if isinstance(node, list) and isinstance(held := _value_of_text(node), list):
             found = self._read_value(held)
             self.out += varint(0) if found is None else varint(1)
             if found is not None:
@@ -194,7 +194,7 @@ class _Rewriting(PayloadWalk):
                 return _binary(node, self.take(node["size"]))
 
 
-def _held(union: list[Any]) -> Any:
+def _value_of_text(union: list[Any]) -> Any:
     """What a text in a union stands for."""
     return next((branch["json"] for branch in union if "json" in branch), None)
 

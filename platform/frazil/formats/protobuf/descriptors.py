@@ -89,7 +89,7 @@ def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _refuse_names(names: Iterable[str]) -> None:
-    """Refuses names that are no plain paths: whoever registers a schema chooses them."""
+    """Refuses names that are not plain paths: anyone who registers a schema chooses them."""
     for name in names:
         if not isinstance(name, str):  # upb hands out what is no UTF-8 as bytes
             raise ValueError(f"it imports {name!r:.100}, which is no UTF-8")
@@ -137,7 +137,7 @@ def _run_protoc(folder: Path) -> None:
         raise ValueError(f"protoc was not done with it after {_SECONDS:g} seconds") from None
     if done.returncode:
         raise ValueError(
-            _told(done.stderr.decode(errors="replace")) or f"protoc ended with {done.returncode}"
+            _complaint(done.stderr.decode(errors="replace")) or f"protoc ended with {done.returncode}"
         )
 
 
@@ -162,7 +162,7 @@ def _folder(package: str) -> Path:
     return Path(next(iter(found.submodule_search_locations)))
 
 
-def _told(stderr: str) -> str:
+def _complaint(stderr: str) -> str:
     """What protoc says of the schema, without this machine's paths."""
     lines = [line for line in stderr.splitlines() if re.search(r"\.proto:|error", line)]
     return "; ".join(lines or stderr.split("\n"))[:1000].strip("; ")

@@ -33,7 +33,7 @@ from frazil.formats.wire import in_place
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"
 _FEW, _SOME = 16, 1024
-"""Up to so few rows are read one by one; up to so many are searched for bad ones; more are halved."""
+"""Few rows are read one by one; among some, bad ones are searched; more than these are halved."""
 
 Decoded = tuple["pa.StructArray", dict[int, Reason]]
 

@@ -81,7 +81,7 @@ def moment_type(field: FieldDescriptor) -> Primitive:
 
 
 def known_type(field: FieldDescriptor) -> Type | None:
-    """The column type of a message that is one value; None where it is none of `KNOWN`."""
+    """The column type of a message that is one value; None if it is not in `KNOWN`."""
     name = field.message_type.full_name
     if name == TIMESTAMP:
         return moment_type(field)

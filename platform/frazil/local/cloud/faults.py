@@ -41,7 +41,7 @@ class Knobs:
 
 
 def _hits(every: int, number: int) -> bool:
-    """One of each so many calls. Which one changes: else work of three calls would never get past a third."""
+    """Whether a call fails: one of `every`, each time another, or work of three calls would never end."""
     if not every:
         return False
     block, place = divmod(number, every)

@@ -213,12 +213,12 @@ def generate_several(
     seed = random.getrandbits(32) if seed is None else seed
 
     def one(generator: Generator) -> GeneratedReport:
-        def told(sent: int) -> None:
+        def report(sent: int) -> None:
             on_progress(generator.topic, sent)
 
         try:
             return generate(
-                generator, settings, count=count, rate=rate, seed=seed, on_progress=told, stop=stop
+                generator, settings, count=count, rate=rate, seed=seed, on_progress=report, stop=stop
             )
         except BaseException:
             stop.set()

@@ -48,7 +48,7 @@ def change_rows(
     on_progress: Callable[[int], None] = lambda _: None,
     stop: threading.Event | None = None,
 ) -> ChangesReport:
-    """Changes rows, so many times, so many a second, or until `stop`.
+    """Changes rows: `count` times, at `rate` a second, or until `stop`.
 
     Raises:
         PartDownError: The database can't be reached, or broke off; what was done stays.

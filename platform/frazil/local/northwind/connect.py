@@ -62,7 +62,7 @@ def connector_of(home: Home, ports: Ports, database: str, **more: str) -> dict[s
     """The settings of a connector that reads all tables of a database.
 
     Their topics are named `<database>.public.<table>`. The password is not among them, for
-    Connect shows them to whoever may ask it.
+    Connect shows them to anyone who can ask it.
     """
     return {
         "connector.class": "io.debezium.connector.postgresql.PostgresConnector",

@@ -81,7 +81,7 @@ def customer(dice: random.Random, number: int) -> Row:
 
 
 def price(dice: random.Random, most: int) -> float:
-    """An amount of money, up to so many cents."""
+    """An amount of money, at most `most` cents."""
     return dice.randrange(100, most) / 100
 
 

@@ -116,14 +116,14 @@ class Guard:
             self._check_on_account(kind, session)
 
     def _check_iceberg(self, name: Name, statement: Create, session: Session) -> None:
-        def said(option: str) -> Name:
+        def named(option: str) -> Name:
             return (str(statement.properties.get(option, "")).upper(),)
 
         self._need(session, "DATABASE", name[:1], "USAGE")
         self._need(session, "SCHEMA", name[:2], "USAGE")
         self._need(session, "SCHEMA", name[:2], "CREATE ICEBERG TABLE")
-        self._need(session, "EXTERNAL VOLUME", said("EXTERNAL_VOLUME"), "USAGE")
-        self._need(session, "INTEGRATION", said("CATALOG"), "USAGE")
+        self._need(session, "EXTERNAL VOLUME", named("EXTERNAL_VOLUME"), "USAGE")
+        self._need(session, "INTEGRATION", named("CATALOG"), "USAGE")
 
     def _check_on_account(self, kind: str, session: Session) -> None:
         role, privilege = _ON_ACCOUNT[kind]

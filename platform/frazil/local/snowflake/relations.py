@@ -38,7 +38,7 @@ class Deed:
 
 
 def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
-    """What a parsed statement makes, changes or drops; None where it is none of these."""
+    """What a parsed statement makes, changes or drops; None if it does nothing of that."""
     kind = str(tree.args.get("kind") or "").upper()
     if kind not in RELATIONS or not isinstance(tree, exp.Create | exp.Drop | exp.Alter):
         return None
@@ -87,7 +87,7 @@ class Relations:
             granted = self._objects.grants_on(deed.kind, deed.name) if deed.copies_grants else ()
             self._add(deed.kind, deed.name, deed.comment, deed.reads, session, deed.text)
             for held in granted:
-                if held.privileges != ("OWNERSHIP",):  # whoever replaces it owns it
+                if held.privileges != ("OWNERSHIP",):  # the role that replaces it owns it
                     self._objects.grant(held)
             if deed.kind == "DATABASE":
                 self._add("SCHEMA", (*deed.name, "PUBLIC"), "", (), session)

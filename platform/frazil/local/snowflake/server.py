@@ -237,7 +237,7 @@ def _name_of(call: Call) -> str:
     try:
         body = gzip.decompress(call.body) if call.headers.get("content-encoding") == "gzip" else call.body
         return str(json.loads(body)["sqlText"]).split(maxsplit=1)[0].upper()
-    except (*MALFORMED, OSError, EOFError):  # whoever asked was killed in the middle
+    except (*MALFORMED, OSError, EOFError):  # the client was killed in the middle
         return ""
 
 

@@ -35,7 +35,7 @@ class Tokens:
         return token.text if token else ""
 
     def word(self, ahead: int = 0) -> str:
-        """The unquoted word to come in upper case, empty if it is none."""
+        """The next unquoted word in upper case; empty if the next token is anything else."""
         token = self._peek(ahead)
         quoted = token is None or token.token_type in (TokenType.IDENTIFIER, *_STRINGS)
         return "" if quoted else self.text(ahead).upper()

@@ -149,7 +149,7 @@ def create_view(view: Relation, table: Relation, columns: Sequence[str], where: 
 
 
 def create_view_as(view: Relation, query: str) -> str:
-    """Makes the view of a query, anew if it is there; whoever may read it still may."""
+    """Creates or replaces the view of a query; its grants stay."""
     return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"
 
 

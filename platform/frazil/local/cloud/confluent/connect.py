@@ -27,7 +27,7 @@ def connectors(organization: Organization, call: Call) -> Answer:
         return 201, _make(organization, call, there)
     if "name" not in call.params:
         return 200, list(there)  # type: ignore[return-value]  # names alone
-    held = _found(organization, call)
+    held = _connector(organization, call)
     if call.method == "DELETE":
         if broker := organization.places.broker:
             broker.quit(call.params["name"])
@@ -40,7 +40,7 @@ def connectors(organization: Organization, call: Call) -> Answer:
 def status(organization: Organization, call: Call) -> Answer:
     """Where a connector is, and what keeps it from running."""
     cluster = _entered(organization, call)
-    held = _found(organization, call)
+    held = _connector(organization, call)
     _grow(organization, cluster, held)
     name, state = call.params["name"], held.body["state"]
     told = {"state": state, "worker_id": name, "trace": held.body["trace"]}
@@ -51,7 +51,7 @@ def status(organization: Organization, call: Call) -> Answer:
 def config(organization: Organization, call: Call) -> Answer:
     """A connector's settings; new ones start it again, and what the cloud added stays."""
     cluster = _entered(organization, call)
-    held = _found(organization, call)
+    held = _connector(organization, call)
     if call.method == "GET":
         return 200, dict(held.body["config"])
     _refuse_mistakes(call.said)
@@ -64,7 +64,7 @@ def config(organization: Organization, call: Call) -> Answer:
 def turn(organization: Organization, call: Call) -> Answer:
     """Pauses a connector, or resumes it."""
     cluster = _entered(organization, call)
-    held = _found(organization, call)
+    held = _connector(organization, call)
     if call.path.endswith("/resume"):
         _start(organization, cluster, held)
     else:
@@ -182,7 +182,7 @@ def _path(call: Call) -> str:
     return f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
 
 
-def _found(organization: Organization, call: Call) -> Held:
+def _connector(organization: Organization, call: Call) -> Held:
     if (held := organization.of(_path(call)).get(call.params["name"])) is None:
         raise missing(f"Connector {call.params['name']} not found")
     return held

@@ -77,7 +77,7 @@ class Kind:
             if call.method == "POST":
                 return self._create(organization, call.said, owner)
             return 200, self._listed(organization, call.query)
-        held = self._found(organization, call)
+        held = self._object(organization, call)
         need(organization, owner, ADMINS, self.place(organization, held.body))
         if call.method == "DELETE":
             told = self.shown(organization, held)
@@ -178,7 +178,7 @@ class Kind:
         flat = _flat(body)
         return all(flat[name] == value for name, value in query.items() if flat.get(name))
 
-    def _found(self, organization: Organization, call: Call) -> Held:
+    def _object(self, organization: Organization, call: Call) -> Held:
         held = organization.of(self.path).get(self.sought(call))
         if held is None or not self.fits(held.body, call.query):
             raise forbidden() if self.after_life == 403 else missing()

@@ -99,14 +99,14 @@ def note(organization: Organization, topic: OnTopic, error: Exception | None) ->
             catalog.body["status"]["last_sync_at"] = datetime.now(UTC).isoformat()
     elif isinstance(error, SuspendedError):
         held.body["spec"]["suspended"] = True
-        status |= {"phase": "FAILED", "error_message": _said(error)}
+        status |= {"phase": "FAILED", "error_message": _message(error)}
     elif isinstance(error, NotAllowedError) and "glue:" in error.what:
-        held.met = {"catalogs": {topic.catalog: _said(error)}}
+        held.met = {"catalogs": {topic.catalog: _message(error)}}
     else:
-        status["failing_table_formats"] = [{"format": _FORMAT, "error_message": _said(error)}]
+        status["failing_table_formats"] = [{"format": _FORMAT, "error_message": _message(error)}]
     if (held.met, status) != before:
         organization.save()
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return f"{error.what} {error.where}".strip() if isinstance(error, FrazilError) else str(error)
