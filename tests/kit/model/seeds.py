@@ -35,7 +35,7 @@ SEEDS: dict[str, int] = {
     "files of a merge without a branch are published while no orphan removal can have taken them": 10,
     "a merge is dropped where rows were deleted since": 97,
     "a merge is put upon the line that it was merged with": 149,
-    "a derivation is dropped where rows of its own table were forgotten since": 503,
+    "a derivation is dropped where rows of its own table were forgotten since": 23,
     "a branch is made of the head that there is, which nobody expires": 36,
     "a landing that would go past a cut is dropped": 43,
     "a cut begins where no table is past it": 195,

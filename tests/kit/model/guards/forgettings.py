@@ -55,7 +55,8 @@ FORGETTINGS: tuple[Guard, ...] = (
     Guard(
         "a derivation is dropped where rows of its own table were forgotten since",
         _nobody_counts(publish, derive, dead_letters),
-        {"first": ("derive", "derive", "derive"), "second": ("forget",)},
+        {"first": ("derive",), "second": ("forget",)},
+        sweeps=True,
     ),
     Guard(
         "what is made of a table is looked for once its own rows are forgotten",

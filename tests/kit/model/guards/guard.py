@@ -35,6 +35,8 @@ class Guard:
         lane: Whether landings, or merges, write files without a branch; None: landings do now and then.
         spoils: Odds that a reader or a writer does wrong.
         keyed: Whether the table has a row per key.
+        sweeps: Whether nothing is drawn, and the seed is the number of the only decision that is not dull:
+            for what needs one work done wholly between two steps of another.
     """
 
     what: str
@@ -43,13 +45,14 @@ class Guard:
     lane: bool | None = None
     spoils: float = 0.0
     keyed: bool = False
+    sweeps: bool = False
 
     def breaks(self, edges: Edges, seed: int) -> Exception | None:
         """What was broken in a round of a seed, if anything was."""
         lane = seed % 2 == 1 and not self.keyed if self.lane is None else self.lane
         case = Case(self.works, seed=seed, lane=lane, spoils=self.spoils, keyed=self.keyed)
         try:
-            play(edges, case, Dice(random=random.Random(seed)))
+            play(edges, case, Dice({seed: 1}) if self.sweeps else Dice(random=random.Random(seed)))
         except Exception as e:  # noqa: BLE001 - files that are gone break a work in their own way
             return e
         return None
