@@ -17,9 +17,12 @@ class _Service(base_pb2_grpc.SparkConnectServiceServicer):
     """Keeps the settings of each session; those that are not set are true."""
 
     def __init__(self, sessions: dict[str, dict[str, str]]) -> None:
-        self._sessions = sessions
+        self._sessions, self._closed = sessions, set[str]()
 
     def Config(self, request: Any, context: Any) -> Any:
+        if request.session_id in self._closed:
+            said = f"[INVALID_HANDLE.SESSION_CLOSED] The handle {request.session_id} is invalid."
+            context.abort(grpc.StatusCode.INTERNAL, f"{said} Session was closed. SQLSTATE: HY000")
         settings = self._sessions.setdefault(request.session_id, {})
         settings |= {pair.key: pair.value for pair in request.operation.set.pairs}
         for name in request.operation.unset.keys:
@@ -45,6 +48,7 @@ class _Newer(_Service):
 
     def ReleaseSession(self, request: Any, context: Any) -> Any:
         del self._sessions[request.session_id]
+        self._closed.add(request.session_id)
         return base_pb2.ReleaseSessionResponse(session_id=request.session_id)
 
 

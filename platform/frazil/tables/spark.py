@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from frazil.connections import Connections
-from frazil.errors import STAYS, ConfigureError, FrazilError, PartDownError
+from frazil.errors import STAYS, ConfigureError, FrazilError, PartDownError, RetryError
 from frazil.quoting import quoted
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
@@ -48,6 +48,12 @@ _SILENT = (
     "",
 )
 
+_FORGOTTEN = (
+    RetryError,
+    "Spark was started again, or has forgotten the session.",
+    "Try again: another session is opened.",
+)
+
 _REFUSALS: Mapping[str, tuple[type[FrazilError], str, str]] = {
     "UNAUTHENTICATED": (
         ConfigureError,
@@ -62,8 +68,10 @@ _REFUSALS: Mapping[str, tuple[type[FrazilError], str, str]] = {
     "UNAVAILABLE": _SILENT,
     "Connection refused": _SILENT,
     "RetriesExceeded": _SILENT,
+    "INVALID_HANDLE.SESSION": _FORGOTTEN,
+    "NO_ACTIVE_SESSION": _FORGOTTEN,  # PySpark says so of one whose server has said it
 }
-"""What opening a session meets, by a sign in the error; the first one that fits says it."""
+"""What opening a session, or asking one, meets, by a sign in the error; the first one that fits says it."""
 
 Measures = Mapping[str, str]
 """Aggregates in SQL, by alias."""

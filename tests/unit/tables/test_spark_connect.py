@@ -13,11 +13,11 @@ from pyspark.sql.connect import functions
 from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator as Responses
 from pyspark.sql.connect.session import SparkSession
 
-from frazil.errors import ConfigureError, PartDownError
+from frazil.errors import ConfigureError, PartDownError, RetryError
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.connect import connect_session
-from frazil.tables.spark import open_spark, shares_workers
+from frazil.tables.spark import is_spent, open_spark, shares_workers, spark_errors
 from kit.connect_server import connect_server
 from kit.waiting import PATIENCE
 
@@ -163,6 +163,19 @@ def test_a_server_that_is_gone_does_not_keep_another_from_being_asked(
         open_spark(settings(f"sc://127.0.0.1:{port}"))
 
         assert str(functions.col("price") > 1)
+
+
+def test_a_session_that_its_server_has_forgotten_passes_with_the_next_one(plain: int) -> None:
+    told = settings(f"sc://127.0.0.1:{plain}")
+    session = open_spark(told)
+    session.client.release_session()
+
+    for _ in range(2):  # the server says so, and then PySpark by itself
+        with pytest.raises(RetryError, match="has forgotten the session"), spark_errors(told):
+            session.conf.get("spark.sql.session.timeZone", "")
+
+    assert is_spent(session)
+    assert open_spark(told).conf.get("spark.sql.session.timeZone", "") == "UTC"
 
 
 def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(
