@@ -141,26 +141,27 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
 
 
 def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
-    """Dead letters per offset landed, of all landings and of the newest; redriven ones no longer count."""
+    """Dead letters per record landed, of all landings and of the newest; redriven ones no longer count."""
     table = load_table(subject.connections.catalog, subject.things.table)
     ledger, most = read_ledger(table.metadata), subject.spec.max_dead_letter_rate
     if ledger is None:
         return Verdict(True, "Nothing was landed yet: no dead letter.", {"rate": 0.0}, severity="WARN")
     newest = next((each for _, each in ledgers(table.metadata) if each.is_landing), ledger)
-    rate, of_late = _rate(ledger.total_dead_letters, ledger.offsets), _rate(newest.dead_letters, newest.read)
+    every, few = ledger.total_read, newest.read
+    rate, of_late = _rate(ledger.total_dead_letters, every), _rate(newest.dead_letters, few)
     passed = max(rate, of_late) <= most
     text = (
-        f"{ledger.total_dead_letters} of {ledger.offsets} offsets are dead letters ({rate:.2%}), "
-        f"{newest.dead_letters} of {newest.read} records of the newest landing ({of_late:.2%}); "
+        f"{ledger.total_dead_letters} of {every} records are dead letters ({rate:.2%}), "
+        f"{newest.dead_letters} of {few} of the newest landing ({of_late:.2%}); "
         f"{most:.2%} allowed"
         f"{'.' if passed else f': see {subject.things.table.dead_letters} for the reasons.'}"
     )
     numbers: dict[str, Number] = {
         "dead_letters": ledger.total_dead_letters,
-        "offsets": ledger.offsets,
+        "records": every,
         "rate": rate,
         "newest_dead_letters": newest.dead_letters,
-        "newest_records": newest.read,
+        "newest_records": few,
         "newest_rate": of_late,
     }
     return Verdict(passed, text, numbers, severity="WARN")

@@ -128,6 +128,11 @@ class Ledger(Entry):
         return sum(to - start for _, spans in self.logs for start, to in spans.values())
 
     @property
+    def total_read(self) -> int:
+        """How many records were landed since then: gaps are offsets without one, lost ones were not read."""
+        return self.offsets - self.total_gaps - self.total_lost
+
+    @property
     def logs(self) -> tuple[EarlierLog, ...]:
         """What was landed of each log, the present one last."""
         here = {p: (self.start.get(p, at), at) for p, at in self.position.items()}

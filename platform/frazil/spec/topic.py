@@ -183,7 +183,7 @@ class TableSpec(AnyTable):
         "and go on.",
     )
     max_dead_letter_rate: float = Field(
-        0.01, ge=0, le=1, description="Share of dead letters among landed offsets at which a check warns."
+        0.01, ge=0, le=1, description="Share of dead letters among landed records at which a check warns."
     )
     migrations: tuple[Migration, ...] = Field(
         (), description="Approved renames, drops and retypes of columns, each with an id."

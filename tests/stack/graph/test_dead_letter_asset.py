@@ -62,14 +62,14 @@ def test_the_check_knows_the_limit_the_newest_landing_and_what_was_redriven(grap
 
     assert one_landing == (
         False,
-        "2 of 10 offsets are dead letters (20.00%), 2 of 10 records of the newest landing (20.00%); "
+        "2 of 10 records are dead letters (20.00%), 2 of 10 of the newest landing (20.00%); "
         f"1.00% allowed: see {topic.things.table.dead_letters} for the reasons.",
     )
     assert generous[0] is True
     assert two_landings[0] is True
-    assert "2 of 20 offsets are dead letters (10.00%), 0 of 10 records of the newest" in two_landings[1]
+    assert "2 of 20 records are dead letters (10.00%), 0 of 10 of the newest" in two_landings[1]
     assert rate(topic)[0] is True
-    assert "0 of 20 offsets are dead letters" in rate(topic)[1]
+    assert "0 of 20 records are dead letters" in rate(topic)[1]
 
 
 def test_only_tables_that_keep_dead_letters_have_the_asset(make_graph: MakeGraph) -> None:
