@@ -29,11 +29,10 @@ Without it Java keeps room for 48 MB of compiled code only: full after 1,000 job
 
 
 PAIRS: dict[str, dict[str, Any]] = {
-    "rest": {"catalog": "rest", "spark": {"lane": "auto"}},
-    "glue": {"catalog": "glue", "spark": {"lane": "auto"}},
-    "spark": {"catalog": "rest", "spark": {"lane": "spark"}},
+    "rest": {"catalog": "rest"},
+    "glue": {"catalog": "glue"},
 }
-"""Catalog and writer by name. Everything that asks for `lake` runs on the first pair, which is the default of
+"""Catalogs by name. Everything that asks for `lake` runs on the first pair, which is the default of
 users. Another one is an exception with a reason: `@pytest.mark.also("glue", why="...")`."""
 
 
@@ -126,7 +125,7 @@ def connections(stack: Settings) -> Connections:
 
 @pytest.fixture(scope="session")
 def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
-    """The stack with the catalog and the writer that a test is for; see `PAIRS`."""
+    """The stack with the catalog that a test is for; see `PAIRS`."""
     return Clients(stack.with_changes(**PAIRS[request.param]))
 
 

@@ -1,9 +1,9 @@
-"""`make bench`: what a landing costs by each of its routes, against a bare Spark job on the same records.
+"""`make bench`: what a landing costs, against a bare Spark job on the same records.
 
-In one run, on one machine, on a warm session: the bare job, Frazil by Spark's own writer and Frazil by the
-Arrow lane take turns, and the medians count; figures are of the lane. CPU seconds per million records are
-what survives other work on the machine. Prints a table on stderr and one line of JSON on stdout; exits with
-1 where a target is missed, but not with --quick or --share, whose fixed costs hide what targets are about.
+In one run, on one machine, on a warm session: the bare job and Frazil take turns, and the medians count. CPU
+seconds per million records are what survives other work on the machine. Prints a table on stderr and one line
+of JSON on stdout; exits with 1 where a target is missed, but not with --quick or --share, whose fixed costs
+hide what targets are about.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Case:
         target: The bound of the figure, and whether it is the most or the least.
         place: Which partition each record goes to.
         metadata: Which metadata columns the tables have.
-        rival: Landed by Frazil's lane to compare with; by default the same sample by the bare job.
+        rival: Landed by Frazil to compare with; by default the same sample by the bare job.
     """
 
     sample: Sample | Trades
@@ -89,8 +89,7 @@ class Result:
     case: str
     records: int
     rival: Cost | None
-    spark: Cost | None
-    lane: Cost
+    frazil: Cost
     figure: str
     value: float
     target: tuple[str, float]
@@ -115,8 +114,7 @@ class Bench:
     """
 
     def __init__(self, settings: Settings, repeats: int) -> None:
-        self._connections = Clients(settings.with_changes(spark={"lane": "auto"}))
-        self._by_spark = Clients(settings.with_changes(spark={"lane": "spark"}))
+        self._connections = Clients(settings)
         self._plain = bare.plain(settings)
         self._meter = Meter()
         self._repeats = repeats
@@ -129,9 +127,9 @@ class Bench:
             other = self._topic(stack, case.rival, count, case.place) if case.rival else topic
             runs = [self._turn(case, topic, other, turn) for turn in range(WARM_UPS + self._repeats)]
         found = {kind: medians([run[kind] for run in runs[WARM_UPS:]]) for kind in runs[0]}
-        rival, lane = found["rival"], found["lane"]
-        value = lane.cpu / rival.cpu if case.figure == RATIO else rival.seconds / lane.seconds
-        return Result(case.name, count, rival, found["spark"], lane, case.figure, value, case.target)
+        rival, own = found["rival"], found["frazil"]
+        value = own.cpu / rival.cpu if case.figure == RATIO else rival.seconds / own.seconds
+        return Result(case.name, count, rival, own, case.figure, value, case.target)
 
     def small(self) -> Result:
         """Landings of few records into a table that is there."""
@@ -145,17 +143,17 @@ class Bench:
             self._drop(spec)
         ours = medians(costs[WARM_UPS:])
         name = f"{SMALL:,} trades, warm"
-        return Result(name, SMALL, None, None, ours, "seconds", ours.seconds, SMALL_TARGET)
+        return Result(name, SMALL, None, ours, "seconds", ours.seconds, SMALL_TARGET)
 
     def _topic(self, stack: ExitStack, sample: Sample | Trades, count: int, place: Place) -> str:
         name = f"bench_{uuid.uuid4().hex[:8]}"
         return stack.enter_context(topic_of(self._connections, name, sample, count, place))
 
     def _turn(self, case: Case, topic: str, other: str, turn: int) -> dict[str, Cost]:
-        rival = self._lane if case.rival else self._bare
-        kinds = [("rival", rival, other), ("spark", self._spark, topic), ("lane", self._lane, topic)]
+        rival = self._frazil if case.rival else self._bare
+        kinds = [("rival", rival, other), ("frazil", self._frazil, topic)]
         costs = {}
-        for kind, measure, name in (*kinds[turn % 3 :], *kinds[: turn % 3]):  # none is always the last
+        for kind, measure, name in (*kinds[turn % 2 :], *kinds[: turn % 2]):  # none is always the last
             spec = self._spec(name, case.metadata, f"{kind}_{turn}")
             costs[kind] = measure(spec)
             self._drop(spec)
@@ -167,10 +165,7 @@ class Bench:
         bare.prepare(self._plain, spec, name)
         return self._meter.cost(lambda: bare.run(self._plain, spec, name))
 
-    def _spark(self, spec: TableSpec) -> Cost:
-        return self._meter.cost(lambda: land(spec, self._by_spark))
-
-    def _lane(self, spec: TableSpec) -> Cost:
+    def _frazil(self, spec: TableSpec) -> Cost:
         return self._meter.cost(lambda: land(spec, self._connections))
 
     def _spec(self, topic: str, metadata: str, suffix: str) -> TableSpec:
@@ -214,11 +209,9 @@ def _options() -> argparse.Namespace:
 
 
 def _show(results: list[Result]) -> None:
-    table = Table(
-        "case", "records", "CPU s/M: bare or clean", "spark", "lane", "s", "s", "s", "figure", "target"
-    )
+    table = Table("case", "records", "CPU s/M: bare or clean", "Frazil", "s", "s", "figure", "target")
     for r in results:
-        costs = (r.rival, r.spark, r.lane)
+        costs = (r.rival, r.frazil)
         cpu = (f"{r.per_million(c):.2f}" if c else "" for c in costs)
         seconds = (f"{c.seconds:.2f}" if c else "" for c in costs)
         figure = f"[{'green' if r.met else 'red'}]{r.figure} {r.value:.2f}"
@@ -229,7 +222,7 @@ def _show(results: list[Result]) -> None:
 
 
 def _json(r: Result) -> dict[str, object]:
-    costs = {kind: cost for kind in ("rival", "spark", "lane") if (cost := getattr(r, kind))}
+    costs = {kind: cost for kind in ("rival", "frazil") if (cost := getattr(r, kind))}
     return {
         "case": r.case,
         "records": r.records,

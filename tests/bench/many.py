@@ -43,7 +43,7 @@ WARM_UPS = 2
 def main() -> None:
     """Measures, and prints."""
     told = _arguments()
-    clients, meter = Clients(Settings.load().with_changes(spark={"lane": "auto"})), Meter()
+    clients, meter = Clients(Settings.load()), Meter()
     costs: dict[str, list[Cost]] = {way: [] for way in WAYS}
     with _topics(clients, told.tables, told.partitions) as topics:
         for turn in range(WARM_UPS + told.turns):

@@ -32,7 +32,10 @@ PARTS = 20 if ROUNDS > FEW else 1
 PAIR = {"first": ("produce", "land"), "second": ("land",)}
 COMPACTED = {"first": ("land",), "second": ("produce", "land"), "upkeep": ("compact",)}
 EXPIRED = {"first": ("land",), "second": ("produce", "land"), "upkeep": ("seven hours", "expire")}
-ROUTES = ("branch", "files", "merge")
+ROUTES: dict[str, dict[str, bool]] = {
+    "files": {"lane": True}, "spark": {}, "merge": {"keyed": True}, "upserts": {"keyed": True, "lane": True},
+}  # fmt: skip
+"""How rows are landed, and files written anew."""
 
 
 @pytest.fixture
@@ -114,7 +117,7 @@ def test_whoever_dies_before_any_of_its_effects_the_others_make_it_good(
 
 
 def _case(works: dict[str, tuple[str, ...]], route: str) -> Case:
-    return Case(works, lane=route == "files", keyed=route == "merge")
+    return Case(works, **ROUTES[route])  # type: ignore[arg-type]
 
 
 def _said(works: dict[str, tuple[str, ...]]) -> str:

@@ -28,7 +28,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import branch_from_head, drop_branch
+from frazil.tables.branches import drop_branch
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.commit import remove_properties, set_properties
 from frazil.tables.layout import arrange
@@ -214,10 +214,6 @@ def _layout(lake: Lake) -> Commit:
     return lambda: arrange(spec, NAME, lake.catalog, table)
 
 
-def _branch(lake: Lake) -> Commit:
-    return lambda: branch_from_head(lake.catalog, NAME, "landing_4")
-
-
 def _no_branch(lake: Lake) -> Commit:
     lake.table.manage_snapshots().create_branch(lake.head, "landing_4").commit()
     return lambda: drop_branch(lake.catalog, NAME, "landing_4")
@@ -278,7 +274,6 @@ COMMITS: dict[str, Kind] = {
     ),
     "evolution": Kind(_evolution, _columns, True, False),
     "layout": Kind(_layout, lambda lake: [f.name for f in lake.table.spec().fields], ["quantity"], []),
-    "branch": Kind(_branch, _refs, ["landing_4", "main"], ["main"]),
     "branch that goes": Kind(_no_branch, _refs, ["main"], ["landing_4", "main"]),
     "property": Kind(_properties, _suspended, "here", None),
     "property that goes": Kind(_no_properties, _suspended, None, "here"),

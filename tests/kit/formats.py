@@ -30,7 +30,6 @@ from kit.topics import create_topic
 __all__ = [
     "FORMATS",
     "NAMESPACE",
-    "ROUTES",
     "MakeSource",
     "Record",
     "Source",
@@ -45,9 +44,6 @@ FORMATS: tuple[Format, ...] = (AVRO, JSON, PROTOBUF)
 """Whose cases land; each in its own module."""
 
 NAMESPACE = "formats_tests"
-
-ROUTES = tuple((name, lane) for name in ("avro", "protobuf", "json") for lane in ("auto", "spark"))
-"""Each format by each route."""
 
 Record = tuple[bytes | None, bytes | None]
 """Key and value, as they come."""

@@ -92,7 +92,6 @@ def _process(
     return subprocess.Popen(
         [sys.executable, __file__, work, what, step],
         env={
-            "FRAZIL_SPARK__LANE": settings.spark.lane,
             **os.environ,
             "FRAZIL_CATALOG": settings.catalog,
             **environment,

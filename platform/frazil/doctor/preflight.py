@@ -129,6 +129,5 @@ def _sharing(session: SparkSession) -> None:
     if not shares_workers(session):
         raise Slow(
             "It can't clone sessions, so each has Python workers of its own, and leaves 44 MB of them in each"
-            " executor. So landings go through its frames, at up to twice the CPU, and decoding, writing and"
-            " functions in Python fill the memory. Run Spark 4.1, or later."
+            " executor: decoding, writing and functions in Python fill the memory. Run Spark 4.1, or later."
         )

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from frazil.errors import AuditFailedError
 from frazil.kafka.epochs import tally_records
 from frazil.kafka.tally import Tally
 from frazil.landing.plan import Plan
-from frazil.landing.write import PLAN, Written
+from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.tables.presence import differing
-from frazil.tables.snapshots import summary_of
 from frazil.tables.stage import audit_failed
-
-if TYPE_CHECKING:
-    from pyiceberg.table.snapshots import Snapshot
 
 
 def readable(settings: Settings, plan: Plan, read: int) -> dict[int, Tally]:
@@ -52,13 +46,6 @@ def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) ->
         raise _failed(plan, f"{rows} rows in the files, {written.rows} wanted of {written.good} good records")
     if lost := differing(written.values or {}, written.values_held or {}):
         raise _failed(plan, lost)
-
-
-def branch_rows(plan: Plan, staged: Snapshot | None) -> int:
-    """The rows that a branch tells of; raises AuditFailedError where they are another work's."""
-    if summary_of(staged).get(PLAN) != json.dumps(dict(plan.spans)):
-        raise _failed(plan, "the branch holds rows that another work wrote")
-    return int(summary_of(staged).get("added-records", 0))
 
 
 def _failed(plan: Plan, numbers: str) -> AuditFailedError:

@@ -10,17 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, NotYetError, UnreadableTimesError, behind
+from frazil.errors import FrazilError, NotAllowedError, NotYetError, UnreadableTimesError, behind
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
-from frazil.kafka.tally import Tally
-from frazil.landing.audit import audit, branch_rows, gaps_of, readable
+from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.cut.note import limited
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.evolve import fitting
 from frazil.landing.far_times import with_records
-from frazil.landing.faults import landing_job
 from frazil.landing.halt import refuse_halted
 from frazil.landing.history import Accepted, cut_meanwhile, forked, look, recreated
 from frazil.landing.lane.job import lane_of
@@ -34,12 +32,11 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
-from frazil.landing.write import Written, write_branch
+from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import (
     LANDING,
-    branch_from_head,
     drop_outlived,
     leave_branch,
     new_branch,
@@ -47,9 +44,8 @@ from frazil.tables.branches import (
 )
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.commit import set_properties
-from frazil.tables.faults import branch_gone, spark_job
 from frazil.tables.keys import Key
-from frazil.tables.stage import StagedFiles, publish, staged_files
+from frazil.tables.stage import StagedFiles, publish
 from frazil.tables.suspension import SUSPENDED, is_halted
 from frazil.tracing import traced
 
@@ -58,7 +54,7 @@ if TYPE_CHECKING:
 
 
 Step = Callable[[str], None]
-"""Told the name of each step that is done: evolved, planned, branched, written, audited, published."""
+"""Told the name of each step that is done: evolved, planned, written, audited, published."""
 
 _log = logging.getLogger(__name__)
 
@@ -190,15 +186,14 @@ class _Landing:
             return self._landed(held, shorter, decoder, load_table(self._connections.catalog, self._name))
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
-        branch = new_branch(LANDING)
-        branches: tuple[str, ...] = (branch,)
+        branches: tuple[str, ...] = ()
         try:
-            written = self._write(reading, decoder, table, plan, branch)
+            written = self._write(reading, decoder, table, plan, new_branch(LANDING))
             branches = written.branches
             bad = self._bad(reading, decoder, plan, written)
             refuse_other_topic(self._connections, self._name, plan)
             if not bad or self._spec.on_bad_record != "suspend":
-                return self._publish(plan, table, written, bad)
+                return self._publish(plan, written, bad)
         except FrazilError:
             self._leave(branches)
             raise
@@ -210,34 +205,34 @@ class _Landing:
             leave_branch(self._connections.catalog, self._name, branch)
 
     def _write(
-        self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
+        self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
     ) -> Written:
-        if by_lane := self._by_lane(reading, decoder, table, plan, branch):
-            return by_lane
-        branch_from_head(self._connections.catalog, self._name, branch)
-        self._done("branched")
-        told = reading.frame, decoder, self._spec, self._name, table, plan, branch
-        upsert = partial(write_upserts, self._connections.settings)
-        merge = write_versions if self._spec.keeps_versions else upsert
-        written = merge(*told) if self._spec.is_keyed else until_settled(write_branch, *told)
+        told = reading, decoder
+        try:
+            written = self._written(*told, table, plan, landing)
+        except NotAllowedError:  # a task's keys may have ended meanwhile: once more by new ones
+            now = load_table(self._connections.catalog, self._name)
+            written = self._written(*told, now, plan, landing)
         self._done("written")
         return written
 
-    def _by_lane(
+    def _written(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
-    ) -> Written | None:
-        settings, spark = self._connections.settings, self._connections.spark
-        with spark_job(landing_job(plan, table, landing)):
-            lane = lane_of(settings, spark, self._spec, decoder, table)
-        told = reading, self._spec, table, plan, landing
-        written: Written | None = None
-        if lane and self._spec.is_keyed:
-            written = UpsertLane(lane, self._name, decoder).write(*told)
-        elif lane:
-            written = lane.write(*told, self._run_part)
-        if written:
-            self._done("written")
-        return written
+    ) -> Written:
+        """By what the table is, never by what happens."""
+        spec, lane = self._spec, lane_of(self._spec, decoder, table)
+        if spec.keeps_versions:
+            return write_versions(reading.frame, decoder, spec, self._name, table, plan, landing)
+        if spec.is_keyed:
+            merged = None
+            if not spec.write.sorts:
+                merged = UpsertLane(lane, self._name, decoder).write(reading, spec, table, plan, landing)
+            return merged or write_upserts(
+                self._connections.settings, reading.frame, decoder, spec, self._name, table, plan, landing
+            )
+        if spec.write.sorts:
+            return write_rows(reading.frame, decoder, spec, table, plan, landing)
+        return lane.write(reading, spec, table, plan, landing, self._run_part)
 
     def _bad(self, reading: Reading, decoder: RecordDecoder, plan: Plan, written: Written) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
@@ -277,35 +272,19 @@ class _Landing:
         self._done("published")
         return report_of(self._name, entry, published, 0)
 
-    def _publish(
-        self, plan: Plan, before: Table, written: Written, bad: Sequence[BadRecord]
-    ) -> LandingReport:
+    def _publish(self, plan: Plan, written: Written, bad: Sequence[BadRecord]) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
-        if staged := written.files:
-            audit(plan, written, staged.rows, held)
-        else:
-            staged = self._of_branch(plan, before, written, held)
+        audit(plan, written, written.files.rows, held)
         self._done("audited")
         entry = written.entry(plan, gaps_of(plan, held), len(bad), self._run_id)
-        work = written.landed(staged, entry, plan.before)
+        work = written.landed(entry, plan.before)
         if bad:
             keep_dead_letters(
                 self._connections.catalog, self._name, entry, bad, still=partial(work.upon, self._name)
             )
         published = publish(self._connections.catalog, self._name, work)
         self._done("published")
-        return report_of(self._name, entry, published, len(staged.files))
-
-    def _of_branch(
-        self, plan: Plan, before: Table, written: Written, held: Mapping[int, Tally]
-    ) -> StagedFiles:
-        table = load_table(self._connections.catalog, self._name)
-        staged = staged_files(table, written.branch)
-        if staged is None:
-            raise branch_gone(landing_job(plan, before, written.branch))
-        rows = branch_rows(plan, table.metadata.snapshot_by_id(staged.tip))
-        audit(plan, written.held_in(staged, table), rows, held)
-        return staged
+        return report_of(self._name, entry, published, len(work.staged.files))
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""

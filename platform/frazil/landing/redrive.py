@@ -18,7 +18,7 @@ from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.exact import utc
 from frazil.formats.oversize import TOO_LARGE, still_too_large
-from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.formats.record import decoder_for
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import Step
@@ -31,13 +31,13 @@ from frazil.landing.selection import Chosen, choose
 from frazil.landing.source import record_schema
 from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.key import why_no_older_records
-from frazil.landing.write import Written, write_branch
+from frazil.landing.write import Written, write_rows
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REDRIVE, branch_from_head, leave_branch, new_branch, until_settled
-from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.branches import REDRIVE, new_branch
+from frazil.tables.catalog import catalog_errors
 from frazil.tables.presence import differing
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows, publish, staged_files
+from frazil.tables.stage import StagedFiles, audit_failed, audit_rows, publish
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,7 +97,7 @@ def redrive(
     Args:
         where: Which dead letters, as a filter over their table's columns; empty: all.
         repair: Mends each one first.
-        on_step: Told chosen, branched, written, audited, published.
+        on_step: Told chosen, written, audited, published.
 
     Raises:
         OvertakenError: Another redrive published one of the same records first.
@@ -144,25 +144,14 @@ class _Redrive:
         return self._written(chosen, letters, report) if letters else report
 
     def _written(self, chosen: Chosen, letters: Sequence[DeadLetter], report: RedriveReport) -> RedriveReport:
-        catalog, branch = self._connections.catalog, new_branch(REDRIVE)
         decoder = decoder_for(self._spec, self._connections.registry)
-        ensure_table(self._spec, self._name, catalog, decoder.columns)
+        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
-        try:
-            written = self._write(records, decoder, plan, branch)
-            bad = find_bad(records, decoder, plan, written) if written.bad else []
-            report = replace(report, left_out=report.left_out + written.skipped)
-            return self._published(chosen, written, _told(report, bad))
-        finally:
-            leave_branch(catalog, self._name, branch)
-
-    def _write(self, records: DataFrame, decoder: RecordDecoder, plan: Plan, branch: str) -> Written:
-        branch_from_head(self._connections.catalog, self._name, branch)
-        self._done("branched")
-        table = load_table(self._connections.catalog, self._name)
-        written = until_settled(write_branch, records, decoder, self._spec, self._name, table, plan, branch)
+        written = write_rows(records, decoder, self._spec, table, plan, new_branch(REDRIVE))
         self._done("written")
-        return written
+        bad = find_bad(records, decoder, plan, written) if written.bad else []
+        report = replace(report, left_out=report.left_out + written.skipped)
+        return self._published(chosen, written, _told(report, bad))
 
     def _published(self, chosen: Chosen, written: Written, report: RedriveReport) -> RedriveReport:
         if not written.good:
@@ -182,13 +171,11 @@ class _Redrive:
         )  # fmt: skip
 
     def _audited(self, written: Written) -> StagedFiles:
-        """The data files of the branch, which must hold as many rows as were decoded."""
-        table = load_table(self._connections.catalog, self._name)
-        files = staged_files(table, written.branch) or StagedFiles()
+        """The new files, which must hold as many rows, and values, as were decoded."""
+        files = written.files
         numbers, work = f"{written.good} dead letters decoded", f"A redrive of {self._name}"
         audit_rows(files, written.good, work, numbers, "Redrive again.")
-        told = written.held_in(files, table)
-        if lost := differing(told.values or {}, told.values_held or {}):
+        if lost := differing(written.values or {}, written.values_held or {}):
             raise audit_failed(work, lost, "Redrive again.")
         return files
 
@@ -199,7 +186,7 @@ class _Redrive:
             redriven=written.good,
             bytes=written.bytes,
             schema_ids=written.schema_ids,
-            landing=written.branch,
+            landing=written.landing,
             run_id=self._run_id,
             version=version("frazil"),
         )
@@ -214,7 +201,7 @@ def _told(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
 
 
 def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:
-    """For error messages, and for whoever finds the branch: where the records are from."""
+    """For error messages: where the records are from."""
     spans: dict[int, tuple[int, int]] = {}
     for partition, offset in sorted(letter.key for letter in letters):
         spans[partition] = (spans.get(partition, (offset, 0))[0], offset + 1)

@@ -1,10 +1,9 @@
-"""The one pass over the records: decode, count, and append what is good to a branch of the table."""
+"""The one pass over the records: decode, count, shuffle what is good, and write it to files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -21,22 +20,19 @@ from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
 from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.appending import append_rows
 from frazil.tables.arrangement import arranged
+from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
 from frazil.tables.keys import Key
 from frazil.tables.presence import values_told
 from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import StagedFiles
+from frazil.tables.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
-
-PLAN = "frazil.plan"
-"""In the summary of a branch's snapshot: the spans that its rows are of."""
 
 _OF = "values of "
 """Begins the aliases of counters of columns."""
@@ -48,7 +44,7 @@ _BITS = 62  # writers per counter: a Spark bigint has 63 bits to set
 class Written:
     """What went through the pass."""
 
-    branch: str  # of the files; only the landing's name where they have none
+    landing: str  # its name
     read: int
     bad: int
     skipped: int
@@ -57,14 +53,10 @@ class Written:
     max_timestamp: int | None
     bad_at: tuple[Key, ...] = ()
     mark: int | None = None
-    files: StagedFiles | None = None  # where no branch names them
+    files: StagedFiles = field(default_factory=StagedFiles)
     bad_rows: tuple[Mapping[str, Any], ...] | None = None  # the bad records, where they are at hand
     values: Mapping[str, int] | None = None  # that the files must hold by what was decoded, by column
     values_held: Mapping[str, int] | None = None  # by the files' own statistics
-
-    def held_in(self, staged: StagedFiles, table: Table) -> Written:
-        """The same with what a branch's files hold, by their manifests."""
-        return replace(self, values_held=values_told(staged.files, table.schema()).whole)
 
     @property
     def good(self) -> int:
@@ -79,7 +71,7 @@ class Written:
     @property
     def branches(self) -> tuple[str, ...]:
         """Those that were made of it; they go with the work."""
-        return (self.branch,)
+        return ()
 
     @property
     def changed(self) -> Mapping[str, Any]:
@@ -111,15 +103,15 @@ class Written:
             bytes=self.bytes,
             schema_ids=self.schema_ids,
             max_timestamp=self.max_timestamp,
-            landing=self.branch,
+            landing=self.landing,
             run_id=run_id,
             version=version("frazil"),
             **self.changed,
         )
 
-    def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
+    def landed(self, entry: Ledger, base: Ledger | None) -> Landed:
         """The same as it is published, behind the ledger `base`."""
-        return Landed(staged, entry, base)
+        return Landed(self.files, entry, base)
 
     @property
     def tally(self) -> Tally:
@@ -127,29 +119,43 @@ class Written:
         return Tally.of_spark(self.read, self.mark)
 
 
-def write_branch(
-    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
-    branch: str,
-) -> Written:  # fmt: skip
-    """Appends the good records to the branch.
+def write_rows(
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, table: Table, plan: Plan, landing: str
+) -> Written:
+    """Writes the good records to files that no snapshot names, in the order that the spec asks for.
 
     Counting by `observe` is also what keeps Spark from decoding twice: a filter on the decoder's
     verdict would be pushed below it (reference/decode.md, section 1).
 
     Raises:
         OffsetsLostError: Planned records are gone.
+        DifferentError: The table asks something of its files that no task can give them.
         FrazilError: See `spark_job`.
     """
-    job, values = landing_job(plan, table, branch), _values(decoder)
+    job, values = landing_job(plan, table, landing), _values(decoder)
     measures = counters(decoder.value.writers, spec) | {_OF + name: sql for name, sql in values.items()}
     with spark_job(job):
         decoded = Watched(with_decoded(records, decoder), measures, job, twice=samples(table))
         good = decoded.rows.where(OK).selectExpr(*columns_sql(spec, table, decoder))
-        rows = arranged(good, table) if spec.write.sorts else good
-        append_rows(rows, table, name, branch, {PLAN: json.dumps(dict(plan.spans))}, job)
+        files = insert_arranged(good, spec, table, landing)
     counts = decoded.measured
-    written = written_by(branch, decoder.value.writers, counts)
-    return replace(written, values={name: counts[_OF + name] for name in values})
+    return replace(
+        written_by(landing, decoder.value.writers, counts),
+        files=files,
+        values={name: counts[_OF + name] for name in values},
+        values_held=values_told(files.files, table.schema()).whole,
+    )
+
+
+def insert_arranged(
+    rows: DataFrame, spec: TableSpec, table: Table, landing: str, distribution: str = ""
+) -> StagedFiles:
+    """Writes rows to files, shuffled and sorted as the table says, or shuffled as it is said here."""
+    from frazil.tables.insertion import insert_rows
+
+    is_arranged = spec.write.sorts or distribution
+    files = insert_rows(arranged(rows, table, distribution) if is_arranged else rows, table)
+    return StagedFiles(files, until=started_at(landing) + lifetime(spec.upkeep.orphans_after))
 
 
 def _values(decoder: RecordDecoder) -> dict[str, str]:
@@ -203,7 +209,7 @@ def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     return found
 
 
-def written_by(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
+def written_by(landing: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:
     """What `counters` counted."""
     seen = [
         schema_id
@@ -211,7 +217,7 @@ def written_by(branch: str, writers: Sequence[int], counts: dict[str, Any]) -> W
         if (counts[f"seen_{index - index % _BITS}"] or 0) >> (index % _BITS) & 1
     ]
     return Written(
-        branch=branch,
+        landing=landing,
         read=counts["read"],
         bad=counts["bad"],
         skipped=counts["skipped"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -29,10 +28,6 @@ class SparkSettings(SystemSettings):
     )
     upkeep_remote: str | None = Field(
         None, description="A Spark for upkeep alone. Default: that of landings, at low priority."
-    )
-    lane: Literal["auto", "spark"] = Field(
-        "auto",
-        description="auto: landings take the lane where they can; spark: their rows always go through Spark.",
     )
     max_record_bytes: int = Field(
         32 * 2**20,

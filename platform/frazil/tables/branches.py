@@ -13,7 +13,7 @@ import stamina
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.commit import LONGEST, add_branch, assert_ref, commit, remove_ref
+from frazil.tables.commit import LONGEST, assert_ref, commit, remove_ref
 from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
@@ -70,27 +70,6 @@ def drop_outlived(catalog: Catalog, name: TableName, table: Table, now: float | 
     """Drops the branches of dead works that nobody published past; their files go with snapshot expiry."""
     for branch in outlived(table.metadata, time.time() if now is None else now):
         drop_branch(catalog, name, branch)
-
-
-def branch_from_head(catalog: Catalog, name: TableName, branch: str) -> None:
-    """Makes a branch of what `main` is now; finds it made where the answer was lost."""
-
-    def stage(table: Table) -> Transaction | None:
-        if branch in table.metadata.refs:
-            return None
-        head = table.current_snapshot()
-        if head is None:
-            raise CommitConflictError(
-                f"Table {name} has no snapshot yet.",
-                meaning="Nothing was written.",
-                todo="Try again: whoever makes the table is about to give it one.",
-            )
-        tx = transaction(table)
-        add_branch(tx, branch, head.snapshot_id)
-        assert_ref(tx, "main", head.snapshot_id)  # once it is not the head it may expire
-        return tx
-
-    commit(catalog, name, stage, work="branch")
 
 
 def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:

@@ -42,6 +42,7 @@ def file_layout(table: Table) -> FileLayout:
     from pyiceberg.table.locations import load_location_provider
 
     from frazil.tables.parquet import FileLayout, Partitions
+    from frazil.tables.reading.frame import names_of
 
     said = table.properties
     schema, spec, where = table.schema(), table.spec(), table.location()
@@ -64,6 +65,7 @@ def file_layout(table: Table) -> FileLayout:
         partitions=Partitions(spec, schema, sources) if partitioned else None,
         elsewhere=None if plain else (where, said),
         store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
+        names=names_of(said),
     )
 
 

@@ -46,6 +46,9 @@ _REFUSED = (
     "Status Code: 403", "AccessDenied", "Access Denied", "ForbiddenException", "NotAuthorizedException",
     "is not authorized to perform", "security token included in the request", "token has expired",
     "Unable to load credentials",
+    # Of the client that tasks have.
+    "AWS Error ACCESS_DENIED", "AWS Error INVALID_ACCESS_KEY_ID", "AWS Error EXPIRED_TOKEN",
+    "HTTP status 403", "InvalidAccessKeyId", "ExpiredToken",
 )  # fmt: skip
 """What a failed job says whose identity the catalog or its storage does not take."""
 

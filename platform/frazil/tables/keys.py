@@ -29,13 +29,10 @@ def keys_in(
     keys: Collection[Key],
     names: tuple[str, str] = NAMES,
     where: BooleanExpression | None = None,
-    *,
-    at: int | None = None,
 ) -> set[Key]:
     """The keys that the table's head holds, of those given; reads two columns of the files in question.
 
-    `names` are the columns of partition and offset; only rows `where` that is true are looked at. `at` is
-    the id of another snapshot than the head.
+    `names` are the columns of partition and offset; only rows `where` that is true are looked at.
 
     Raises:
         CommitConflictError: The snapshot expired meanwhile.
@@ -46,7 +43,7 @@ def keys_in(
     found: set[Key] = set()
     with files_there(table):
         for partition, offsets in _by_partition(keys).items():
-            held = _offsets_in(table, partition, offsets, names, rows, at)
+            held = _offsets_in(table, partition, offsets, names, rows)
             found |= {(partition, offset) for offset in held}
     return found
 
@@ -87,7 +84,6 @@ def _offsets_in(
     offsets: list[int],
     names: tuple[str, str],
     rows: BooleanExpression,
-    at: int | None,
 ) -> Iterable[int]:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -95,7 +91,7 @@ def _offsets_in(
 
     wanted = pa.array(offsets, pa.int64())
     among = And(rows, EqualTo(term=names[0], value=partition), _among(names[1], offsets))
-    for batch in table.scan(among, selected_fields=names, snapshot_id=at).to_arrow_batch_reader():
+    for batch in table.scan(among, selected_fields=names).to_arrow_batch_reader():
         column = batch.column(names[1])
         yield from values_of(column.filter(pc.is_in(column, value_set=wanted)))
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
 
+    from frazil.tables.reading.columns import Names
+
 HELD = 256 * 2**20
 """Bytes of Arrow that wait for their row groups, of all partitions and files of one task."""
 
@@ -124,6 +126,7 @@ class FileLayout:
     # Where files go that PyIceberg has to be asked for: the table's location and properties.
     elsewhere: tuple[str, Mapping[str, str]] | None
     store: FileSystem = field(repr=False)  # opened by the keys of the one who planned
+    names: Names = field(default_factory=dict)  # ids of columns, for files that have none
 
     def path(self, name: str, key: Key) -> str:
         """The location of a new file."""

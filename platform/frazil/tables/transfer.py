@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.files import LARGEST
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
+from frazil.tables.reading.columns import FileReader, StoredFile
 from frazil.tables.sorting import SortKey, in_order
 from frazil.tables.task import begin_task, rows_of
 
@@ -36,9 +36,6 @@ RETURNED = pa.schema(
 """What is said of each bin: the rows that were read, those that were left out, with how many values of each
 column, and the new files."""
 
-_WHOLE = 16 * 2**20
-"""Bytes of a file that is read at once; of a larger one row group by row group."""
-
 _PLACE = "$frazil_place"
 
 _SEARCHED = 64 * 2**20
@@ -47,10 +44,15 @@ _SEARCHED = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class OldFile:
-    """A file to be read."""
+    """A file to be read.
+
+    Args:
+        constants: Values that its rows have in columns which are not in it, by the columns' ids.
+    """
 
     path: str
     bytes: int
+    constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,47 +159,13 @@ def rows_in(
 
 
 def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+    """Columns are known by their ids, at every depth."""
     own = layout.schema if columns is None else pa.schema([layout.schema.field(n) for n in columns])
-    with layout.store.open_input_file(file.path.partition("://")[2] or file.path) as opened:
-        whole = columns is None and file.bytes <= _WHOLE
-        source = pa.BufferReader(opened.read()) if whole else opened
-        parquet = pq.ParquetFile(source, pre_buffer=not whole)
-        _check(list(parquet.schema_arrow), list(layout.schema))
-        _check_partition(layout, parquet.schema_arrow)
-        for batch in parquet.iter_batches(use_threads=False, columns=columns):
-            found = {field_id(f): batch.column(place) for place, f in enumerate(batch.schema)}
-            yield rows_fitted(found, own, len(batch), IN_FILES)
-
-
-def _check_partition(layout: FileLayout, found: pa.Schema) -> None:
-    """Raises ValueError where a file has its partition's value in the manifest only.
-
-    https://iceberg.apache.org/spec/#column-projection
-    """
-    for name, *_ in layout.partitions.sources if layout.partitions else ():
-        if name not in found.names:
-            raise ValueError(f"column {name} is not in a file, and the table is partitioned by it")
-
-
-def _check(found: list[pa.Field], wanted: list[pa.Field]) -> None:
-    """Raises ValueError where one name is not one column: here columns are known by their names."""
-    known, ids = {own.name: own for own in found}, {field_id(own) for own in found}
-    for own in wanted:
-        was = known.get(own.name)
-        if not field_id(own) or (field_id(own) in ids if was is None else field_id(was) != field_id(own)):
-            raise ValueError(f"column {own.name} has another id or another name in a file")
-        if was is not None:
-            _check(_within(was.type), _within(own.type))
-
-
-def _within(kind: pa.DataType) -> list[pa.Field]:
-    if pa.types.is_struct(kind):
-        return list(kind)
-    if pa.types.is_list(kind):
-        return [kind.value_field.with_name("element")]
-    if pa.types.is_map(kind):
-        return [kind.key_field.with_name("key"), kind.item_field.with_name("value")]
-    return []
+    stored = StoredFile(file.path, "", file.path.partition("://")[2] or file.path, file.bytes)
+    reader, how = FileReader(layout.names, {"": layout.store}), replace(IN_FILES, constants=file.constants)
+    for batch in reader.batches(stored, frozenset(map(field_id, own)), few=columns is not None):
+        found = {field_id(f): batch.rows.column(place) for place, f in enumerate(batch.rows.schema)}
+        yield rows_fitted(found, own, len(batch.rows), how)
 
 
 def _write(writer: DataFileWriter, batches: Iterable[pa.RecordBatch]) -> None:
@@ -235,6 +203,13 @@ def _has_key(rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
 def _plain(rows: pa.Table) -> pa.Table:
     """The same as files hold it: PyArrow looks for no UUIDs, and joins none."""
     return pa.table({name: stored(rows[name]) for name in rows.column_names})
+
+
+def old_file(table: Table, file: DataFile) -> OldFile:
+    """A file of a table as tasks are told of it."""
+    from frazil.tables.reading.parts import constants_of
+
+    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)))
 
 
 def run_bins(

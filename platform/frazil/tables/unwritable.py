@@ -19,6 +19,14 @@ _OF_STORE = ("s3.write.", "s3.acl", "s3.access-grants.", "s3.remote-signing-enab
 
 _FORMAT = "write.format.default"
 
+_NUMBERS = {"write.target-file-size-bytes"} | {
+    f"write.parquet.{what}"
+    for what in (
+        "row-group-size-bytes", "page-size-bytes", "page-row-limit", "dict-size-bytes", "compression-level",
+        "bloom-filter-max-bytes",
+    )
+}  # fmt: skip
+
 
 def unwritable(table: Table) -> list[str]:
     """The properties that can't be kept, each as `name=value`; those of the catalog begin with `s3.`."""
@@ -47,7 +55,12 @@ def refuse_unwritable(table: Table) -> None:
 
 def _of_table(table: Table) -> Iterator[str]:
     for name, value in table.properties.items():
-        if name.startswith(_OF_TABLE) or (name == _FORMAT and value.lower() != "parquet"):
+        other = name == _FORMAT and value.lower() != "parquet"
+        if (
+            name.startswith(_OF_TABLE)
+            or other
+            or (name in _NUMBERS and not value.removeprefix("-").isdecimal())
+        ):
             yield f"{name}={value}"
 
 

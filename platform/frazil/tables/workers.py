@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from frazil.errors import FrazilError, NotAllowedError
-from frazil.settings.profile import Settings
 from frazil.tables.commit import LONGEST
 from frazil.tables.faults import cause_line
 from frazil.tables.spark import shares_workers
@@ -45,16 +44,17 @@ def are_open(spark: SparkSession) -> bool:
     return shares_workers(spark) and not spark.conf.get(_CLOSED, "")
 
 
-def may_rewrite(
-    settings: Settings, spark: SparkSession, table: Table, files: Iterable[DataFile], largest: int
-) -> bool:
+def may_rewrite(spark: SparkSession, table: Table, files: Iterable[DataFile], largest: int) -> bool:
     """Whether they may write files of a table anew; `largest` is about the bytes of the largest new one."""
+    return takes_files(table) and may_move(table, files, largest) and are_open(spark)
+
+
+def may_move(table: Table, files: Iterable[DataFile], largest: int) -> bool:
+    """Whether tasks can move a table's files into new ones of at most so many bytes, about, by columns."""
     from pyiceberg.manifest import FileFormat
 
-    theirs = settings.spark.lane == "spark" or not takes_files(table)
-    if theirs or any(f.file_format != FileFormat.PARQUET for f in files):
-        return False
-    return (table.spec().is_unpartitioned() or largest <= IN_MEMORY) and are_open(spark)
+    is_parquet = all(f.file_format == FileFormat.PARQUET for f in files)
+    return is_parquet and (table.spec().is_unpartitioned() or largest <= IN_MEMORY)
 
 
 def lifetime(orphans_after: timedelta) -> float:

@@ -44,7 +44,7 @@ from frazil.landing.bad_records import BadRecord
 from frazil.landing.dead_letters import DeadLetter, of_log
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.write import PLAN, Written
+from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.branches import started_at
 from frazil.tables.faults import spark_job
@@ -53,7 +53,7 @@ from kit.model.derivations import Derivations
 from kit.model.haste import make_haste
 from kit.model.replays import Replays
 from kit.model.rewrites import LANE_LIVES, Rewrites
-from kit.model.spark import append_to, found_at, plan_text, written
+from kit.model.spark import found_at, written
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
@@ -131,19 +131,18 @@ class Edges:
         records = [Record(letter.topic_id or "", *letter.key) for letter in letters]
         return lambda: records
 
-    def write_branch(
-        self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
+    def write_rows(
+        self, records: Any, _decoder: Any, _spec: Any, table: Table, plan: Plan, landing: str
     ) -> Written:
-        with spark_job(landing_job(plan, table, branch)):
+        with spark_job(landing_job(plan, table, landing)):
             found = records()
-            good = self.world.cut([[*r.at] for r in found if not r.bad])
-            append_to(self.world, name, branch, good, {PLAN: plan_text(plan)})
-        return written(branch, found)
+        good = self.world.cut([[*r.at] for r in found if not r.bad])
+        files = self.rewrites.insert_rows(good, table) if good else ()
+        return written(landing, found, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
 
     def lane_of(self, *_: Any) -> Any:
         """Of a table with a row per key its way is another one."""
-        told = self.rewrites.told_by_tasks
-        return SimpleNamespace(write=self._lane, told=told) if self.world.lane else None
+        return SimpleNamespace(write=self._lane, told=self.rewrites.told_by_tasks)
 
     def _lane(
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any
@@ -180,10 +179,8 @@ class Edges:
         ever = self.world.topic.ever
         return [DeadLetter("t", p, at, _time(ever[log, p, at]), *raw, topic_id=log) for p, at, log in chosen]
 
-    def offsets_in(
-        self, table: Table, partition: int, offsets: Any, _names: Any, of: Any, at: Any
-    ) -> list[int]:
-        rows = self.world.store.rows(table, at or table.metadata.current_snapshot_id)
+    def offsets_in(self, table: Table, partition: int, offsets: Any, _names: Any, of: Any) -> list[int]:
+        rows = self.world.store.rows(table, table.metadata.current_snapshot_id)
         # `of_log` names the log of dead letters, which need not be the topic's present one.
         named = next((log for log in ("log1", "log2", "log3") if of == of_log(log)), self.world.topic.log)
         return [at for log, p, at in rows if log == named and p == partition and at in offsets]
@@ -202,7 +199,9 @@ class Edges:
         self.world.stage.step()
         return (file,)
 
-    def by_columns(self, _connections: Any, table: Table, plan: Any, _order: Any) -> dict[str, Any]:
+    def by_columns(
+        self, _connections: Any, table: Table, _head: Any, plan: Any, _order: Any
+    ) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all of a round as one."""
         with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(TableName(*table.name()))):
             self.world.stage.step()
@@ -255,12 +254,12 @@ def edges() -> Iterator[Edges]:
         for module, name, put in [
             (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
             (landing, "decoder_for", found.decoder_for), (source, "leader_epochs", lambda *_: {}),
-            (source, "Reading", found.reading), (landing, "write_branch", found.write_branch),
+            (source, "Reading", found.reading),
             (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
             (frazil.landing.audit, "tally_records", found.tally_records),
             (letters, "_data_files", found.letter_files),
             (frazil.tables.keys, "_offsets_in", found.offsets_in),
-            (redrive, "decoder_for", found.decoder_for), (redrive, "write_branch", found.write_branch),
+            (redrive, "decoder_for", found.decoder_for), (redrive, "write_rows", found.write_rows),
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),

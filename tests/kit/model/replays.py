@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyspark.errors import PySparkException
+
 import frazil.landing.replay.outcome as outcome
 import frazil.landing.replay.plan as plan
 import frazil.landing.replay.run as run
+from frazil.landing.replay.difference import Difference
 from frazil.tables.faults import spark_job
-from frazil.tables.manifests import added_files
 from kit.model.spark import is_within
 from kit.model.standins import StandIns
 
@@ -23,19 +25,21 @@ class Replays(StandIns):
         """See `StandIns.each`."""
         yield plan, "topic_fact", self._edges.topic_fact
         yield run, "decoder_for", self._edges.decoder_for
-        yield run, "write_branch", self._edges.write_branch
+        yield run, "write_rows", self._edges.write_rows
         yield run, "find_bad", self._edges.find_bad
-        yield outcome, "differences", self.differences
+        yield outcome, "difference", self.difference
 
-    def differences(
-        self, _spark: Any, name: Any, head: int, new: Any, sql: str, _names: Any, job: Any
-    ) -> tuple[int, int]:
+    def difference(
+        self, _spark: Any, name: Any, present: Any, new: Any, sql: str, _names: Any, letters: Any, job: Any
+    ) -> Difference:
         """Of offsets, as the engine asks: it knows no log."""
         with spark_job(job):
             self.world.stage.step()
             table = self.world.catalog.load_table(name.identifier)
-            old = {(p, at) for _, p, at in self.world.store.rows(table, head) if is_within((_, p, at), sql)}
-            tip = table.metadata.snapshot_by_id(new[1])
-            files = added_files(table, tip) if tip else ()
-            now = {(p, at) for f in files for _, p, at in self.world.store.rows_of(f.file_path)}
-        return len(old - now), len(now - old)
+            rows = self.world.store.rows(table, present.head)
+            old = {(p, at) for _, p, at in rows if is_within((_, p, at), sql)}
+            try:
+                now = {(p, at) for f in new for _, p, at in self.world.store.rows_of(f.file_path)}
+            except FileNotFoundError as e:
+                raise PySparkException(f"NotFoundException: {e}") from e
+        return Difference(len(old - now), len(now - old), frozenset(now & set(letters)))

@@ -24,19 +24,19 @@ from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import KeyRange, Matches
-from frazil.landing.write import PLAN, Written
+from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.box import Box
 from frazil.tables.branches import started_at
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.manifests import Head, HeadReader, added_files
+from frazil.tables.manifests import Head, HeadReader
 from frazil.tables.presence import Moves
 from frazil.tables.stage import StagedFiles
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters
 from frazil.upkeep.forgetting.rows import Going
 from kit.model.conditions import names
-from kit.model.spark import Rows, append_to, found_at, plan_text, written
+from kit.model.spark import Rows, found_at, written
 from kit.model.standins import StandIns
 from kit.model.topic import Record
 
@@ -88,7 +88,7 @@ class Rewrites(StandIns):
         yield merge._Merge, "_rows", lambda of, state, _stay, matches: self.kept(of.changes, state, matches)
         for module in (merge, replay):
             yield module, "Parted", Uncounted
-        yield arrow, "may_rewrite", lambda *_: self.world.lane
+        yield arrow, "may_move", lambda *_: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, found: found["files"]
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
@@ -99,23 +99,25 @@ class Rewrites(StandIns):
         yield forget, "letters_of_topic", self.letters
 
     def write_changes(
-        self, records: Any, _decoder: Any, _spec: Any, name: Any, table: Table, plan: Plan, branch: str
+        self, records: Any, _decoder: Any, _spec: Any, table: Table, plan: Plan, landing: str
     ) -> tuple[Written, int, tuple[str, ...], tuple[()]]:
-        """The last change of each key: rows upon the branch, and where those stand that end one."""
-        with spark_job(landing_job(plan, table, branch)):
+        """The last change of each key: rows of a file, and where those stand that end one."""
+        with spark_job(landing_job(plan, table, landing)):
             found = records()
-            last = {record.key: record for record in found if not record.bad}.values()
-            puts = [[*record.at] for record in last if record.value is not None]
-            append_to(self.world, name, branch, self.world.cut(puts), {PLAN: plan_text(plan)})
+        last = {record.key: record for record in found if not record.bad}.values()
+        puts = [[*record.at] for record in last if record.value is not None]
+        files = self.insert_rows(puts, table) if puts else ()
         ends = tuple(json.dumps(record.at) for record in last if record.value is None)
-        return written(branch, found), len(puts), ends, ()
+        staged = StagedFiles(files, until=started_at(landing) + LANE_LIVES)
+        return written(landing, found, staged), len(puts), ends, ()
 
     def find_matches(self, table: Table, changes: Changes, _wanted: Any, plan: Plan) -> Matches:
         """The rows of the head that changes end or replace."""
-        anew, heads = bool(plan.upon and plan.upon.earlier_logs), self._heads(table, changes)
+        anew = bool(plan.upon and plan.upon.earlier_logs)
         files: dict[str, int] = {}
         older, deleted, older_rows = set(), 0, 0
         with spark_job(landing_job(plan)):
+            heads = self._heads(changes)
             found = found_at(self.world, table, table.metadata.current_snapshot_id)
         for path, row in found:
             if (record := self._record(row)) is None or (change := heads.get(record.key)) is None:
@@ -136,18 +138,17 @@ class Rewrites(StandIns):
 
     def kept(self, changes: Changes, state: Sequence[Row], matches: Matches) -> list[Row]:
         """What stays of some files; and changes, where some are too old."""
-        table = self.world.catalog.load_table(changes.name.identifier)
-        heads, older = self._heads(table, changes), matches.older or ()
+        heads, older = self._heads(changes), matches.older or ()
         newer = {key: record for key, record in heads.items() if key not in older}
         stay = [row for row in state if not (record := self._record(row)) or record.key not in newer]
         puts = [[*record.at] for record in newer.values() if record.value is not None]
         return stay + puts if matches.older_rows else stay
 
     def kept_by_columns(
-        self, _settings: Any, changes: Changes, table: Table, bins: Sequence[arrow.Bin], _new: Any
+        self, _settings: Any, changes: Changes, table: Table, bins: Sequence[arrow.Bin]
     ) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all bins as one."""
-        heads = self._heads(table, changes)
+        heads = self._heads(changes)
         self.world.stage.step()
         try:
             old = self._rows_of(f for b in bins for f in b.old)
@@ -165,8 +166,9 @@ class Rewrites(StandIns):
         }
 
     def head_for_tasks(self, _reading: Any, _before: Any, table: Table, plan: Plan) -> Head | None:
-        """The head, where tasks merge; half of the landings go by a branch."""
-        head = None if self.world.stage.dice.choose(2, 0.5) else HeadReader(()).read(table)
+        """The head, where tasks merge alone; in half of the landings Spark compares."""
+        by_tasks = self.world.lane and not self.world.stage.dice.choose(2, 0.5)
+        head = HeadReader(()).read(table) if by_tasks else None
         return head if head and not head.deleting else None
 
     def merged_by_tasks(self, reading: Any, table: Table, plan: Plan) -> pa.Table:
@@ -253,10 +255,11 @@ class Rewrites(StandIns):
         log, partition, offset = row
         return self.world.topic.ever.get((log, partition, offset))
 
-    def _heads(self, table: Table, changes: Changes) -> dict[int, Record]:
-        """The last change of each key, as the branch and the ends tell."""
-        tip = table.metadata.snapshot_by_id(changes.tip)
-        files = added_files(table, tip) if tip else ()
-        rows = [row for file in files for row in self.world.store.rows_of(file.file_path)]
+    def _heads(self, changes: Changes) -> dict[int, Record]:
+        """The last change of each key, as the new files and the ends tell."""
+        try:
+            rows = self._rows_of(changes.files)
+        except FileNotFoundError as e:
+            raise PySparkException(f"NotFoundException: {e}") from e
         ends = [json.loads(end) for end in changes.ends]
         return {record.key: record for row in [*rows, *ends] if (record := self._record(row))}

@@ -90,9 +90,8 @@ def test_a_process_may_drive_spark_itself(
     assert quantities(topic) == list(range(EACH))
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
-    make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process], lane: str
+    make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process]
 ) -> None:
     if len(cluster.workers) < 2:
         workers.append(cluster.start_worker())
@@ -100,7 +99,7 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     topic = make_topic(partitions=2)
     for partition in (0, 1) * (MANY // 50_000):  # what a producer's queue holds
         topic.trades(50_000, partition=partition)
-    told = {"FRAZIL_SPARK__REMOTE": cluster.remote, "FRAZIL_SPARK__LANE": lane}
+    told = {"FRAZIL_SPARK__REMOTE": cluster.remote}
     landing = landing_process(topic.name, topic.connections.settings, **told)
     idle = {each: spent(each) for each in cluster.executors(doomed)}
 

@@ -54,14 +54,13 @@ def in_json(topic: Source) -> bytes:
     return head + f'{{"n": 7, "many": {2**63 - 1}, "ssn": "{PERSON}"}}'.encode()
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("written", [in_avro, in_protobuf, in_json])
 def test_a_field_that_is_left_out_is_in_no_column_and_others_have_their_types(
-    stack: Settings, fresh_name: str, written: Any, lane: str
+    stack: Settings, fresh_name: str, written: Any
 ) -> None:
     """https://debezium.io/documentation/reference/stable/connectors/mysql.html: whoever can't set
     `column.exclude.list` at the connector leaves the column out here."""
-    connections = Clients(stack.with_changes(spark={"lane": lane}))
+    connections = Clients(stack)
     topic = make_source(connections, fresh_name, key_format="none", columns=COLUMNS)
     topic.produce((None, written(topic)))
 
@@ -96,13 +95,12 @@ def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fr
         topic.land(migrations=(drop,), columns={"n": "string"})
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
 def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
-    stack: Settings, fresh_name: str, lane: str, kind: str
+    stack: Settings, fresh_name: str, kind: str
 ) -> None:
     """Rows from before have no value of it, as records of the older version that wait; those that come do."""
-    topic = newly_required(Clients(stack.with_changes(spark={"lane": lane})), fresh_name, kind)
+    topic = newly_required(Clients(stack), fresh_name, kind)
     with pytest.raises(SchemaRefusedError, match="field note: a new required field") as told:
         topic.land()
 

@@ -166,14 +166,13 @@ KEYED: dict[str, tuple[Callable[..., Upserts], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("kept", KEYED)
 def test_a_records_own_time_never_stops_a_topic_of_changes_and_the_newest_one_holds(
-    stack: Settings, fresh_name: str, kept: str, lane: str
+    stack: Settings, fresh_name: str, kept: str
 ) -> None:
     """https://github.com/fede1024/rust-rdkafka/issues/217: CreateTime in another unit."""
     make, spec = KEYED[kept]
-    maker = topic_maker(Clients(stack.with_changes(spark={"lane": lane})), fresh_name, "field_reports")
+    maker = topic_maker(Clients(stack), fresh_name, "field_reports")
     config = {"message.timestamp.after.max.ms": str(LONGEST), "retention.ms": "-1"}
     made = make(maker, config=config, **spec)
     topic, late = made.topic, 1_795_612_753_273_000

@@ -5,8 +5,7 @@ One record that can't be taken stops Iceberg's own sink: https://github.com/apac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -28,22 +27,14 @@ from kit.waiting import PATIENCE
 MB = 2**20
 ALLOWED = {"max.message.bytes": str(70 * MB)}
 
-Lane = Literal["auto", "spark"]
-LANES: tuple[Lane, ...] = ("auto", "spark")
-ByLane = Callable[[Lane], MakeTopic]
-
 Large = tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]
 
 
 @pytest.fixture
-def by_lane(stack: Settings, fresh_name: str) -> ByLane:
-    """Makes topics of which a megabyte is too large, landed by one way."""
-
-    def make(lane: Lane) -> MakeTopic:
-        narrow = Clients(stack.with_changes(spark={"lane": lane, "max_record_bytes": MB}))
-        return topic_maker(narrow, fresh_name, "field_reports")
-
-    return make
+def make(stack: Settings, fresh_name: str) -> MakeTopic:
+    """Makes topics of which a megabyte is too large."""
+    narrow = Clients(stack.with_changes(spark={"max_record_bytes": MB}))
+    return topic_maker(narrow, fresh_name, "field_reports")
 
 
 def send(topic: Topic, *records: Large) -> None:
@@ -104,9 +95,8 @@ def test_a_record_of_twenty_megabytes_lands(connections: Connections, fresh_name
     assert [len(row["value"]) for row in topic.rows()] == [20 * MB, 5]
 
 
-@pytest.mark.parametrize("lane", LANES)
-def test_a_part_that_is_too_large_makes_a_dead_letter_without_it(by_lane: ByLane, lane: Lane) -> None:
-    topic = by_lane(lane)(config=ALLOWED, on_bad_record="dead_letter", on_null_value="keep")
+def test_a_part_that_is_too_large_makes_a_dead_letter_without_it(make: MakeTopic) -> None:
+    topic = make(config=ALLOWED, on_bad_record="dead_letter", on_null_value="keep")
     send(topic, *large_ones(topic), (b"k", trade(topic, "Z"), [("h", b"1")]), (b"k", None, []))
 
     report = land(topic.spec, topic.connections)
@@ -122,17 +112,16 @@ def test_a_part_that_is_too_large_makes_a_dead_letter_without_it(by_lane: ByLane
     assert [row["headers"] for row in letters] == [[("h", b"1")], [("h", b"1")], None, None]
 
 
-@pytest.mark.parametrize("lane", LANES)
 def test_such_a_dead_letter_is_no_row_without_its_value_and_a_replay_lands_it(
-    by_lane: ByLane, stack: Settings, lane: Lane
+    make: MakeTopic, stack: Settings
 ) -> None:
-    topic = by_lane(lane)(config=ALLOWED, on_bad_record="dead_letter", on_null_value="keep")
+    topic = make(config=ALLOWED, on_bad_record="dead_letter", on_null_value="keep")
     topic.trades(1)
     send(topic, *large_ones(topic)[:2])
     land(topic.spec, topic.connections)
 
     redriven = redrive(topic.spec, topic.connections)
-    allowing = Clients(stack.with_changes(spark={"lane": lane}))
+    allowing = Clients(stack)
     replayed = replay(topic.spec, allowing, {0: (0, 3)})
 
     assert redriven.still_bad == {"too_large": 1, "key_too_large": 1}
@@ -140,11 +129,9 @@ def test_such_a_dead_letter_is_no_row_without_its_value_and_a_replay_lands_it(
     assert [len(row["symbol"]) for row in topic.rows()] == [5, 2 * MB, 1]
 
 
-@pytest.mark.parametrize("lane", LANES)
 def test_it_lands_once_more_is_allowed_or_is_left_out_by_name_or_by_the_spec(
-    by_lane: ByLane, stack: Settings, lane: Lane
+    make: MakeTopic, stack: Settings
 ) -> None:
-    make = by_lane(lane)
     raised = make(config=ALLOWED, on_null_value="keep")
     named, skipping = make(config=ALLOWED), make(config=ALLOWED, on_bad_record="skip")
     for topic in (raised, named, skipping):
@@ -152,7 +139,7 @@ def test_it_lands_once_more_is_allowed_or_is_left_out_by_name_or_by_the_spec(
 
     with pytest.raises(SuspendedError, match="raise FRAZIL_SPARK__MAX_RECORD_BYTES"):
         land(raised.spec, raised.connections)
-    allowed = resume(raised.spec, Clients(stack.with_changes(spark={"lane": lane})))
+    allowed = resume(raised.spec, Clients(stack))
     assert (allowed.records, allowed.skipped) == (5, 0)
     with pytest.raises(SuspendedError, match="--past 0:0"):
         land(named.spec, named.connections)
@@ -162,9 +149,8 @@ def test_it_lands_once_more_is_allowed_or_is_left_out_by_name_or_by_the_spec(
     assert (resumed.records, resumed.skipped) == (report.records, report.skipped) == (1, 4)
 
 
-@pytest.mark.parametrize("lane", LANES)
-def test_an_upsert_table_goes_on_past_it_and_deletes_nothing_by_it(by_lane: ByLane, lane: Lane) -> None:
-    made = upserts(by_lane(lane), partitions=1, config=ALLOWED, on_bad_record="dead_letter")
+def test_an_upsert_table_goes_on_past_it_and_deletes_nothing_by_it(make: MakeTopic) -> None:
+    made = upserts(make, partitions=1, config=ALLOWED, on_bad_record="dead_letter")
     made.send([("k", 1), ("other", 1)])
     send(made.topic, (b"k", trade(made.topic, "Z" * 2 * MB), []))
 
@@ -177,9 +163,9 @@ def test_an_upsert_table_goes_on_past_it_and_deletes_nothing_by_it(by_lane: ByLa
 
 @pytest.mark.parametrize("more", [{}, {"versions": "all"}], ids=["rows", "versions"])
 def test_a_table_of_changes_goes_on_past_it_and_deletes_nothing_by_it(
-    by_lane: ByLane, more: dict[str, str]
+    make: MakeTopic, more: dict[str, str]
 ) -> None:
-    made = captured(by_lane("auto"), partitions=1, config=ALLOWED, on_bad_record="dead_letter", **more)
+    made = captured(make, partitions=1, config=ALLOWED, on_bad_record="dead_letter", **more)
     made.send([("k", 1), ("other", 1)])
     made.text = "Z" * 2 * MB
     send(made.topic, (made.key("k"), made.value("u", None, made.row("k", 2)), []))

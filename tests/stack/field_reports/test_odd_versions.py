@@ -27,14 +27,9 @@ def number(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 8) // 8, "big", signed=True)
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
-def test_the_decimals_of_connects_jdbc_source_land(
-    source: MakeSource, lane: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_decimals_of_connects_jdbc_source_land(source: MakeSource) -> None:
     """https://github.com/confluentinc/kafka-connect-jdbc/issues/941: decimal(64, 2) for every NUMERIC."""
     topic = source(key_format="none", on_bad_record="dead_letter")
-    if lane == "spark":
-        monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
     schema, plain = record(("d", wide(64))), record(("d", "bytes"))
     schema_id = topic.register(schema)
     numbers = [12345, -1, 10**38 - 1, 10**38, 1 - 10**38, 10**63]

@@ -29,12 +29,6 @@ def make_topic(connections: Connections, fresh_name: str) -> MakeTopic:
     return topic_maker(connections, fresh_name, "field_reports")
 
 
-@pytest.fixture(params=["by the lane", "by Spark"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "by Spark":
-        monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
-
-
 def frame(topic: Topic, half: str, text: str, kind: str, payload: bytes) -> bytes:
     schema_id = topic.connections.registry.register_schema(f"{topic.name}-{half}", Schema(text, kind))
     return b"\0" + schema_id.to_bytes(4, "big") + payload
@@ -45,7 +39,6 @@ def dead_letters(topic: Topic) -> list[dict[str, Any]]:
     return sorted(table.scan().to_arrow().to_pylist(), key=lambda row: row["offset"])
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_payload_that_looks_like_a_frame_is_not_taken_for_one(make_topic: MakeTopic, kind: str) -> None:
     topic = make_topic(trades=False, on_bad_record="dead_letter", key_format="string")
@@ -63,7 +56,6 @@ def test_a_payload_that_looks_like_a_frame_is_not_taken_for_one(make_topic: Make
     assert VALUES in letter["reason"]
 
 
-@pytest.mark.usefixtures("way")
 def test_a_key_whose_schema_a_header_names_tells_no_row_apart(make_topic: MakeTopic) -> None:
     topic = make_topic(
         trades=False, on_bad_record="dead_letter", mode="upsert", partition_by=["bucket(2, id)"]

@@ -32,10 +32,7 @@ def with_records(topic: Topic, text: str, kind: str, *payloads: bytes) -> Topic:
 
 
 @pytest.mark.parametrize("kind", ["JSON", "PROTOBUF"])
-def test_tables_that_spark_decodes_in_python_land_side_by_side(
-    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
-    monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
+def test_tables_land_side_by_side(make_topic: MakeTopic, kind: str) -> None:
     if kind == "JSON":
         made = [
             with_records(make_topic(trades=False, validate="strict"), json.dumps(JSON), kind, b'{"n": 1}')

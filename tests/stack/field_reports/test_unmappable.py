@@ -146,12 +146,10 @@ CLOUD_EVENT = {
 EVENT = {"attribute": {"n": 7}, "data": {"k": {"value": {"x": [{"value": {"y": 1.5, "z": None}}]}}}}
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("whole", [True, False])
-def test_recursive_records_of_avro_land_as_text(source: MakeSource, lane: str, whole: bool) -> None:
+def test_recursive_records_of_avro_land_as_text(source: MakeSource, whole: bool) -> None:
     """https://github.com/cloudevents/spec/blob/main/cloudevents/formats/cloudevents.avsc holds itself."""
     topic = source(key_format="none", unmappable={"data": "text"} if whole else "text")
-    topic = Source(with_lane(topic, lane), topic.spec)
     schema_id = topic.register(CLOUD_EVENT)
 
     row = one_row(topic, schema_id, avro(CLOUD_EVENT, schema_id, EVENT)[5:])
@@ -163,11 +161,6 @@ def test_recursive_records_of_avro_land_as_text(source: MakeSource, lane: str, w
     else:
         held = row["data"]["map"]["k"]["value"]["x"]
         assert held == {"double": None, "array": ['{"value":{"y":1.5,"z":null}}']}
-
-
-def with_lane(source: Source, lane: str) -> Any:
-    settings = source.connections.settings.with_changes(spark={"lane": lane})
-    return type(source.connections)(settings)
 
 
 SPANS = """
@@ -223,13 +216,11 @@ def span(tmp_path: Any) -> bytes:
     return bytes(json_format.ParseDict(SPAN, made()).SerializeToString())
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 def test_any_value_of_telemetry_lands_with_text_where_it_holds_itself(
-    source: MakeSource, lane: str, tmp_path: Any
+    source: MakeSource, tmp_path: Any
 ) -> None:
     """https://github.com/open-telemetry/opentelemetry-proto: AnyValue has arrays and lists of AnyValue."""
     topic = source(key_format="none", unmappable="text")
-    topic = Source(with_lane(topic, lane), topic.spec)
     schema_id = topic.register(SPANS, kind="PROTOBUF")
 
     row = one_row(topic, schema_id, b"\0" + span(tmp_path))

@@ -60,12 +60,11 @@ def in_base64(topic: Source) -> list[bytes]:
     return in_json(topic, BASE64)
 
 
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("written", [in_avro, in_protobuf, in_json, in_base64])
-def test_each_digit_lands_as_text(stack: Settings, fresh_name: str, written: Any, lane: str) -> None:
+def test_each_digit_lands_as_text(stack: Settings, fresh_name: str, written: Any) -> None:
     """https://github.com/confluentinc/kafka-connect-jdbc/issues/941: decimal(64, s), by default; and
     https://debezium.io/documentation/reference/stable/connectors/mysql.html: BIGINT UNSIGNED, `precise`."""
-    connections = Clients(stack.with_changes(spark={"lane": lane}))
+    connections = Clients(stack)
     topic = make_source(connections, fresh_name, key_format="none", wide_decimals="text")
     topic.produce(*((None, value) for value in written(topic)))
 

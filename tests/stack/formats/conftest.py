@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from frazil.clients import Clients
 from frazil.connections import Connections
 from kit.compared import rows_are_their_records
 from kit.formats import Source, make_source
@@ -21,19 +20,12 @@ def compared(rows_are_their_records: None) -> None:
     """All modules have their rows compared."""
 
 
-@pytest.fixture(scope="session")
-def routes(connections: Connections) -> dict[str, Connections]:
-    """Clients whose landings take the Arrow lane where they can, and such whose rows go through Spark."""
-    settings = connections.settings
-    return {lane: Clients(settings.with_changes(spark={"lane": lane})) for lane in ("auto", "spark")}
-
-
 @pytest.fixture
-def source(routes: dict[str, Connections], fresh_name: str) -> Callable[..., Source]:
-    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`; by the Arrow lane if it can."""
+def source(connections: Connections, fresh_name: str) -> Callable[..., Source]:
+    """Makes topics: `source(key_format="none", on_bad_record="dead_letter")`."""
     numbers = count()
 
-    def make(lane: str = "auto", **spec: Any) -> Source:
-        return make_source(routes[lane], f"{fresh_name}_{next(numbers)}", **spec)
+    def make(**spec: Any) -> Source:
+        return make_source(connections, f"{fresh_name}_{next(numbers)}", **spec)
 
     return make

@@ -61,7 +61,6 @@ def without_ids(kind: object) -> str:
     return re.sub(r"\b\d+: ", "", str(kind))
 
 
-@pytest.mark.also("spark", why="its values cross the JVM")
 @pytest.mark.parametrize(("form", "case"), CASES)
 def test_a_field_lands_with_its_type_and_its_value(landed: Land, form: Format, case: Case) -> None:
     table = landed(form)

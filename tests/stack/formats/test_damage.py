@@ -11,7 +11,7 @@ import pytest
 
 from kit import avro_oracle, json_oracle, protobuf_oracle
 from kit.damage import FRAME, damaged
-from kit.formats import ROUTES, Source, same
+from kit.formats import Source, same
 
 MakeSource = Callable[..., Source]
 Row = dict[str, Any]
@@ -55,13 +55,13 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize(("name", "lane"), ROUTES)
+@pytest.mark.parametrize("name", ["avro", "protobuf", "json"])
 def test_damaged_records_are_dead_letters_or_read_as_another_decoder_reads_them(
-    source: MakeSource, name: str, lane: str
+    source: MakeSource, name: str
 ) -> None:
     """None is lost, none stops the others, and no wrong value lands."""
     oracle = ORACLES[name]
-    records = source(lane, key_format="none", on_bad_record="dead_letter", metadata="full")
+    records = source(key_format="none", on_bad_record="dead_letter", metadata="full")
     schema_id = records.register(oracle.schema, kind=name.upper())
     payloads = damaged([oracle.encode(n, schema_id) for n in range(GOOD)], RECORDS, seed=4)
     records.produce(*((None, payload) for payload in payloads), plain=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kit.formats import ROUTES, Source, same
+from kit.formats import Source, same
 from kit.random_formats import RANDOM_FORMATS
 from kit.random_records import groups, value_of
 
@@ -32,16 +32,16 @@ few = settings(
 )
 
 
-@pytest.mark.parametrize(("name", "lane"), ROUTES)
+@pytest.mark.parametrize("name", ["avro", "protobuf", "json"])
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_random_records_land_and_read_back_equal(
-    source: MakeSource, name: str, lane: str, data: st.DataObject, seed: int
+    source: MakeSource, name: str, data: st.DataObject, seed: int
 ) -> None:
     form = BY_NAME[name]
     group, random = data.draw(groups(form.scalars, form.bare_nesting)), Random(seed)
     written = [value_of(group, random) for _ in range(RECORDS)]
-    records, encode = source(lane, key_format="none"), form.encoder(group)
+    records, encode = source(key_format="none"), form.encoder(group)
     schema_id = records.register(form.schema(group), kind=form.name.upper())
     header = b"\0" + schema_id.to_bytes(4, "big") + form.header
     records.produce(*((None, header + encode(value)) for value in written))

@@ -58,9 +58,9 @@ def test_six_schema_versions_land_at_once_each_record_by_its_own(source: MakeSou
     assert run_check("schema", orders.spec, orders.connections).passed
 
 
-@pytest.mark.parametrize("step", ["planned", "branched", "written", "audited"])
+@pytest.mark.parametrize("step", ["planned", "written", "audited"])
 def test_a_schema_that_changes_during_a_landing_waits_for_the_next_one(source: MakeSource, step: str) -> None:
-    orders = source("spark" if step == "branched" else "auto")
+    orders = source()
     write(orders, 0, count=2)
 
     land(orders.spec, orders.connections, on_step=lambda done: write(orders, 1) if done == step else None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from frazil.connections import Connections
@@ -17,23 +15,6 @@ __all__ = ["rows_are_their_records"]
 @pytest.fixture(scope="module", autouse=True)
 def compared(rows_are_their_records: None) -> None:
     """All modules have their rows compared, but those that have a fixture of this name."""
-
-
-@pytest.fixture
-def on_a_branch(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """When called: rows of landings go through Spark, whichever catalog."""
-
-    def leave_the_lane() -> None:
-        monkeypatch.setenv("FRAZIL_SPARK__LANE", "spark")
-        monkeypatch.setattr("frazil.landing.land.lane_of", lambda *_: None)
-
-    return leave_the_lane
-
-
-@pytest.fixture
-def before_writing(lake: Connections) -> str:
-    """The step of a landing after which its records are read and written."""
-    return "planned" if lake.settings.spark.lane == "auto" else "branched"
 
 
 @pytest.fixture

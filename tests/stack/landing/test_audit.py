@@ -1,11 +1,10 @@
-"""The audit tells a duplicate from a loss, and this plan's rows from anybody else's."""
+"""The audit tells a duplicate from a loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame
 
@@ -13,11 +12,7 @@ from frazil.errors import AuditFailedError
 from frazil.landing import write
 from frazil.landing.land import land
 from frazil.landing.source import read_slices
-from kit.opened import table_of
 from kit.topics import TRADE, MakeTopic, Topic
-
-by_spark = pytest.mark.parametrize("lake", ["spark"], indirect=True)
-"""What only Spark's own reader and writer do."""
 
 Place = tuple[int, int]
 """Partition and offset."""
@@ -46,7 +41,6 @@ def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
     return read
 
 
-@by_spark
 @pytest.mark.parametrize(
     ("lost", "doubled"),
     [((0, 2), (0, 3)), ((0, 4), (0, 0)), ((0, 2), (1, 2)), ((1, 0), (1, 1))],
@@ -63,22 +57,10 @@ def test_a_loss_and_a_duplicate_do_not_cancel_out(
     assert topic.rows() == []
 
 
-@by_spark
-def test_rows_that_another_one_put_on_the_branch_are_not_published(topic: Topic) -> None:
-    def replace_the_rows(done: str) -> None:
-        if done == "written":
-            table = table_of(topic)
-            branch = next(ref for ref in table.metadata.refs if ref != "main")
-            table.append(as_many_rows(table.schema().as_arrow(), 10), branch=branch)
-
-    with pytest.raises(AuditFailedError):
-        land(topic.spec, topic.connections, on_step=replace_the_rows)
-
-    assert topic.rows() == []
-
-
-@by_spark
-def test_a_column_that_lands_as_null_is_not_published(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_that_spark_shuffles_as_null_is_not_published(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(partition_by=["side"], write={"distribution": "hash"})
     right, note = write.columns_sql, {"name": "note", "type": ["null", "string"], "default": None}
     topic.register({**TRADE, "fields": [*TRADE["fields"], note]})
     trade = {"side": "BUY", "quantity": 1, "symbol": "Z"}
@@ -94,13 +76,6 @@ def test_a_column_that_lands_as_null_is_not_published(topic: Topic, monkeypatch:
 
     assert "column note has 0 values in the files, and 2 were decoded" in told.value.where
     assert topic.rows() == []
-
-
-def as_many_rows(schema: pa.Schema, count: int) -> pa.Table:
-    """Rows of somebody else's, as many as the plan has."""
-    known: dict[pa.DataType, Any] = {pa.string(): "x", pa.large_string(): "x"}
-    row = {f.name: None if f.nullable else known.get(f.type, 0) for f in schema}
-    return pa.Table.from_pylist([row] * count, schema=schema)
 
 
 def test_a_landing_that_is_sorted_by_range_counts_each_record_once(make_topic: MakeTopic) -> None:

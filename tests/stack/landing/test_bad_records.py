@@ -11,10 +11,6 @@ from frazil.landing.land import land
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
-pytestmark = [
-    pytest.mark.also("spark", why="its second pass finds the bad records"),
-]
-
 
 def trade(topic: Topic, quantity: int = 1) -> bytes:
     return topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 
 import psutil
 import pytest
@@ -23,7 +22,7 @@ pytestmark = [
     pytest.mark.also("glue", why="its commit is another one, and its lock"),
 ]
 
-STEPS = ("planned", "branched", "written", "audited", "published")
+STEPS = ("planned", "written", "audited", "published")
 
 
 def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
@@ -32,10 +31,8 @@ def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
-    make_topic: MakeTopic, step: str, on_a_branch: Callable[[], None]
+    make_topic: MakeTopic, step: str
 ) -> None:
-    if step == "branched":
-        on_a_branch()
     topic = make_topic(partitions=2, on_bad_record="dead_letter")
     topic.trades(20, partition=0)
     topic.send([b"bad"], partition=0)
@@ -112,19 +109,15 @@ def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
     assert sorted(r["quantity"] for r in topic.rows()) == list(range(40))
 
 
-@pytest.mark.parametrize("step", ["branched", "written"])
-def test_a_landing_whose_branch_the_quicker_ones_dropped_says_so(
-    topic: Topic, step: str, on_a_branch: Callable[[], None]
-) -> None:
-    on_a_branch()
+@pytest.mark.parametrize("step", ["planned", "written"])
+def test_a_landing_that_others_overtook_says_so(topic: Topic, step: str) -> None:
     topic.trades(5)
 
-    def two_more(done: str) -> None:
+    def another(done: str) -> None:
         if done == step:
-            for _ in range(2):  # the second one takes the branch for a dead one's
-                land(topic.spec, topic.connections)
+            land(topic.spec, topic.connections)
 
     with pytest.raises(OvertakenError, match="was quicker"):
-        land(topic.spec, topic.connections, on_step=two_more)
+        land(topic.spec, topic.connections, on_step=another)
     assert [r["quantity"] for r in topic.rows()] == list(range(5))
     assert list(topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs) == ["main"]

@@ -21,10 +21,6 @@ from kit.duck import duckdb_on
 from kit.stored import stored
 from kit.topics import MakeTopic, Topic
 
-pytestmark = [
-    pytest.mark.also("spark", why="its reader and writer are others"),
-]
-
 
 def test_every_record_becomes_one_row_with_its_metadata(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2, metadata="full")

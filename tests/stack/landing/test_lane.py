@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,13 +15,16 @@ from pyarrow.fs import S3FileSystem
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from frazil.clients import Clients
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, NotAllowedError
+from frazil.formats.record import topic_columns
 from frazil.landing import bad_records
 from frazil.landing.land import land
 from frazil.landing.lane import job
+from frazil.landing.tables import ensure_table
+from frazil.spec.names import things
 from frazil.tables.manifests import added_files
 from frazil.tables.parquet import FileLayout
+from frazil.tables.spark import spark_name
 from frazil.upkeep.orphans import remove_orphans
 from kit.killed import landing_process
 from kit.opened import table_of
@@ -85,17 +88,19 @@ VALUES = [
 """Texts that are cut within a letter of more bytes, or have no greater one; NaN, which no bound may be."""
 
 
-def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic, on_a_branch: object) -> None:
+def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic) -> None:
     topic = make_topic(partition_by=["bucket(4, text)", "day($$timestamp)", "truncate(3, price)", "day"])
     schema_id = topic.register(MANY)
     topic.send([topic.encode(value, schema_id) for value in VALUES])
     land(topic.spec, topic.connections)
     ours, rows = by_partition(newest_files(table_of(topic))), topic.rows()
-    other = topic.spec.model_copy(update={"table": f"{topic.name}_spark", "metadata_names": "tableflow"})
-    assert callable(on_a_branch)
-    on_a_branch()
+    other = topic.spec.model_copy(update={"table": f"{topic.name}_spark"})
+    columns = topic_columns(other, topic.connections.registry)
+    name = things(other, topic.connections.settings).table
+    ensure_table(other, name, topic.connections.catalog, columns)
 
-    land(other, topic.connections)
+    landed = topic.connections.spark.table(spark_name(topic.things.table))
+    landed.writeTo(spark_name(name)).option("fanout-enabled", "true").append()
 
     topic.spec = other
     theirs = by_partition(newest_files(table_of(topic)))
@@ -155,49 +160,57 @@ def test_many_large_bad_records_are_read_again(make_topic: MakeTopic) -> None:
 
 @pytest.mark.parametrize("module", ["landing.lane.joint", "landing.decoding"])
 def test_where_workers_have_another_frazil_a_landing_is_refused_and_says_what_mends_it(
-    topic: Topic, monkeypatch: pytest.MonkeyPatch, module: str
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
+    shuffled = {"partition_by": ["side"], "write": {"distribution": "hash"}}
+    topic = make_topic(**shuffled if module.endswith("decoding") else {})
     topic.trades(2)
-    lane = "spark" if module.endswith("decoding") else "auto"
-    connections = Clients(topic.connections.settings.with_changes(spark={"lane": lane}))
 
     with monkeypatch.context() as strange:
         strange.setattr(f"frazil.{module}.version", lambda _: "0.0")
         with pytest.raises(ConfigureError, match="lack what Frazil's tasks need") as refused:
-            land(topic.spec, connections)
+            land(topic.spec, topic.connections)
 
     assert "0.0" in refused.value.where
     assert "wheel" in refused.value.todo
     assert land(topic.spec, topic.connections).records == 2
 
 
-@pytest.fixture
-def failing_tasks(topic: Topic, monkeypatch: pytest.MonkeyPatch) -> Topic:
-    """Python workers open the store by keys that have ended."""
-    layout_of = job.file_layout
+def ending_keys(topic: Topic, times: int) -> Callable[[Table], FileLayout]:
+    """Tells tasks of keys that have ended, so many times; then of those that are good."""
+    layout_of, left = job.file_layout, [True] * times
 
-    def unopened(table: Table) -> FileLayout:
+    def layout(table: Table) -> FileLayout:
+        if not left:
+            return layout_of(table)
+        left.pop()
         access = topic.connections.settings.s3_endpoint or ""
         ended = S3FileSystem(access_key="gone", secret_key="gone", endpoint_override=access, region="local")
         return replace(layout_of(table), store=ended)
 
-    monkeypatch.setattr(job, "file_layout", unopened)
-    return topic
+    return layout
 
 
-def test_where_tasks_fail_spark_writes_and_the_next_landing_tries_the_lane_again(
-    failing_tasks: Topic, given_up: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
+def test_where_keys_end_in_the_middle_the_records_are_read_once_more_with_new_ones(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps: list[str] = []
-    failing_tasks.trades(2)
+    topic.trades(2)
+    monkeypatch.setattr(job, "file_layout", ending_keys(topic, 1))
 
-    land(failing_tasks.spec, failing_tasks.connections, on_step=steps.append)
-    monkeypatch.undo()
-    failing_tasks.trades(2)
-    land(failing_tasks.spec, failing_tasks.connections, on_step=steps.append)
+    land(topic.spec, topic.connections)
 
-    assert [row["quantity"] for row in failing_tasks.rows()] == [0, 1, 2, 3]
-    assert steps.count("branched") == 1
-    told = given_up.pop()
-    assert "The Arrow lane's tasks failed" in told.getMessage()
-    assert "AWS Error" in told.why  # type: ignore[attr-defined]
+    assert [row["quantity"] for row in topic.rows()] == [0, 1]
+
+
+def test_where_tasks_fail_the_landing_says_so_and_the_next_one_takes_every_record(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic.trades(2)
+    monkeypatch.setattr(job, "file_layout", ending_keys(topic, 2))
+
+    with pytest.raises(NotAllowedError, match="gives Spark no access"):
+        land(topic.spec, topic.connections)
+    assert topic.rows() == []
+    land(topic.spec, topic.connections)
+
+    assert [row["quantity"] for row in topic.rows()] == [0, 1]

@@ -8,7 +8,6 @@ from itertools import count
 
 import pytest
 
-from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import FrazilError, PartDownError
 from frazil.landing.land import land
@@ -148,13 +147,11 @@ def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_recor
 
 
 @pytest.mark.parametrize("lake", ["rest"], indirect=True)
-@pytest.mark.parametrize("lane", ["auto", "spark"])
 @pytest.mark.parametrize("times", ["once", "always"])
 def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_file(
-    landed: Topic, wire: Wire, lane: str, times: str
+    landed: Topic, wire: Wire, times: str
 ) -> None:
     land(landed.spec, landed.connections)
-    clients = Clients(landed.connections.settings.with_changes(spark={"lane": lane}))
     known: set[str] = set()
 
     def is_cut(asked: Asked) -> bool:
@@ -166,7 +163,7 @@ def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_fi
 
     wire.always("cut", is_cut)
     try:
-        told = compact(landed.spec, clients, time.time(), Order(everything=True)).text
+        told = compact(landed.spec, landed.connections, time.time(), Order(everything=True)).text
     except PartDownError as error:
         told = error.what
     wire.calm()
@@ -174,7 +171,7 @@ def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_fi
     assert "catalog or its storage stopped answering" in told or times == "once"
     assert wire.met["s3", "cut"]
     assert quantities(landed) == list(range(10))
-    compact(landed.spec, clients, time.time(), Order(everything=True))
+    compact(landed.spec, landed.connections, time.time(), Order(everything=True))
     assert quantities(landed) == list(range(10))
     assert len(data_files(landed)) == 1
     assert unreadable(table_of(landed)) == []

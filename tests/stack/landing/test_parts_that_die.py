@@ -128,7 +128,6 @@ def values(table: Table) -> list[int]:
     [
         ("kafka", "planned", "Kafka (stopped answering|does not answer)"),
         ("storage", "planned", "catalog or its storage stopped answering"),
-        ("storage", "branched", "catalog or its storage stopped answering"),
         ("storage", "audited", "catalog does not answer"),
         ("aws", "audited", "catalog does not answer"),
         # Last: gRPC keeps a process for a while from a server that was gone.
@@ -139,10 +138,9 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     own_stack: Stack, fresh_name: str, part: str, step: str, named: str
 ) -> None:
     bring_up(own_stack)
-    lane = "spark" if step == "branched" else "auto"  # which makes no branch
     owner = OWNERS.get(part, "rest")
     settings = Settings.of_profile(own_stack.home.profile)
-    connections = Clients(settings.with_changes(catalog=owner, spark={"lane": lane}))
+    connections = Clients(settings.with_changes(catalog=owner))
     topic = trades_of(connections, fresh_name)
     land(topic.spec, connections)
     topic.trades(10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import signal
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -22,10 +22,9 @@ from frazil.spec.names import TableName
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, publish
-from kit.killed import landing_process
+from kit.branches import make_branch
 from kit.stored import files_under
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.topics import Topic
 
 pytestmark = pytest.mark.also("glue", why="its commit is another one")
 
@@ -116,12 +115,8 @@ def landed(topic: Topic) -> Topic:
     return topic
 
 
-@pytest.mark.parametrize("step", ["branched", "audited"])
-def test_a_compaction_in_the_middle_disturbs_no_landing(
-    landed: Topic, step: str, on_a_branch: Callable[[], None]
-) -> None:
-    if step == "branched":
-        on_a_branch()
+@pytest.mark.parametrize("step", ["planned", "audited"])
+def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str) -> None:
     landed.trades(5)
     rewritten: list[int] = []
 
@@ -242,22 +237,19 @@ def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -
     assert is_sound(landed)
 
 
-def test_files_of_a_killed_landing_go_once_its_branch_is_dropped(
-    make_topic: MakeTopic, on_a_branch: Callable[[], None]
-) -> None:
-    on_a_branch()
-    topic = make_topic(on_bad_record="dead_letter")
+@pytest.mark.parametrize("work", ["landing", "redrive", "replay"])
+def test_what_an_older_release_left_in_the_middle_goes(topic: Topic, work: str) -> None:
+    """Its works named their files by a branch until these were published."""
     topic.trades(5)
     land(topic.spec, topic.connections)
-    topic.trades(5)
-    process = landing_process(topic.name, topic.connections.settings, "written")
-    assert process.wait(PATIENCE) == -signal.SIGKILL
+    branch = f"{work}_{int((time.time() - 7 * 3600) * 1000)}_0a1b2c3d"
+    make_branch(topic.connections.catalog, topic.things.table, branch)
+    table_of(topic).append(table_of(topic).scan().to_arrow(), branch=branch)
     table = table_of(topic)
-    branch = next(ref for ref in table.metadata.refs if ref != "main")
     scan = table.scan(snapshot_id=table.metadata.refs[branch].snapshot_id)
     dead = {task.file.file_path for task in scan.plan_files()} - data_files(table)
-    for _ in range(2):  # the second one sees that the branch can never be published
-        land(topic.spec, topic.connections)
+    topic.trades(5)
+    land(topic.spec, topic.connections)
 
     expired = expire(topic)
     remove_orphans(topic, stored_files(topic))

@@ -16,8 +16,6 @@ from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
 from kit.topics import Topic, create_topic
 
-pytestmark = pytest.mark.also("spark", why="its rows cross the JVM")
-
 ORDER = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"n","type":"int"}]}'
 REFUND = '{"type":"record","name":"Refund","namespace":"shop","fields":[{"name":"n","type":"int"}]}'
 """The same bytes mean both: only the schema id tells one from the other."""

@@ -17,7 +17,6 @@ from kit import killed
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-also = pytest.mark.also("spark", why="its writer, and its audit of a branch, are others")
 """Where it makes no difference who owns the table."""
 
 CUT = 3
@@ -58,7 +57,6 @@ def offsets(topic: Topic) -> list[int]:
     return [r["$$offset"] for r in topic.rows()]
 
 
-@also
 def test_repaired_dead_letters_become_the_rows_that_they_should_have_been(letters: Topic) -> None:
     report = redrive(letters.spec, letters.connections, repair=mended)
     again = redrive(letters.spec, letters.connections, repair=mended)
@@ -147,7 +145,6 @@ def test_a_redrive_in_between_does_not_overtake_a_landing(letters: Topic) -> Non
     assert_all_adds_up(letters)
 
 
-@also
 def test_of_two_redrives_at_once_one_is_dropped(letters: Topic) -> None:
     def overtake(step: str) -> None:
         if step == "audited":

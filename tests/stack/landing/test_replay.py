@@ -25,7 +25,6 @@ from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 from kit.waiting import PATIENCE
 
-also = pytest.mark.also("spark", why="its writer, and its audit of a branch, are others")
 """Where it makes no difference who owns the table."""
 
 
@@ -43,7 +42,6 @@ def quantities(topic: Topic) -> list[tuple[int, int, int]]:
     return [(r["$$partition"], r["$$offset"], r["quantity"]) for r in topic.rows()]
 
 
-@also
 def test_records_that_were_dead_letters_and_rows_are_decoded_anew(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2, on_bad_record="dead_letter")
     topic.send([trade(topic, n) for n in range(5)])

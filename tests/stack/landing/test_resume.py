@@ -11,8 +11,6 @@ from frazil.landing.resume import resume
 from frazil.landing.state import table_states
 from kit.topics import MakeTopic, Topic
 
-also = pytest.mark.also("spark", why="its second pass finds the bad records")
-
 
 @pytest.fixture
 def suspended(make_topic: MakeTopic) -> Topic:
@@ -34,7 +32,6 @@ def state(topic: Topic) -> str:
     return table_states([topic.spec], topic.connections)[0].state
 
 
-@also
 def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(suspended: Topic) -> None:
     with pytest.raises(SuspendedError, match="partition 0, offset 3") as again:
         resume(suspended.spec, suspended.connections, past=[(0, 1), (1, 0)])
@@ -77,7 +74,6 @@ def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended
     assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
 
 
-@also
 @pytest.mark.parametrize("first", [0, 1], ids=["at once", "after a good record"])
 def test_a_slow_landing_does_not_suspend_a_table_that_was_resumed_meanwhile(
     make_topic: MakeTopic, first: int

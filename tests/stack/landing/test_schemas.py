@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,8 +21,6 @@ from frazil.landing.state import table_states
 from frazil.landing.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
-
-pytestmark = pytest.mark.also("spark", why="its writer finds columns in another way")
 
 MIGRATIONS = (
     Migration(id="way", rename=Rename(from_="side", to="way")),
@@ -289,13 +286,13 @@ def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> Non
     assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1), ("SELL", 2)]
 
 
-def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic, before_writing: str) -> None:
+def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> None:
     topic.trades(1)
     land(topic.spec, topic.connections)
     topic.trades(1)
 
     def evolved_by_another(step: str) -> None:
-        if step == before_writing:
+        if step == "planned":
             topic.register(trade(optional("note", "string"), quantity="long"))
             columns = topic_columns(topic.spec, topic.connections.registry)
             ensure_table(topic.spec, topic.things.table, topic.connections.catalog, columns)
@@ -307,18 +304,15 @@ def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic, befor
     assert [(r["quantity"], r["note"]) for r in topic.rows()] == [(0, None), (1, None), (2**40, "n")]
 
 
-def test_a_column_that_is_renamed_while_it_is_written_lands_under_its_new_name(
-    topic: Topic, on_a_branch: Callable[[], None]
-) -> None:
+def test_a_column_that_is_renamed_while_it_is_written_lands_under_its_new_name(topic: Topic) -> None:
     """Files know columns by their ids."""
-    on_a_branch()
     any_version(topic)
     topic.trades(2)
     land(topic.spec, topic.connections, max_records=1)
     approved = topic.spec.model_copy(update={"migrations": MIGRATIONS[:1]})
 
     def renamed_by_another(step: str) -> None:
-        if step == "branched":
+        if step == "planned":
             topic.register({**TRADE, "fields": [{"name": "way", "type": "string"}, *TRADE["fields"][1:]]})  # type: ignore[index]
             columns = topic_columns(approved, topic.connections.registry)
             ensure_table(approved, topic.things.table, topic.connections.catalog, columns)

@@ -15,8 +15,6 @@ from kit.receivers import Receiver, web_receiver
 from kit.topics import Topic
 from kit.waiting import wait_for
 
-pytestmark = pytest.mark.also("spark", why="its steps are others")
-
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
@@ -41,8 +39,7 @@ def test_a_landing_tells_its_steps_and_what_it_brought(
 
     wait_for(lambda: any(span.name == "land" for span in spans(collector)))
     *steps, work = spans(collector)
-    branch = [] if settings.spark.lane == "auto" else ["branch"]
-    assert [span.name for span in steps] == ["evolve", "plan", *branch, "write", "audit", "publish"]
+    assert [span.name for span in steps] == ["evolve", "plan", "write", "audit", "publish"]
     told = {a.key: a.value.int_value or a.value.string_value for a in work.attributes}
     brought = {"table": report.table, "topic": topic.name, "records": 10, "snapshot_id": report.snapshot_id}
     assert told == brought

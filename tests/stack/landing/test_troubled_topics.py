@@ -20,8 +20,6 @@ from frazil.landing.state import TableState, table_states
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 
-pytestmark = pytest.mark.also("spark", why="its reader and its audit are others")
-
 
 def state_of(topic: Topic) -> TableState:
     return table_states([topic.spec], topic.connections)[0]
@@ -109,12 +107,12 @@ def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
 
 
 def test_a_topic_that_is_made_anew_while_it_is_landed_is_not_published_under_the_old_id(
-    topic: Topic, before_writing: str
+    topic: Topic,
 ) -> None:
     topic.trades(5)
 
     def on_step(step: str) -> None:
-        if step == before_writing:
+        if step == "planned":
             make_anew(topic)
             topic.trades(5)
 

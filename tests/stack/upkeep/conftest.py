@@ -21,13 +21,6 @@ def topic(make_topic: MakeTopic) -> Topic:
     return make_topic()
 
 
-@pytest.fixture
-def topic_by_spark(connections: Connections, fresh_name: str) -> Topic:
-    """One whose landings go to branches, which is the way of rows that go through Spark."""
-    by_spark = Clients(connections.settings.with_changes(spark={"lane": "spark"}))
-    return topic_maker(by_spark, fresh_name, "upkeep_tests")()
-
-
 @pytest.fixture(scope="session")
 def sharing(connections: Connections) -> Connections:
     """Clients of the stack as on a cluster: one Spark for landings and for upkeep.

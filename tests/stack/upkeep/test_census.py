@@ -220,18 +220,6 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
     assert later.due[0].reason.endswith(" can become 1: last compaction 900 s ago, 900 s are enough.")
 
 
-def test_snapshots_of_landings_branches_are_old_enough_to_go_as_soon_as_they_are_published(
-    topic_by_spark: Topic,
-) -> None:
-    for _ in range(2):
-        topic_by_spark.trades(5)
-        land(topic_by_spark.spec, topic_by_spark.connections)
-
-    (_, expiry) = look_for_work([topic_by_spark.spec], topic_by_spark.connections, time.time()).due
-
-    assert expiry.reason == "2 of 5 snapshots are old enough to go: there was no expiry yet."
-
-
 def test_work_that_is_done_is_not_due_again_until_something_comes(topic: Topic) -> None:
     for _ in range(2):
         topic.trades(5)

@@ -59,18 +59,16 @@ def unnamed(topic: Topic) -> set[str]:
     return set(files_under(table)) - named
 
 
-@pytest.mark.also("spark", why="its branches are snapshots, too")
 def test_expiry_takes_no_file_that_main_holds_and_leaves_none_that_nobody_does(
     lake: Connections, fresh_name: str
 ) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(upkeep=ONLY_THE_HEAD)
-    each = 1 if lake.settings.spark.lane == "auto" else 2  # its branch's, and the one on main
     landings = landed(topic, 3)
     before, held = len(on_main(topic)), data_files(topic)
 
     report = expire(topic.spec, topic.connections, next_month())
 
-    assert before == 1 + 3 * each  # the first is an empty head
+    assert before == 1 + 3  # the first is an empty head
     assert report.numbers["snapshots_before"] == before
     assert report.numbers["snapshots_after"] == 1
     assert (report.done, report.numbers["data_files_deleted"]) == (True, 0)

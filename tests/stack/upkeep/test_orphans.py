@@ -13,9 +13,10 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, branch_from_head, drop_branch, new_branch
+from frazil.tables.branches import LANDING, drop_branch, new_branch
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
+from kit.branches import make_branch
 from kit.opened import table_of
 from kit.stored import files_under
 from kit.topics import MakeTopic, Topic, topic_maker
@@ -79,7 +80,7 @@ def test_only_true_orphans_go(lake: Connections, fresh_name: str) -> None:
 def branch_of_a_landing_at_work(topic: Topic, began: float) -> None:
     """A branch with a file of its own, of a landing that begins at that moment."""
     branch = f"landing_{int(began * 1000)}_0a1b2c3d"
-    branch_from_head(topic.connections.catalog, topic.things.table, branch)
+    make_branch(topic.connections.catalog, topic.things.table, branch)
     table_of(topic).append(table_of(topic).scan().to_arrow(), branch=branch)
 
 
@@ -115,7 +116,7 @@ def test_what_a_running_landing_may_be_writing_stays_until_its_branch_is_gone(
     topic: Topic, strays: set[str]
 ) -> None:
     catalog, name, branch = topic.connections.catalog, topic.things.table, new_branch(LANDING)
-    branch_from_head(catalog, name, branch)
+    make_branch(catalog, name, branch)
 
     during = remove_orphans(topic.spec, topic.connections, in_four_days())
     drop_branch(catalog, name, branch)

@@ -17,12 +17,12 @@ from frazil.landing.land import land
 from frazil.landing.ledger import ledger_of, read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
-from frazil.tables.branches import branch_from_head
 from frazil.tables.commit import set_properties
 from frazil.tables.suspension import SUSPENDED
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows
+from kit.branches import make_branch
 from kit.opened import data_files, table_of
 from kit.targets import sync_glue
 from kit.topics import MakeTopic, Topic, topic_maker
@@ -114,14 +114,15 @@ def test_a_time_means_the_newest_snapshot_that_is_not_younger(topic: Topic) -> N
     assert rolled_back(topic, datetime.now(UTC)).done is False
 
 
-def test_what_can_not_be_rolled_back_to_is_told_with_what_can_be(topic_by_spark: Topic) -> None:
-    topic = topic_by_spark
-    first, second = landed(topic), landed(topic)
-    branch = table_of(topic).metadata.snapshots[-2]  # of the landing's branch: its files are on main since
-    assert branch.snapshot_id not in (first, second)
+def test_what_can_not_be_rolled_back_to_is_told_with_what_can_be(topic: Topic) -> None:
+    first = landed(topic)
+    make_branch(topic.connections.catalog, topic.things.table, "unrelated")
+    table_of(topic).append(table_of(topic).scan().to_arrow(), branch="unrelated")
+    second = landed(topic)
+    unrelated = table_of(topic).metadata.refs["unrelated"].snapshot_id
 
     for to, said in (
-        (branch.snapshot_id, "is no ancestor of main"),
+        (unrelated, "is no ancestor of main"),
         (12345, "has no snapshot 12345; it may have expired"),
         (datetime(2020, 1, 1, tzinfo=UTC), "is as old as 2020-01-01"),
     ):
@@ -232,7 +233,7 @@ def test_a_snapshot_whose_position_nothing_tells_is_refused(make_topic: MakeTopi
     landings = [landed(topic), landed(topic)]
     compacted = compact(topic.spec, topic.connections, NOW, Order(everything=True)).snapshot_id or 0
     last = landed(topic)
-    branch_from_head(topic.connections.catalog, topic.things.table, "unrelated")
+    make_branch(topic.connections.catalog, topic.things.table, "unrelated")
     forget(topic, {s.snapshot_id for s in table_of(topic).snapshots()} - {compacted, last})
     assert not {*landings} & {s.snapshot_id for s in table_of(topic).snapshots()}
 

@@ -19,12 +19,13 @@ from frazil.landing.land import land
 from frazil.landing.ledger import read_ledger
 from frazil.landing.redrive import redrive
 from frazil.landing.state import table_states
-from frazil.tables.branches import EXPIRING, branch_from_head
+from frazil.tables.branches import EXPIRING
 from frazil.tables.spark import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import Step, expire_rows
 from frazil.upkeep.work import WorkReport
+from kit.branches import make_branch
 from kit.opened import data_files, table_of
 from kit.topics import MakeTopic, Topic, topic_maker
 
@@ -247,7 +248,7 @@ def test_nothing_is_left_of_a_run_that_fails_and_the_next_landing_drops_what_a_d
         expired(topic, on_step=fail)
     assert (list(table_of(topic).metadata.refs), quantities(topic)) == (["main"], [1, 2])
 
-    branch_from_head(catalog, topic.things.table, f"{EXPIRING}{(NOW - 7 * HOUR) * 1000}_{'0' * 8}")
+    make_branch(catalog, topic.things.table, f"{EXPIRING}{(NOW - 7 * HOUR) * 1000}_{'0' * 8}")
     landed(topic, q3=0)
     assert list(table_of(topic).metadata.refs) == ["main"]
 

@@ -7,7 +7,7 @@ from pyiceberg.expressions import AlwaysTrue
 
 from frazil.errors import FrazilError
 from frazil.landing.publication import Landed
-from frazil.tables.branches import branch_from_head, drop_outlived, new_branch
+from frazil.tables.branches import drop_outlived, new_branch
 from frazil.tables.manifests import files_matching
 from frazil.tables.stage import branch_of_files, publish
 from kit.commits import NAME, Lake, landed, stage
@@ -77,16 +77,6 @@ def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lak
     drop_outlived(lake.catalog, NAME, lake.table)
 
     assert branches(lake) == {young, "mine"}
-
-
-def test_a_branch_is_made_of_the_head_that_there_is_then_as_an_older_one_may_have_expired(
-    lying: LyingCatalog, lake: Lake
-) -> None:
-    lying.lies.append(between(lambda: lake.append(4)))
-
-    branch_from_head(lying, NAME, "redrive_1")
-
-    assert lake.table.metadata.refs["redrive_1"].snapshot_id == lake.head
 
 
 def test_a_branch_of_some_files_never_turns_back_the_tables_sequence_number(

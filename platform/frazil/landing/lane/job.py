@@ -1,4 +1,4 @@
-"""Landings by the lane: which ones take it, what its tasks are told, and what they say they did."""
+"""Landings by the lane: what its tasks are told, and what they say they did."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from io import BytesIO
 from operator import xor
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import FrazilError
 from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.logical import Struct
 from frazil.formats.matching import refuse_unmatched
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
-from frazil.formats.types import arrow_type, from_iceberg
+from frazil.formats.types import from_iceberg
 from frazil.kafka.tally import SHIFT
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.joint import Part, RunPart
@@ -25,19 +24,17 @@ from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading
 from frazil.landing.write import Written
-from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.branches import started_at
 from frazil.tables.data_files import data_file, file_layout
 from frazil.tables.faults import spark_job
 from frazil.tables.presence import total_of
 from frazil.tables.stage import StagedFiles
-from frazil.tables.unwritable import takes_files
-from frazil.tables.workers import are_open, give_up, lifetime
+from frazil.tables.unwritable import refuse_unwritable
+from frazil.tables.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
-    from pyspark.sql import SparkSession
 
     from frazil.landing.lane.intake import Task
     from frazil.tables.parquet import FileLayout, WrittenFile
@@ -54,19 +51,15 @@ class Lane:
 
     def write(
         self, reading: Reading, spec: TableSpec, table: Table, plan: Plan, landing: str, run: RunPart
-    ) -> Written | None:
-        """Writes the good records to files that no snapshot names; None where Spark has to do it by itself.
+    ) -> Written:
+        """Writes the good records to files that no snapshot names.
 
         Raises:
             OffsetsLostError: Planned records are gone.
-            PartDownError: Kafka, Spark or the storage does not answer.
+            FrazilError: See `spark_job`.
         """
-        try:
-            with spark_job(landing_job(plan, table, landing)):
-                found = run(self._part(reading, spec, table, plan))
-        except FrazilError as e:
-            give_up(reading.spark, e, "decodes and writes these records", ".".join(table.name()))
-            return None
+        with spark_job(landing_job(plan, table, landing)):
+            found = run(self._part(reading, spec, table, plan))
         counts = [json.loads(report) for report in values_of(found["report"])]
         files = (file for of_task in values_of(found["files"]) for file in of_task)
         return self.told(counts, values_of(found["bad"]), files, table, landing)
@@ -109,7 +102,7 @@ class Lane:
         written = [WrittenFile(**file) for file in files]
         described = tuple(data_file(table, file) for file in written)
         return Written(
-            branch=landing,
+            landing=landing,
             **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "bytes")},
             schema_ids=tuple(sorted({self.writers[w] for c in counts for w in c["writers"]})),
             max_timestamp=max(
@@ -138,34 +131,15 @@ class Lane:
         return {called[name]: number for name, number in found.items()}
 
 
-def lane_of(
-    settings: Settings, spark: SparkSession, spec: TableSpec, decoder: RecordDecoder, table: Table
-) -> Lane | None:
-    """The lane, where a landing can take it; else Spark decodes and writes, which can do all there is."""
-    if spec.keeps_versions or settings.spark.lane == "spark":
-        return None
-    if spec.write.sorts or not takes_files(table) or not are_open(spark):
-        return None
+def lane_of(spec: TableSpec, decoder: RecordDecoder, table: Table) -> Lane:
+    """How a landing's tasks decode records, and write files.
+
+    Raises:
+        DifferentError: The table asks something of its files that no task can give them.
+        SchemaRefusedError: A column of the records has no place in the table.
+    """
+    refuse_unwritable(table)
     own, name = names_by_word(spec).values(), ".".join(table.name())
     refuse_unmatched(Struct(decoder.columns.fields), from_iceberg(table.schema()), name, own)
-    layout = _layout(decoder, table)
-    if layout is None:
-        return None
     lives = lifetime(spec.upkeep.orphans_after)
-    return Lane(decoder.arrow(), layout, tuple(decoder.value.writers), lives)
-
-
-def _layout(decoder: RecordDecoder, table: Table) -> FileLayout | None:
-    """How files are written; None where Arrow can't turn what is decoded into the types of the table."""
-    import pyarrow as pa
-
-    from frazil.tables.conversion import fitted, table_name
-
-    try:
-        layout = file_layout(table)
-        held = {table_name(own): own.type for own in layout.schema}
-        for own in decoder.columns.fields:
-            fitted(pa.array([], arrow_type(own.type)), held[own.name])
-    except (pa.ArrowNotImplementedError, ValueError):  # so are ArrowInvalid, and a property that is no number
-        return None
-    return layout
+    return Lane(decoder.arrow(), file_layout(table), tuple(decoder.value.writers), lives)

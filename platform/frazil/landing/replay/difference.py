@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,14 @@ from frazil.tables.catalog import load_table_or_none
 from frazil.tables.erasure import forgettings, has_forgotten
 from frazil.tables.faults import Job, spark_job
 from frazil.tables.keys import Key, keys_in, within, within_sql
+from frazil.tables.reading.frame import files_frame
 from frazil.tables.remainder import Holding, Sought, find_holding
-from frazil.tables.spark import at_snapshot, spark_name
+from frazil.tables.spark import at_snapshot
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -79,24 +82,48 @@ def find_present(
     )
 
 
-def differences(
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the rows of a head differ from new ones, by their partitions and offsets.
+
+    Attributes:
+        gone: How many rows of the head have no new one.
+        back: How many new ones the head has no row of.
+        mended: Of some dead letters those that are new rows.
+    """
+
+    gone: int
+    back: int
+    mended: frozenset[Key]
+
+
+def difference(
     spark: SparkSession,
     name: TableName,
-    head: int,
-    new: tuple[int, int],
+    present: Present,
+    new: Sequence[DataFile],
     sql: str,
     names: tuple[str, str],
+    letters: Collection[Key],
     job: Job,
-) -> tuple[int, int]:
-    """How many rows of a head have no new one of their offset, and how many new ones have no such row.
-
-    `new` are two snapshots of a branch: what came behind the first one, up to the second one.
-    """
+) -> Difference:
+    """Compares a head's rows with those of new files; `sql` is true of the head's rows in question."""
     columns = [quoted(name) for name in names]
     with spark_job(job):
-        old = at_snapshot(spark, name, head).where(sql).select(*columns)
-        came = spark.read.option("start-snapshot-id", str(new[0])).option("end-snapshot-id", str(new[1]))
-        now = came.table(spark_name(name)).select(*columns)
+        old = at_snapshot(spark, name, present.head).where(sql).select(*columns)
+        now = files_frame(spark, present.table, new).select(*columns)
         gone = old.join(now, list(names), "left_anti").count()
         back = now.join(old, list(names), "left_anti").count()
-    return gone, back
+        return Difference(gone, back, _among(now, letters, names))
+
+
+def _among(rows: DataFrame, letters: Collection[Key], names: tuple[str, str]) -> frozenset[Key]:
+    """Those of some dead letters that are rows."""
+    import pyarrow as pa
+
+    if not letters:
+        return frozenset()
+    partitions, offsets = ([key[part] for key in letters] for part in (0, 1))
+    told = {names[0]: pa.array(partitions, pa.int32()), names[1]: pa.array(offsets, pa.int64())}
+    met = rows.join(rows.sparkSession.createDataFrame(pa.table(told)), list(names), "left_semi")
+    return frozenset((row[0], row[1]) for row in met.collect())

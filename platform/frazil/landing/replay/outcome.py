@@ -11,13 +11,14 @@ from frazil.errors import OffsetsLostError, RepairError
 from frazil.landing.bad_records import BadRecord
 from frazil.landing.ledger import EMPTY, Ledger
 from frazil.landing.plan import Plan
-from frazil.landing.replay.difference import Present, differences
+from frazil.landing.replay.difference import Present, difference
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job
 from frazil.tables.keys import Key, keys_in, within_sql
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyspark.sql import SparkSession
 
 
@@ -49,7 +50,7 @@ class Outcome:
             redriven=self.redriven,
             bytes=written.bytes,
             schema_ids=written.schema_ids,
-            landing=written.branch,
+            landing=written.landing,
             run_id=run_id,
             version=version("frazil"),
         )
@@ -59,7 +60,7 @@ class Outcome:
 class Comparison:
     """What was read now, beside what is there.
 
-    `new`: the snapshots of a branch between which the new rows came. `keeps_letters`: whether what can't be
+    `new`: the files of the new rows. `keeps_letters`: whether what can't be
     decoded becomes a dead letter, by the spec. `noted`: dead letters that this replay has kept already.
     """
 
@@ -69,7 +70,7 @@ class Comparison:
     plan: Plan
     written: Written
     bad: Sequence[BadRecord]
-    new: tuple[int, int]
+    new: Sequence[DataFile]
     keeps_letters: bool
     noted: frozenset[Key]
     job: Job
@@ -90,20 +91,20 @@ class Comparison:
         if turned and not self.keeps_letters:
             raise self._turned_bad(bad[min(turned)], len(turned))
         fine = present.letters - bad.keys()
-        mended = keys_in(present.table, fine, self.names, at=self.new[1])
         sql = within_sql(self.plan.busy, self.names)
-        gone, back = differences(self.spark, self.name, present.head, self.new, sql, self.names, self.job)
-        if lost := gone - len(turned) + len(fine - mended):
+        found = difference(self.spark, self.name, present, self.new, sql, self.names, fine, self.job)
+        back = found.back - len(found.mended)
+        if lost := found.gone - len(turned) + len(fine - found.mended):
             raise self._lost(lost)
-        if self._is_strange(back - len(mended), present.ledger):
-            raise self._comes_back(back - len(mended))
+        if self._is_strange(back, present.ledger):
+            raise self._comes_back(back)
         new = bad.keys() - present.letters
         if present.forgot and self.keeps_letters and (again := new - turned):
             raise self._kept_again(bad[min(again)], len(again))
         return Outcome(
             new_letters=tuple(bad[key] for key in sorted(new - present.redriven) if self.keeps_letters),
             dead_letters=len(new) if self.keeps_letters else 0,
-            redriven=len(mended),
+            redriven=len(found.mended),
             left_out=self.written.skipped + (0 if self.keeps_letters else len(new)),
         )
 

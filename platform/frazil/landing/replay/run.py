@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, UnreadableTimesError
 from frazil.formats.record import RecordDecoder, decoder_for
-from frazil.landing.audit import audit, branch_rows, readable
+from frazil.landing.audit import audit, readable
 from frazil.landing.bad_records import BadRecord, find_bad
 from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.far_times import with_records
@@ -25,19 +25,19 @@ from frazil.landing.report import LandingReport
 from frazil.landing.selection import offset_columns
 from frazil.landing.source import planned_reading
 from frazil.landing.tables import ensure_table
-from frazil.landing.write import Written, write_branch
+from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REPLAY, branch_from_head, leave_branch, new_branch, until_settled
+from frazil.tables.branches import REPLAY, leave_branch, new_branch, until_settled
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.erasure import forgettings
-from frazil.tables.faults import Job, branch_gone
+from frazil.tables.faults import Job
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
 from frazil.tables.moved import Parted, audit_values, judged
 from frazil.tables.remainder import write_remainder
 from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place, staged_files
+from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -101,7 +101,7 @@ def replay(
 
     Args:
         spans: Half-open ranges of offsets, by partition.
-        on_step: Told planned, branched, written, audited, published.
+        on_step: Told planned, written, audited, published.
 
     Raises:
         UsageError: The table has one row per key, or does not hold the spans.
@@ -190,7 +190,7 @@ class _Replay:
         return replace(self._report(plan, self._present(table, plan)), dry_run=True)
 
     def done(self, spans: Mapping[int, Span]) -> ReplayReport:
-        """Writes what Kafka has now upon a branch, and puts it in place."""
+        """Writes what Kafka has now, and puts it in place."""
         table = load_table(self._catalog, self._name)
         plan = plan_replay(self._spec, self._connections, self._name, table, spans)
         self._done("planned")
@@ -206,46 +206,24 @@ class _Replay:
             return self._replayed(held.frame, plan, decoder, table)
 
     def _replayed(self, records: DataFrame, plan: Plan, decoder: RecordDecoder, table: Table) -> ReplayReport:
-        branch = new_branch(REPLAY)
-        try:
-            written = self._write(records, decoder, table, plan, branch)
-            bad = find_bad(records, decoder, plan, written) if written.bad else []
-            refuse_other_topic(self._connections, self._name, plan)
-            staged, since = self._audited(plan, written)
-            return until_settled(self._put, plan, written, bad, staged, since)
-        finally:
-            leave_branch(self._catalog, self._name, branch)
-
-    def _write(
-        self, records: DataFrame, decoder: RecordDecoder, table: Table, plan: Plan, branch: str
-    ) -> Written:
-        branch_from_head(self._catalog, self._name, branch)
-        self._done("branched")
-        written = until_settled(write_branch, records, decoder, self._spec, self._name, table, plan, branch)
+        written = write_rows(records, decoder, self._spec, table, plan, new_branch(REPLAY))
         self._done("written")
-        return written
-
-    def _audited(self, plan: Plan, written: Written) -> tuple[StagedFiles, int]:
-        """The new files, and the snapshot behind which they stand upon their branch."""
-        table = load_table(self._catalog, self._name)
-        staged = staged_files(table, written.branch)
-        tip = table.metadata.snapshot_by_id(staged.tip) if staged else None
-        if staged is None or tip is None:
-            raise branch_gone(landing_job(plan, table, written.branch))
-        held = readable(self._connections.settings, plan, written.read)
-        audit(plan, written.held_in(staged, table), branch_rows(plan, tip), held)
+        bad = find_bad(records, decoder, plan, written) if written.bad else []
+        refuse_other_topic(self._connections, self._name, plan)
+        staged = written.files
+        audit(plan, written, staged.rows, readable(self._connections.settings, plan, written.read))
         self._done("audited")
-        return staged, tip.parent_snapshot_id or 0
+        return until_settled(self._put, plan, written, bad, staged)
 
     def _put(
-        self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles, since: int
+        self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles
     ) -> ReplayReport:
         """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
         table = load_table(self._catalog, self._name)
         refuse_rows(self._name, table, plan.busy)
         present = self._present(table, plan)
         compared = Comparison(
-            self._connections.spark, self._name, self._names, plan, written, bad, (since, staged.tip),
+            self._connections.spark, self._name, self._names, plan, written, bad, staged.files,
             self._keeps_letters, frozenset(self._noted), self._job(plan),
         )  # fmt: skip
         outcome = compared.outcome(present)
@@ -270,7 +248,7 @@ class _Replay:
         try:
             kept = self._kept(present, plan, branch)
             files = (*staged.files, *kept.files)
-            work = _Replayed(StagedFiles(files, staged.branch, staged.tip), entry, present)
+            work = _Replayed(replace(staged, files=files), entry, present)
             published = publish(self._catalog, self._name, work)
         finally:
             leave_branch(self._catalog, self._name, branch)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from frazil.errors import FrazilError
 from frazil.exact import values_of
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
@@ -28,7 +27,7 @@ from frazil.tables.manifests import Candidates, delete_manifests
 from frazil.tables.moved import audit_values
 from frazil.tables.presence import Moves, total_of, values_told
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.workers import IN_MEMORY, give_up, lifetime, may_rewrite
+from frazil.tables.workers import IN_MEMORY, lifetime, may_move
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,10 +40,10 @@ FULL = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Files that no branch names, in the place of those that go."""
+    """New files in the place of those that go."""
 
     staged: StagedFiles
-    taken: frozenset[str]  # paths of files of the landing's branch whose rows they hold, too
+    taken: frozenset[str]  # paths of files of changes whose rows they hold, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +60,24 @@ class Bin:
 
 
 def keep_by_columns(
-    settings: Settings, changes: Changes, table: Table, matches: Matches, files: Candidates,
-    new: Sequence[DataFile], plan: Plan,
-) -> Kept | None:  # fmt: skip
-    """Writes what is kept of old files, with rows of new ones; None where Spark has to do it.
+    settings: Settings, changes: Changes, table: Table, matches: Matches, files: Candidates, plan: Plan
+) -> Kept | None:
+    """Writes what is kept of old files, with rows of new ones; None where there is more to do.
 
     Raises:
         AuditFailedError: Other rows were left out than were found before, or the new files lack some.
+        FrazilError: See `spark_job`.
     """
-    lives, spec, spark = lifetime(changes.spec.upkeep.orphans_after), changes.spec, changes.spark
+    lives, spec = lifetime(changes.spec.upkeep.orphans_after), changes.spec
     if not _only_leaves_out(changes, matches, table):
         return None
-    old = [e.data_file for e in files.entries]
+    old, new = [e.data_file for e in files.entries], changes.files
     bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
-    if not may_rewrite(settings, spark, table, [*old, *new], max(b.bytes for b in bins)):
+    if not may_move(table, [*old, *new], max(b.bytes for b in bins)):
         return None
     begun = time.time()
-    try:
-        with spark_job(landing_job(plan)):
-            found = _run(settings, changes, table, bins, new)
-    except FrazilError as e:
-        give_up(spark, e, "merges these changes", ".".join(table.name()))
-        return None
+    with spark_job(landing_job(plan)):
+        found = _run(settings, changes, table, bins)
     return _audited(table, files, bins, matches, found, plan, begun + lives)
 
 
@@ -120,14 +115,12 @@ def _only_leaves_out(changes: Changes, matches: Matches, table: Table) -> bool:
     return all(kind.startswith(BUCKETED) for kind in kinds)
 
 
-def _run(
-    settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin], new: Sequence[DataFile]
-) -> pa.Table:
+def _run(settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin]) -> pa.Table:
     """What tasks say of each bin."""
-    from frazil.tables.transfer import FileBin, OldFile, run_bins
+    from frazil.tables.transfer import FileBin, OldFile, old_file, run_bins
 
     def told(files: Collection[DataFile]) -> tuple[OldFile, ...]:
-        return tuple(OldFile(f.file_path, f.file_size_in_bytes) for f in files)
+        return tuple(old_file(table, f) for f in files)
 
     split = {table.schema().find_column_name(f.source_id) for f in table.spec().fields}
     by_key, layout = split <= set(changes.key), table.spec().spec_id
@@ -135,14 +128,15 @@ def _run(
     def keys_in(bin_: Bin) -> tuple[OldFile, ...]:
         """Where the key says the partition, its rows have no key of another one."""
         place = _place(bin_.old[0])
-        return told([f for f in new if _place(f) == place] if by_key and place[0] == layout else new)
+        own = [f for f in changes.files if _place(f) == place]
+        return told(own if by_key and place[0] == layout else changes.files)
 
     work = [FileBin(told(b.old), added=told(b.new), keys_in=keys_in(b)) for b in bins]
     return run_bins(changes.spark, table, work, settings.spark.parallelism, _ended(changes, table))
 
 
 def _ended(changes: Changes, table: Table) -> pa.Table:
-    """Keys that have no row on the landing's branch, as files hold them."""
+    """Keys that have no row in the files of changes, as files hold them."""
     import pyarrow as pa
 
     from frazil.tables.conversion import fitted

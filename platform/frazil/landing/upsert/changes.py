@@ -1,11 +1,11 @@
-"""The last change of each key: Spark writes the rows that they leave upon a branch, and tells the others."""
+"""The last change of each key: the rows that they leave are written to files, and the others are told."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,33 +28,34 @@ from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, wi
 from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
 from frazil.landing.upsert.truncates import TRUNCATES_TOLD, emptied, is_truncated, with_truncates_told
 from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
-from frazil.landing.write import PLAN, Written, columns_sql, counters, written_by
+from frazil.landing.write import Written, columns_sql, counters, insert_arranged, written_by
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.appending import append_rows
-from frazil.tables.arrangement import arranged
 from frazil.tables.faults import Job, spark_job
-from frazil.tables.spark import Watched, aggregated, samples, spark_name
+from frazil.tables.reading.frame import files_frame
+from frazil.tables.spark import Watched, aggregated, samples
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The last change of each key: rows upon a branch, and deletes of rows that may be in the table."""
+    """The last change of each key: rows in new files, and deletes of rows that may be in the table."""
 
     spark: SparkSession
+    table: Table  # as the files were written
     spec: TableSpec
     name: TableName
     key: Mapping[str, str]  # the columns of the key, with Spark's types
     marks: Mapping[str, str]  # those that a delete fills anew where rows stay, see `mark_types`
-    since: int  # the snapshot that the branch was made of
-    tip: int  # the branch's snapshot
-    put: int  # rows upon the branch
+    files: tuple[DataFile, ...]  # that no snapshot names
+    put: int  # rows of them
     ends: Sequence[str]  # those keys and where each record is, see `_end`
     truncates: Sequence[Truncate] = ()
 
@@ -65,13 +66,13 @@ class Changes:
 
     @cached_property
     def emptied(self) -> int:
-        """How many rows upon the branch are older than a truncate."""
+        """How many new rows are older than a truncate."""
         if not self.truncates:
             return 0
         gone = is_truncated(self.truncates, self.spec, names_by_word(self.spec))
         measure = {"gone": f"count_if({gone} AND NOT {is_deleted(self.spec)})"}
         job = Job("landing", str(self.name), "Nothing of it is visible.", "Land again.")
-        return int(aggregated(self._branch, measure, job)["gone"])
+        return int(aggregated(self._all, measure, job)["gone"])
 
     @property
     def come(self) -> int:
@@ -80,12 +81,12 @@ class Changes:
 
     @property
     def rows(self) -> DataFrame:
-        """The rows upon the branch that no truncate ends; where rows stay, all of them."""
-        return emptied(self._branch, self.truncates, self.spec)
+        """The new rows that no truncate ends; where rows stay, all of them."""
+        return emptied(self._all, self.truncates, self.spec)
 
     @property
-    def _branch(self) -> DataFrame:
-        return appended(self.spark, self.name, self.since, self.tip)
+    def _all(self) -> DataFrame:
+        return files_frame(self.spark, self.table, self.files)
 
     @cached_property
     def heads(self) -> DataFrame:
@@ -104,7 +105,7 @@ class Changes:
 
     @property
     def bare(self) -> DataFrame:
-        """The deletes that left no row upon the branch: their keys, where they are from, and their marks."""
+        """The deletes that left no row: their keys, where they are from, and their marks."""
         import pyarrow as pa
 
         types = _end_types(self.spec, self.key, self.marks)
@@ -115,10 +116,9 @@ class Changes:
 
 
 def write_changes(
-    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
-    branch: str,
-) -> tuple[Written, int, tuple[str, ...], tuple[Truncate, ...]]:  # fmt: skip
-    """Reads and decodes the planned records, and appends the rows that they leave to the branch.
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, table: Table, plan: Plan, landing: str
+) -> tuple[Written, int, tuple[str, ...], tuple[Truncate, ...]]:
+    """Reads and decodes the planned records, and writes the rows that they leave to files.
 
     Returns:
         What went through, how many rows were left, the deletes that leave none, see `_end`, and truncates.
@@ -129,7 +129,7 @@ def write_changes(
     """
     from pyspark.sql import functions as F
 
-    job, writers, key = landing_job(plan, table, branch), decoder.value.writers, key_types(table, decoder)
+    job, writers, key = landing_job(plan, table, landing), decoder.value.writers, key_types(table, decoder)
     twice, marks = samples(table), mark_types(spec, table)
     row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
@@ -147,25 +147,16 @@ def write_changes(
         counted = {"keys": "count(1)", "ends": f"collect_list({quoted(_END)})"}
         last = Watched(heads, counted, job, twice=twice)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
-        append_dealt(rows, spec, name, table, branch, plan)
+        files = insert_dealt(rows, spec, table, landing)
     found, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = last_truncates(read_truncates(counts.get("truncates") or ()))
-    return written_by(branch, writers, counts), last.measured["keys"] - len(found), found, truncates
+    written = replace(written_by(landing, writers, counts), files=files)
+    return written, last.measured["keys"] - len(found), found, truncates
 
 
-def append_dealt(
-    rows: DataFrame, spec: TableSpec, name: TableName, table: Table, branch: str, plan: Plan
-) -> None:
-    """Appends rows of a plan to a branch, dealt out: else every task would leave a file in each bucket."""
-    dealt = arranged(rows, table, "" if spec.write.sorts else "hash")
-    said, job = {PLAN: json.dumps(dict(plan.spans))}, landing_job(plan, table, branch)
-    append_rows(dealt, table, name, branch, said, job)
-
-
-def appended(spark: SparkSession, name: TableName, since: int, tip: int) -> DataFrame:
-    """The rows that were appended behind one snapshot, up to another."""
-    new = spark.read.option("start-snapshot-id", str(since)).option("end-snapshot-id", str(tip))
-    return new.table(spark_name(name))
+def insert_dealt(rows: DataFrame, spec: TableSpec, table: Table, landing: str) -> StagedFiles:
+    """Writes rows to files, dealt out: else every task would leave a file in each bucket."""
+    return insert_arranged(rows, spec, table, landing, "" if spec.write.sorts else "hash")
 
 
 def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:

@@ -50,7 +50,7 @@ class Matches:
 
     files: Mapping[str, int]  # by the path of each file with a row that goes: how many
     deleted: int = 0  # rows that a delete ends
-    bare: int = 0  # rows that go, and that no row upon the landing's branch comes for
+    bare: int = 0  # rows that go, and that no new row comes for
     older: DataFrame | None = None  # keys of changes that are older than their row; None where there are none
     older_rows: int = 0  # how many of those changes have a row
     strange: DataFrame | None = None  # deletes of keys that the table has no row of, where they are noted

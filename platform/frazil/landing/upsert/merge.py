@@ -1,7 +1,7 @@
 """Changes become rows: files that hold a row of a changed key are written anew without it, and no others.
 
-The rows that changes leave stand upon the landing's branch already. What is kept of the files that go is
-written upon another one, and compared with what was counted before: rows of those files - rows that go.
+The rows that changes leave are written already. What is kept of the files that go is written, too, and
+compared with what was counted before: rows of those files - rows that go.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
 from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
-from frazil.tables.faults import branch_gone, files_there
+from frazil.tables.faults import files_there
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
 from frazil.tables.moved import GOES, Parted, audit_values
 from frazil.tables.remainder import write_remainder
-from frazil.tables.snapshots import ancestors, is_on_main
-from frazil.tables.stage import StagedFiles, audit_rows, put_in_place, staged_files
+from frazil.tables.snapshots import is_on_main
+from frazil.tables.stage import StagedFiles, audit_rows, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -52,15 +52,15 @@ _MARK = {"frazil.plan": "merge"}
 class Merged(Written):
     """What went through, and what becomes of the table's rows."""
 
-    put: int = 0  # rows upon the landing's branch; where none is, of all new files
+    put: int = 0  # rows of the new files, but for `kept`
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
     ended: int = 0  # rows fewer
     removed: frozenset[str] = frozenset()  # paths of the files that go
     kept: StagedFiles = field(default_factory=StagedFiles)  # files with what is kept of them
-    replaces: bool = False  # whether those hold what the landing's branch does, too
-    taken: frozenset[str] = frozenset()  # paths of files of that branch which they hold, too
+    replaces: bool = False  # whether those hold what the other new files do, too
+    taken: frozenset[str] = frozenset()  # paths of new files which they hold, too
     deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
     head: int = 0  # the snapshot of `main` that was looked at
     truncates: tuple[Truncate, ...] = ()  # those that the table is to remember
@@ -73,7 +73,7 @@ class Merged(Written):
     @property
     def branches(self) -> tuple[str, ...]:
         """See `Written.branches`."""
-        return tuple(filter(None, (self.branch, self.kept.branch)))
+        return (self.kept.branch,) if self.kept.branch else ()
 
     @property
     def changed(self) -> Mapping[str, Any]:
@@ -81,12 +81,10 @@ class Merged(Written):
         merged = self.good - self.inserted + self.ended
         return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted, "merged": merged}
 
-    def landed(self, staged: StagedFiles, entry: Ledger, base: Ledger | None) -> Landed:
+    def landed(self, entry: Ledger, base: Ledger | None) -> Landed:
         """See `Written.landed`."""
-        own = () if self.replaces else (f for f in staged.files if f.file_path not in self.taken)
-        whole = StagedFiles(
-            (*own, *self.kept.files), staged.branch, staged.tip, min(staged.until, self.kept.until)
-        )
+        own = () if self.replaces else (f for f in self.files.files if f.file_path not in self.taken)
+        whole = StagedFiles((*own, *self.kept.files), until=min(self.files.until, self.kept.until))
         return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head, self.truncates)
 
 
@@ -128,34 +126,20 @@ class MergeLanded(Landed):
 
 def write_upserts(
     settings: Settings, records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName,
-    table: Table, plan: Plan, branch: str,
+    table: Table, plan: Plan, landing: str,
 ) -> Merged:  # fmt: skip
-    """Writes the planned records to a branch, and merges them with the table's rows.
+    """Writes the planned records to files, and merges them with the table's rows.
 
     Raises:
         CommitConflictError: Others committed meanwhile; the whole landing is tried again.
         AuditFailedError: The rows that are kept are not as many as they should be.
         FrazilError: See `write_changes`.
     """
-    written, put, ends, truncates = write_changes(records, decoder, spec, name, table, plan, branch)
-    (since, tip), key = appended_upon(table, name, plan, branch), key_types(table, decoder)
-    marks = mark_types(spec, table)
-    changes = Changes(records.sparkSession, spec, name, key, marks, since, tip, put, ends, truncates)
+    written, put, ends, truncates = write_changes(records, decoder, spec, table, plan, landing)
+    key, marks, files = key_types(table, decoder), mark_types(spec, table), written.files.files
+    changes = Changes(records.sparkSession, table, spec, name, key, marks, files, put, ends, truncates)
     merge = _Merge(table.catalog, settings, changes, written, plan)
     return merge.once()
-
-
-def appended_upon(table: Table, name: TableName, plan: Plan, branch: str) -> tuple[int, int]:
-    """The snapshots between which a landing's rows were appended to its branch.
-
-    Raises:
-        OvertakenError: The branch is gone, for another landing was quicker.
-        RetryError: It is gone for another reason.
-    """
-    tip = next(ancestors(load_table(table.catalog, name).metadata, branch), None)
-    if tip is None:
-        raise branch_gone(landing_job(plan, table, branch))
-    return tip.parent_snapshot_id or 0, tip.snapshot_id
 
 
 def written_anew(
@@ -215,13 +199,12 @@ class _Merge:
         return self.told(table, matches, written_anew(table, changes.name, within, matches.files, write))
 
     def _by_columns(self, table: Table, matches: Matches, within: KeyRange) -> Kept | None:
-        staged = staged_files(table, self.written.branch)
-        if staged is None or self._replaces(matches):
+        if self._replaces(matches):
             return None
         found = files_matching(table, within.box.expression)
         old = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
         files = Candidates(old, found.named)
-        return keep_by_columns(self.settings, self.changes, table, matches, files, staged.files, self.plan)
+        return keep_by_columns(self.settings, self.changes, table, matches, files, self.plan)
 
     def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
@@ -278,7 +261,7 @@ class _Merge:
         return kept
 
     def _replaces(self, matches: Matches) -> bool:
-        """Whether rows upon the landing's branch can't stay as they are."""
+        """Whether the new files can't stay as they are."""
         return matches.older_rows > 0 or self.changes.emptied > 0
 
     def told(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:

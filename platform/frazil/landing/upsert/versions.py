@@ -1,6 +1,6 @@
 """Every change of a key becomes a version of its row, and ends the one before it, in one commit.
 
-The new versions stand upon the landing's branch already, ended by each other. Of the table those rows are
+The new versions are written already, ended by each other. Of the table those rows are
 looked at that have one of their keys and hold until the earliest of them or later: only such a row can end
 another way now, or tell how a new one ends. So a landing opens what holds now, and what ended since: however
 long the history is. Files with a version that ends another way are written anew, and no others. A truncate
@@ -10,7 +10,7 @@ has no key: a landing of one looks at all versions that hold until its time or l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ from frazil.formats.record import OK, RecordDecoder
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.changes import append_dealt, appended, key_types
+from frazil.landing.upsert.changes import insert_dealt, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
-from frazil.landing.upsert.merge import Merged, appended_upon, written_anew
+from frazil.landing.upsert.merge import Merged, written_anew
 from frazil.landing.upsert.truncate import Truncate, read_truncates
 from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
 from frazil.landing.upsert.truncates import TRUNCATES_TOLD, with_truncates_told
@@ -38,6 +38,7 @@ from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Candidates, delete_manifests, rows_held
 from frazil.tables.moved import audit_values
 from frazil.tables.presence import Moves
+from frazil.tables.reading.frame import files_frame
 from frazil.tables.remainder import write_remainder
 from frazil.tables.spark import Watched, at_snapshot, samples
 from frazil.tables.stage import StagedFiles, audit_rows
@@ -52,25 +53,23 @@ _FILE, _CHANGED = "$frazil_file", "$frazil_changed"
 
 def write_versions(
     records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
-    branch: str,
+    landing: str,
 ) -> Merged:  # fmt: skip
-    """Writes the planned records to a branch as versions, and ends those that the table has of their keys.
+    """Writes the planned records to files as versions, and ends those that the table has of their keys.
 
     Raises:
         CommitConflictError: Others committed meanwhile; the whole landing is tried again.
         AuditFailedError: The files written anew do not hold as many rows as they should.
         FrazilError: See `spark_job`.
     """
-    written, counts, come = _write_new(records, decoder, spec, name, table, plan, branch)
-    since, tip = appended_upon(table, name, plan, branch)
+    written, counts, come = _write_new(records, decoder, spec, table, plan, landing)
     key = key_types(table, decoder)
     new = _Versions(
         records.sparkSession,
+        table,
         spec,
         name,
         key,
-        since,
-        tip,
         counts["put"],
         bool(counts["unsure"]),
         counts["oldest"],
@@ -84,17 +83,16 @@ def write_versions(
 
 
 def _write_new(
-    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
-    branch: str,
-) -> tuple[Written, Mapping[str, Any], tuple[Truncate, ...]]:  # fmt: skip
-    """Appends the versions to the branch, as they are if the table has none of their keys, without truncates.
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, table: Table, plan: Plan, landing: str
+) -> tuple[Written, Mapping[str, Any], tuple[Truncate, ...]]:
+    """Writes the versions to files, as they are if the table has none of their keys, without truncates.
 
     Returns:
         What went through; how many versions were `put`, the `oldest` of their timestamps, and how many
         tombstones may be `unsure`: they say nothing new if what the table has before them is a delete. And
         the truncates.
     """
-    job, writers, twice = landing_job(plan, table, branch), decoder.value.writers, samples(table)
+    job, writers, twice = landing_job(plan, table, landing), decoder.value.writers, samples(table)
     op, timestamp = (quoted(names_by_word(spec)[word]) for word in ("op", "timestamp"))
     measures = {
         "put": "count(1)",
@@ -112,9 +110,9 @@ def _write_new(
         found = judged(rows, spec, list(key_types(table, decoder)))
         versions = Watched(found, measures, job, twice=twice)
         columns = [f.name for f in table.schema().fields]
-        append_dealt(_settled(versions.rows, spec, columns), spec, name, table, branch, plan)
+        files = insert_dealt(_settled(versions.rows, spec, columns), spec, table, landing)
     come = read_truncates(decoded.measured["truncates"] or ())
-    return written_by(branch, writers, decoded.measured), versions.measured, come
+    return replace(written_by(landing, writers, decoded.measured), files=files), versions.measured, come
 
 
 def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
@@ -143,19 +141,18 @@ class _Ended:
     files: Mapping[str, int] = field(default_factory=dict)  # by the path of each file with one: how many
     found: DataFrame | None = None  # all versions that were looked at, new and old, see `judged`
     kept: int = 0  # new versions that stay
-    replaces: bool = False  # whether some of them do not stand upon the landing's branch as they should
+    replaces: bool = False  # whether some of them do not stand in their files as they should
 
 
 @dataclass(frozen=True)
 class _Versions:
-    """New versions upon a landing's branch."""
+    """New versions in files that no snapshot names."""
 
     spark: SparkSession
+    table: Table  # as the files were written
     spec: TableSpec
     name: TableName
     key: Mapping[str, str]  # the columns of the key, with Spark's types
-    since: int  # the snapshot that the branch was made of
-    tip: int  # the branch's snapshot
     put: int  # how many they are
     unsure: bool  # whether there is a tombstone of which only the table can tell whether it says anything
     oldest: int | None  # the least of their timestamps
@@ -181,10 +178,10 @@ class _Versions:
 
     @property
     def _rows(self) -> DataFrame:
-        return appended(self.spark, self.name, self.since, self.tip)
+        return files_frame(self.spark, self.table, self.written.files.files)
 
     def _meets(self, table: Table, truncates: Truncates) -> bool:
-        """Whether anything can end another way than upon the branch."""
+        """Whether anything can end another way than it was written."""
         held = rows_held(table, table.current_snapshot())
         return bool(held and (self.put or truncates.come)) or bool(self.put and truncates)
 
@@ -230,7 +227,7 @@ class _Versions:
         return _Ended(files, found, kept, changed > 0 or kept < self.put)
 
     def _anew(self, table: Table, ended: _Ended, files: Candidates, branch: str) -> StagedFiles:
-        """Writes files anew in which versions end; and the new ones, if some are not as on their branch."""
+        """Writes files anew in which versions end; and the new ones, if some are not as they were written."""
         job = landing_job(self.plan, table, branch)
 
         def left(state: DataFrame) -> DataFrame:

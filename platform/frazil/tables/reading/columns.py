@@ -69,14 +69,20 @@ class FileReader:
     stores: Mapping[str, FileSystem] = field(repr=False)
 
     def batches(
-        self, file: StoredFile, ids: frozenset[str], start: int = 0, end: float = math.inf
+        self,
+        file: StoredFile,
+        ids: frozenset[str],
+        start: int = 0,
+        end: float = math.inf,
+        *,
+        few: bool = False,
     ) -> Iterator[Batch]:
         """The columns with some ids, or with one of them within, as far as the file has them.
 
-        Of the row groups that begin between two places.
+        Of the row groups that begin between two places. `few`: they are a small part of the file.
         """
         with self.stores[file.store].open_input_file(file.place) as opened:
-            whole = file.bytes <= _WHOLE
+            whole = file.bytes <= _WHOLE and not few
             source = pa.BufferReader(opened.read()) if whole else opened
             parquet = pq.ParquetFile(source, pre_buffer=not whole, coerce_int96_timestamp_unit="us")
             wanted = [own for own in _with_ids(parquet.schema_arrow, self.names) if _has(own, ids)]

@@ -73,7 +73,7 @@ def reader_of(
 
     names = set(_columns(table, columns))
     schema = read_schema((f for f in table.schema().fields if f.name in names), with_path=with_path)
-    files = FileReader(_names(table.properties), found.stores)
+    files = FileReader(names_of(table.properties), found.stores)
     return PartReader(schema, packed(found.parts), found.deletes, files, version("frazil"))
 
 
@@ -88,7 +88,7 @@ def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:
     return in_tasks(numbers, {"id": f"id DIV {step}"}, reader.run, reader.schema)
 
 
-def _names(properties: Mapping[str, str]) -> Names:
+def names_of(properties: Mapping[str, str]) -> Names:
     """Ids of columns by their names, for files that have none."""
     return dict(_of_mapping(json.loads(properties.get(_MAPPING, "[]"))))
 

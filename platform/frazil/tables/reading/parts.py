@@ -54,7 +54,7 @@ def planned(table: Table, files: Iterable[tuple[DataFile, Sequence[DataFile]]]) 
             if each.file_path not in places:
                 places[each.file_path] = len(deletes)
                 deletes.append(_delete_file(table, each, stores))
-        stored, constants = stores.stored(file), dict(_constants(table, file))
+        stored, constants = stores.stored(file), dict(constants_of(table, file))
         applying, rows = tuple(places[each.file_path] for each in gone), rows + file.record_count
         parts += [Part(stored, *edges, constants, applying) for edges in _cut(file.file_size_in_bytes)]
     return Planned(tuple(parts), tuple(deletes), stores.opened, rows)
@@ -107,7 +107,7 @@ def _delete_file(table: Table, file: DataFile, stores: _Stores) -> DeleteFile:
     return DeleteFile(stores.stored(file), {str(own): stored_type(_type_of(table, own)) for own in ids})
 
 
-def _constants(table: Table, file: DataFile) -> Iterator[tuple[str, pa.Scalar]]:
+def constants_of(table: Table, file: DataFile) -> Iterator[tuple[str, pa.Scalar]]:
     """What a file's partition tells of columns that may not be in it."""
     import pyarrow as pa
 

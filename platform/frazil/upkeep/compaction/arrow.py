@@ -45,7 +45,7 @@ def rewrite_by_columns(
     begun, spark = time.time(), connections.background_spark
     try:
         with spark_job(compaction_job(name)):
-            found = _run(connections, table, plan, order)
+            found = _run(connections, table, head, plan, order)
     except FrazilError as e:
         give_up(spark, e, "rewrites these files", str(name))
         return None
@@ -69,13 +69,16 @@ def _takes(connections: Connections, spec: AnyTable, table: Table, head: Head, p
         return False
     entries = [head.entries[f.path].data_file for f in plan.files]
     held = max(b.bytes for b in plan.bins)
-    return may_rewrite(connections.settings, connections.background_spark, table, entries, held)
+    return may_rewrite(connections.background_spark, table, entries, held)
 
 
-def _run(connections: Connections, table: Table, plan: Round, order: tuple[SortKey, ...]) -> pa.Table:
+def _run(
+    connections: Connections, table: Table, head: Head, plan: Round, order: tuple[SortKey, ...]
+) -> pa.Table:
     """What tasks say of each bin."""
-    from frazil.tables.transfer import FileBin, OldFile, run_bins
+    from frazil.tables.transfer import FileBin, old_file, run_bins
 
-    bins = [FileBin(tuple(OldFile(f.path, f.bytes) for f in b.files), b.most) for b in plan.bins]
+    old = {f.path: old_file(table, head.entries[f.path].data_file) for f in plan.files}
+    bins = [FileBin(tuple(old[f.path] for f in b.files), b.most) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
     return run_bins(connections.background_spark, table, bins, half, order=order)

@@ -11,14 +11,12 @@ from pyiceberg.table.update import AssertRefSnapshotId
 
 from frazil.landing import land
 from frazil.landing.publication import Landed
-from frazil.tables import branches, commit, ledger, rollback, stage
-from frazil.tables.pyiceberg import transaction
+from frazil.tables import commit, ledger, rollback, stage
 from kit.model.catalog import ModelCatalog
 from kit.model.guards.guard import LANDERS, Guard, Out, nothing, put
 
 __all__ = ["COMMITS"]
 
-DROPPED = {"first": ("redrive",), "second": ("land", "seven hours", "land", "expire")}
 ZOMBIE = {"first": ("land",), "second": ("seven hours", "seven hours", "land", "orphans")}
 
 
@@ -44,31 +42,13 @@ def without_requirement(of: Callable[[str], bool]) -> Out:
     return out
 
 
-def _always_anew(catalog: Any, name: Any, branch: str) -> None:
-    def staged(table: Any) -> Transaction:
-        tx = transaction(table)
-        commit.add_branch(tx, branch, table.current_snapshot().snapshot_id)
-        return tx
-
-    commit.commit(catalog, name, staged, work="branch")
-
-
-def _publish_any(tx: Transaction, name: Any, branch: str, tip: int) -> None:
-    if branch in tx.table_metadata.refs:
-        commit.remove_ref(tx, branch)
-
-
 COMMITS: tuple[Guard, ...] = (
     Guard("commits are bound to the head of main", without_requirement(lambda ref: ref == "main"), LANDERS),
-    Guard("a branch is published as it was audited", put(stage, "publish_branch", _publish_any), DROPPED),
     Guard("a lost answer is looked for", put(commit._Sending, "done", lambda *_: None), LANDERS),
     Guard(
         "no file is deleted before the outcome is known",
         put(commit, "_sent", lambda table, tx: tx.commit_transaction()),
         LANDERS,
-    ),
-    Guard(
-        "a branch whose answer was lost is found made", put(land, "branch_from_head", _always_anew), LANDERS
     ),
     Guard(
         "files without a branch are published while no orphan removal can have taken them",
@@ -102,11 +82,7 @@ COMMITS: tuple[Guard, ...] = (
         "a landing drops the branches of those it overtook",
         put(Landed, "rivals", ""),
         {"first": ("land",), "second": ("land",)},
+        keyed=True,
     ),
-    Guard("who gives up leaves no branch", put(land, "leave_branch", nothing), LANDERS),
-    Guard(
-        "a branch is made of the head that there is, which nobody expires",
-        put(branches, "assert_ref", lambda tx, ref, id_: ref == "main" or commit.assert_ref(tx, ref, id_)),
-        {"first": ("redrive",), "second": ("land", "expire")},
-    ),
+    Guard("who gives up leaves no branch", put(land, "leave_branch", nothing), LANDERS, keyed=True),
 )

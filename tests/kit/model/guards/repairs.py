@@ -38,8 +38,8 @@ def _deletes_are_not_seen(patch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
-    real = outcome.differences
-    patch.setattr(outcome, "differences", lambda *told: (real(*told)[0], 0))
+    real = outcome.difference
+    patch.setattr(outcome, "difference", lambda *told: replace(real(*told), back=0))
 
 
 def _nothing_was_redriven(patch: pytest.MonkeyPatch) -> None:

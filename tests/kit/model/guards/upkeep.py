@@ -52,7 +52,7 @@ UPKEEP: tuple[Guard, ...] = (
     Guard(
         "files of a work that has not yet named them are no orphans",
         put(orphans, "_begun", lambda _: float("inf")),
-        {"first": ("land",), "second": ("seven hours", "seven hours", "orphans")},
+        {"first": ("compact",), "second": ("seven hours", "seven hours", "orphans")},
         lane=False,
     ),
     Guard(

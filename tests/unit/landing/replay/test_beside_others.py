@@ -16,7 +16,7 @@ from kit.model.replayed import SKIPPING, adds_up, just_before_the_commit, ledger
 from kit.model.world import SPEC, World
 
 
-@pytest.mark.parametrize("step", ["branched", "written", "audited"])
+@pytest.mark.parametrize("step", ["planned", "written", "audited"])
 def test_a_landing_meanwhile_hinders_it_not_and_is_not_hindered(world: World, step: str) -> None:
     def meanwhile(done: str) -> None:
         if done == step:
@@ -100,7 +100,7 @@ def test_a_new_dead_letter_is_kept_once_though_others_are_quicker(world: World) 
     assert adds_up(world)
 
 
-@pytest.mark.parametrize("step", ["branched", "audited"])
+@pytest.mark.parametrize("step", ["planned", "audited"])
 def test_a_table_that_was_rolled_back_meanwhile_gets_no_row_behind_its_position(
     world: World, step: str
 ) -> None:

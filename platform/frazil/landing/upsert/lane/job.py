@@ -1,4 +1,4 @@
-"""Upserts by the lane: which ones take it, what its tasks are told, and whether what they say adds up."""
+"""Upserts by the lane: which tables take it, what its tasks are told, and whether what they say adds up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import FrazilError
 from frazil.exact import values_of
 from frazil.formats.columns import names_by_word
 from frazil.formats.record import RecordDecoder
@@ -32,7 +31,7 @@ from frazil.tables.moved import audit_values
 from frazil.tables.presence import Moves, differing, total_of
 from frazil.tables.spark import in_tasks
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.workers import IN_MEMORY, give_up, may_rewrite
+from frazil.tables.workers import IN_MEMORY, may_move
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,27 +68,23 @@ class UpsertLane:
     def write(
         self, reading: Reading, spec: TableSpec, before: Table, plan: Plan, landing: str
     ) -> Merged | None:
-        """Writes the files of the head that hold changed keys anew; None where Spark has to do it.
+        """Writes the files of the head that hold changed keys anew; None where the table takes no such lane.
 
         `before` is the table that the lane was made for.
 
         Raises:
             OffsetsLostError: Planned records are gone.
-            PartDownError: Kafka, Spark or the storage does not answer.
             CommitConflictError: Others committed meanwhile; the whole landing is tried again.
             AuditFailedError: What the tasks say does not add up.
+            FrazilError: See `spark_job`.
         """
         table = load_table(before.catalog, self.name)
         with files_there(table):
             head = self._head(reading, before, table, plan)
             if head is None:
                 return None
-            try:
-                with spark_job(landing_job(plan, table, landing)):
-                    found = _run(reading, *self._steps(reading, spec, table, head, plan))
-            except FrazilError as e:
-                give_up(reading.spark, e, "decodes and merges these changes", str(self.name))
-                return None
+            with spark_job(landing_job(plan, table, landing)):
+                found = _run(reading, *self._steps(reading, spec, table, head, plan))
         return self._told(found, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
@@ -106,8 +101,7 @@ class UpsertLane:
         others = any(f.spec_id != table.spec().spec_id for f in files)
         if table.spec().is_unpartitioned() and sum(f.file_size_in_bytes for f in files) > _MOST_ALONE:
             return None
-        may = may_rewrite(reading.settings, reading.spark, table, files, largest)
-        return head if may and not others else None
+        return head if may_move(table, files, largest) and not others else None
 
     def _is_divided(self, before: Table, table: Table) -> bool:
         """Whether a key says in which partition its row is, if any, and Arrow tells keys as Spark does."""
@@ -194,7 +188,7 @@ class UpsertLane:
         _compare(told, counted, before, sent, plan)
         _compare_values(told, reports, plan)
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
-        written, work = told.files or StagedFiles(), f"A merge of topic {plan.topic}"
+        written, work = told.files, f"A merge of topic {plan.topic}"
         audit_values(work, table, head.named, removed, written.files, Moves(gone, come), "Land again.")
         return Merged(
             **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
@@ -244,13 +238,13 @@ def _by_place(table: Table, files: Sequence[DataFile], key: Iterable[str]) -> di
     """The files of each partition, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
     from frazil.landing.upsert.lane.met import HeadFile
-    from frazil.tables.transfer import OldFile
+    from frazil.tables.transfer import old_file
 
     found: dict[str, list[HeadFile]] = defaultdict(list)
     for file in files:
         place = place_of(file.partition[n] for n in range(len(table.spec().fields)))
         bounds = tuple(_bounds(table, file, name) for name in key)
-        found[place].append(HeadFile(OldFile(file.file_path, file.file_size_in_bytes), bounds))
+        found[place].append(HeadFile(old_file(table, file), bounds))
     return {place: tuple(of) for place, of in found.items()}
 
 
