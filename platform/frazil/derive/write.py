@@ -31,7 +31,6 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
 from frazil.tables.arrangement import arranged
 from frazil.tables.branches import started_at
-from frazil.tables.catalog import load_table
 from frazil.tables.faults import Job, cause_line, spark_job
 from frazil.tables.presence import differing, values_told
 from frazil.tables.spark import Watched, samples
@@ -130,8 +129,8 @@ _EXPIRED = (
 )
 
 
-def derivation_job(name: TableName, table: Table | None = None) -> Job:
-    """A job that makes rows; `table` is as it was when a branch was begun, None where nothing is written."""
+def derivation_job(name: TableName) -> Job:
+    """A job that makes rows."""
     return Job(
         work="derivation",
         of=str(name),
@@ -139,7 +138,6 @@ def derivation_job(name: TableName, table: Table | None = None) -> Job:
         again="Derive again.",
         known=partial(_expired, name),
         otherwise=partial(_by_the_query, name),
-        overtaken=lambda: overtaken(name) if table and _moved_on(name, table) else None,
     )
 
 
@@ -159,11 +157,6 @@ def overtaken(name: TableName) -> OvertakenError:
         meaning="Every row of the inputs counts exactly once; nothing of this derivation is visible.",
         todo="Nothing. Derive again if rows wait.",
     )
-
-
-def _moved_on(name: TableName, before: Table) -> bool:
-    now = load_table(before.catalog, name)
-    return DerivedLedger.newest(now.metadata) != DerivedLedger.newest(before.metadata)
 
 
 def _expired(name: TableName, text: str) -> FrazilError | None:
@@ -218,7 +211,7 @@ def insert(
     from frazil.tables.insertion import insert_rows
 
     fitting = cast(rows, types_of(table))
-    with spark_job(derivation_job(name, table)):
+    with spark_job(derivation_job(name)):
         files = insert_rows(arranged(fitting, table) if write.sorts else fitting, table)
     return StagedFiles(files, until=started_at(derivation) + lifetime(upkeep.orphans_after))
 

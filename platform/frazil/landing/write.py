@@ -132,7 +132,7 @@ def write_rows(
         DifferentError: The table asks something of its files that no task can give them.
         FrazilError: See `spark_job`.
     """
-    job, values = landing_job(plan, table, landing), _values(decoder)
+    job, values = landing_job(plan, landing), _values(decoder)
     measures = counters(decoder.value.writers, spec) | {_OF + name: sql for name, sql in values.items()}
     with spark_job(job):
         decoded = Watched(with_decoded(records, decoder), measures, job, twice=samples(table))

@@ -14,7 +14,6 @@ from frazil.errors import (
     FrazilError,
     NotAllowedError,
     PartDownError,
-    RetryError,
     WorkersError,
 )
 from frazil.settings.refusals import is_too_long, storage_refusal
@@ -41,7 +40,6 @@ _GONE = ("FileNotFoundError", "NO_SUCH_KEY", "RESOURCE_NOT_FOUND", "iceberg.exce
 """What a failed job says of a file that expired while it was read."""
 
 _UNKNOWN = "CommitStateUnknownException"
-_BRANCH_GONE = "Cannot use branch (does not exist)"
 _REFUSED = (
     "Status Code: 403", "AccessDenied", "Access Denied", "ForbiddenException", "NotAuthorizedException",
     "is not authorized to perform", "security token included in the request", "token has expired",
@@ -84,7 +82,7 @@ class Job:
 
     work: str
     of: str
-    unseen: str  # what is true of the data wherever the job fails; it writes to a branch, if at all
+    unseen: str  # what is true of the data wherever the job fails
     again: str
     # Signs of further parts that did not answer, by the part.
     silent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -92,8 +90,6 @@ class Job:
     known: Callable[[str], FrazilError | None] = lambda _: None
     # Further errors, looked for after them.
     otherwise: Callable[[PySparkException], FrazilError | None] = lambda _: None
-    # Called where the job's branch is gone: the error, if others published meanwhile.
-    overtaken: Callable[[], FrazilError | None] = lambda: None
 
 
 @contextmanager
@@ -103,8 +99,6 @@ def spark_job(job: Job) -> Iterator[None]:
     Raises:
         CommitConflictError: Another commit came in between, or the catalog did not say what became of ours.
         WorkersError: Spark's Python workers lack Frazil, or something that comes with it.
-        OvertakenError: The branch is gone, for others published meanwhile.
-        RetryError: The branch is gone for its age.
         NotAllowedError: The catalog or the storage refuses Spark's identity.
         ConfigureError: The storage refuses a request for what it is.
         PartDownError: Spark, the catalog, the storage, or a part that the job names, does not answer.
@@ -139,16 +133,6 @@ def files_there(table: Table) -> Iterator[None]:
         ) from e
 
 
-def branch_gone(job: Job) -> FrazilError:
-    """What it means that a job's branch was dropped by others."""
-    return job.overtaken() or RetryError(
-        f"The branch of a {job.work} of {job.of} was dropped before it could be published.",
-        where="work that has had its branch for six hours is taken for dead",
-        meaning=job.unseen,
-        todo=f"{job.again} If it took less than that, compare the clocks of the machines.",
-    )
-
-
 def cause_line(text: str) -> str:
     """The line of Spark's message that says what happened, without what follows of Java's stack.
 
@@ -163,8 +147,6 @@ def _meaning(error: PySparkException, job: Job) -> FrazilError:
     text = str(error)
     if known := job.known(text):
         return known
-    if _BRANCH_GONE in text:
-        return branch_gone(job)
     if lacking := next((line for line in text.splitlines() if _LACKING.match(line.strip())), ""):
         return _without(lacking.strip(), job)
     seen = _conflict(text, job) or _refusal(text, job) or _no_storage(text, job) or _silence(text, job)
@@ -183,11 +165,11 @@ def _without(lacking: str, job: Job) -> WorkersError:
 
 def _conflict(text: str, job: Job) -> CommitConflictError | None:
     if _UNKNOWN in text:
-        what = f"The catalog did not say whether it took a write to a branch of {job.of}."
+        what = f"The catalog did not say whether it took a commit of a {job.work} of {job.of}."
     elif is_file_gone(text):
         what = f"A file went while a {job.work} of {job.of} read it: others wrote it anew, and it expired."
     elif any(sign in text for sign in _CONFLICT):
-        what = f"Another commit came in between while a {job.work} of {job.of} wrote to its branch."
+        what = f"Another commit came in between while a {job.work} of {job.of} was at work."
     else:
         return None
     return CommitConflictError(what, where=cause_line(text), meaning=job.unseen, todo=job.again)
@@ -235,7 +217,7 @@ def _silence(text: str, job: Job) -> PartDownError | None:
     return PartDownError(
         f"{part} stopped answering during a {job.work}.",
         where=f"{job.of}: {cause_line(text)}",
-        meaning=f"{job.unseen} A branch may have got its rows: nobody reads it.",
+        meaning=f"{job.unseen} Files may have been written: nobody reads them.",
         todo=f"`frazil status` shows what runs. {job.again}",
     )
 

@@ -92,7 +92,7 @@ class Derivations(StandIns):
         rows: Any = task.delta
         if not rows:
             return Result(StagedFiles())
-        with spark_job(derivation_job(MADE, task.table)):
+        with spark_job(derivation_job(MADE)):
             file = self.world.write_rows(task.table, [*rows])
             for _ in range(TASK_STEPS):  # files take their time
                 self.world.stage.step()

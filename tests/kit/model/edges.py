@@ -134,7 +134,7 @@ class Edges:
     def write_rows(
         self, records: Any, _decoder: Any, _spec: Any, table: Table, plan: Plan, landing: str
     ) -> Written:
-        with spark_job(landing_job(plan, table, landing)):
+        with spark_job(landing_job(plan, landing)):
             found = records()
         good = self.world.cut([[*r.at] for r in found if not r.bad])
         files = self.rewrites.insert_rows(good, table) if good else ()
@@ -147,7 +147,7 @@ class Edges:
     def _lane(
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any
     ) -> Written:
-        with spark_job(landing_job(plan, table, landing)):
+        with spark_job(landing_job(plan, landing)):
             found = reading.frame()
         good = [[*r.at] for r in found if not r.bad]
         files = (self.world.write_rows(table, good),) if good else ()

@@ -102,7 +102,7 @@ class Rewrites(StandIns):
         self, records: Any, _decoder: Any, _spec: Any, table: Table, plan: Plan, landing: str
     ) -> tuple[Written, int, tuple[str, ...], tuple[()]]:
         """The last change of each key: rows of a file, and where those stand that end one."""
-        with spark_job(landing_job(plan, table, landing)):
+        with spark_job(landing_job(plan)):
             found = records()
         last = {record.key: record for record in found if not record.bad}.values()
         puts = [[*record.at] for record in last if record.value is not None]

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from pyiceberg.catalog.memory import InMemoryCatalog
-from pyiceberg.schema import Schema
-from pyiceberg.table import Table
 from pyspark.errors import AnalysisException, PySparkException, PythonException
 from pyspark.errors.exceptions.connect import ArithmeticException, SparkException
 
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.write import derivation_job
 from frazil.errors import (
     CommitConflictError,
     FrazilError,
-    OvertakenError,
     RepairError,
-    RetryError,
     SpecError,
 )
 from frazil.spec.names import TableName
-from frazil.tables.faults import branch_gone, spark_job
+from frazil.tables.faults import spark_job
 
 NAME = TableName("sales", "sized")
 
@@ -68,26 +60,3 @@ def test_an_input_that_expired_while_it_was_read_is_told_as_that(text: str) -> N
 
     assert isinstance(error, CommitConflictError)
     assert "was removed while it was read" in error.what
-
-
-@pytest.mark.parametrize(("others", "kind"), [(True, OvertakenError), (False, RetryError)])
-def test_a_branch_is_gone_for_its_age_unless_another_derivation_published(
-    tmp_path: Path, others: bool, kind: type[FrazilError]
-) -> None:
-    table = made(tmp_path)
-    if others:
-        said = DerivedLedger({}, "query", "deriving_2_b").properties()
-        with (fresh := table.catalog.load_table(table.name())).transaction() as tx:
-            tx.update_snapshot(snapshot_properties=said).fast_append().commit()
-        assert fresh.current_snapshot()
-
-    error = branch_gone(derivation_job(NAME, table))
-
-    assert type(error) is kind
-    assert ("quicker" in str(error)) is others
-
-
-def made(folder: Path) -> Table:
-    catalog = InMemoryCatalog("memory", warehouse=f"file://{folder}")
-    catalog.create_namespace(NAME.namespace)
-    return catalog.create_table(NAME.identifier, Schema())

@@ -11,9 +11,7 @@ from frazil.errors import (
     ConfigureError,
     FrazilError,
     NotAllowedError,
-    OvertakenError,
     PartDownError,
-    RetryError,
 )
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
@@ -26,7 +24,6 @@ JOBS = {
     "derivation": derivation_job(NAME),
     "compaction": Job("compaction", str(NAME), "No row is lost or doubled.", "Try again."),
 }
-BRANCH_GONE = "Cannot use branch (does not exist): landing_1_a"
 
 
 def told(job: Job, text: str) -> FrazilError:
@@ -81,7 +78,7 @@ def test_a_file_that_a_users_function_misses_is_no_conflict(sign: str) -> None:
 def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(work: str) -> None:
     error = told(JOBS[work], "org.apache.iceberg.exceptions.CommitStateUnknownException: 500")
 
-    assert isinstance(error, CommitConflictError)  # once more: a branch's last snapshot alone is published
+    assert isinstance(error, CommitConflictError)
     assert "did not say" in error.what
     assert "Another commit" not in str(error)
 
@@ -107,7 +104,7 @@ def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, 
     assert isinstance(error, PartDownError)
     assert part in error.what
     assert error.meaning.startswith(JOBS[work].unseen)
-    assert "may have got its rows" in error.meaning
+    assert "Files may have been written" in error.meaning
 
 
 @pytest.mark.parametrize(
@@ -169,22 +166,6 @@ def test_what_the_storage_will_never_take_is_no_silence(work: str, text: str, to
 )
 def test_what_the_storage_takes_a_second_time_is(text: str) -> None:
     assert isinstance(told(JOBS["landing"], text), PartDownError)
-
-
-@pytest.mark.parametrize("work", JOBS)
-def test_a_branch_that_is_gone_though_nobody_was_quicker_was_dropped_for_its_age(work: str) -> None:
-    error = told(JOBS[work], BRANCH_GONE)
-
-    assert isinstance(error, RetryError)
-    assert not isinstance(error, CommitConflictError)  # which would write to it again
-    assert "quicker" not in str(error)
-    assert "six hours" in error.where
-
-
-def test_a_branch_that_is_gone_because_others_were_quicker_was_overtaken() -> None:
-    job = Job("landing", "topic a", "", "", overtaken=lambda: OvertakenError("Another was quicker."))
-
-    assert isinstance(told(job, BRANCH_GONE), OvertakenError)
 
 
 @pytest.mark.parametrize("work", JOBS)

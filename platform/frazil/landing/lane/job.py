@@ -58,7 +58,7 @@ class Lane:
             OffsetsLostError: Planned records are gone.
             FrazilError: See `spark_job`.
         """
-        with spark_job(landing_job(plan, table, landing)):
+        with spark_job(landing_job(plan)):
             found = run(self._part(reading, spec, table, plan))
         counts = [json.loads(report) for report in values_of(found["report"])]
         files = (file for of_task in values_of(found["files"]) for file in of_task)

@@ -283,7 +283,7 @@ class _Replay:
         return kept
 
     def _job(self, plan: Plan) -> Job:
-        return landing_job(plan, branch=REPLAY)
+        return landing_job(plan, REPLAY)
 
     def _report(self, plan: Plan, present: Present) -> ReplayReport:
         return ReplayReport(

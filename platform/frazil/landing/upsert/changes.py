@@ -129,7 +129,7 @@ def write_changes(
     """
     from pyspark.sql import functions as F
 
-    job, writers, key = landing_job(plan, table, landing), decoder.value.writers, key_types(table, decoder)
+    job, writers, key = landing_job(plan), decoder.value.writers, key_types(table, decoder)
     twice, marks = samples(table), mark_types(spec, table)
     row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"

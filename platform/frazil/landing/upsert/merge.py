@@ -208,7 +208,7 @@ class _Merge:
 
     def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
-        changes, job = self.changes, landing_job(self.plan, table, branch)
+        changes, job = self.changes, landing_job(self.plan)
         parted: list[Parted] = []
 
         def left(rows: DataFrame) -> DataFrame:

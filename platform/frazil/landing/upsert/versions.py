@@ -92,7 +92,7 @@ def _write_new(
         tombstones may be `unsure`: they say nothing new if what the table has before them is a delete. And
         the truncates.
     """
-    job, writers, twice = landing_job(plan, table, landing), decoder.value.writers, samples(table)
+    job, writers, twice = landing_job(plan), decoder.value.writers, samples(table)
     op, timestamp = (quoted(names_by_word(spec)[word]) for word in ("op", "timestamp"))
     measures = {
         "put": "count(1)",
@@ -228,7 +228,7 @@ class _Versions:
 
     def _anew(self, table: Table, ended: _Ended, files: Candidates, branch: str) -> StagedFiles:
         """Writes files anew in which versions end; and the new ones, if some are not as they were written."""
-        job = landing_job(self.plan, table, branch)
+        job = landing_job(self.plan)
 
         def left(state: DataFrame) -> DataFrame:
             return self._left(state, ended, list(key_columns(table)))

@@ -83,7 +83,7 @@ class UpsertLane:
             head = self._head(reading, before, table, plan)
             if head is None:
                 return None
-            with spark_job(landing_job(plan, table, landing)):
+            with spark_job(landing_job(plan)):
                 found = _run(reading, *self._steps(reading, spec, table, head, plan))
         return self._told(found, table, head, plan, landing)
 
