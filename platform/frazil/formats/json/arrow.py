@@ -92,12 +92,13 @@ class JsonVersion:
             are_text = np.ones(len(held), bool)
         except pa.ArrowInvalid:
             are_text = np.array([_is_text(text) for text in held], bool)
-        narrow = np.array([self._is_narrow(text) for text in held], bool)
-        sound: np.ndarray = are_text & narrow & self._valid(held)
+        sound: np.ndarray = are_text & self._narrow(held) & self._valid(held)
         return sound
 
-    def _is_narrow(self, text: bytes) -> bool:
-        return len(text) * self._per_byte <= MOST_PLACES or fault(self._node, text) is None
+    def _narrow(self, held: list[bytes]) -> np.ndarray:
+        if max(map(len, held), default=0) * self._per_byte <= MOST_PLACES:
+            return np.ones(len(held), bool)
+        return np.array([fault(self._node, text) is None for text in held], bool)
 
     def _valid(self, held: list[bytes]) -> np.ndarray:
         if self._rules is None:
