@@ -57,3 +57,6 @@ class PointerFile:
         if not file.exists():
             return None
         return Shown(self.path, self.upstream, self.relations[0], json.loads(file.read_text()))
+
+    def drop(self, connections: Connections) -> None:
+        (self.folder / self.relations[0]).unlink(missing_ok=True)

@@ -60,6 +60,10 @@ COMMANDS: dict[str, dict[str, str]] = {
         "accept": "Accept that another engine deleted rows, so that the checks no longer miss them.",
         "rollback": "Roll a table back to an earlier snapshot and its position in the topic.",
     },
+    "reset": {
+        "reset": "Start a table over: remove it, and all that is made of it or shows it. Its topic stays.",
+        "drop": "Remove a table that no pipeline names any more, with its dead letters and what shows it.",
+    },
     "tableflow": {
         "adopt": "Take a topic over from Tableflow: Frazil goes on in Tableflow's table, after its last row.",
         "release": "Stop landing a topic so that Tableflow can land it, and tell where Frazil's rows end.",

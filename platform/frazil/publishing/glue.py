@@ -7,7 +7,7 @@ Format: the table parameters that Iceberg's own GlueCatalog writes (GlueTableOpe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -97,6 +97,12 @@ class Glue:
                 with attempt:
                     return self._sync_once(connections, sent)
         raise AssertionError("the last attempt returns or raises")
+
+    def drop(self, connections: Connections) -> None:
+        """See `Target`."""
+        client = connections.glue
+        with glue_errors(self._settings), suppress(client.exceptions.EntityNotFoundException), _answers():
+            client.delete_table(DatabaseName=self.database, Name=self._table.table)
 
     def _kept(self, connections: Connections) -> Shown:
         """The entry as Tableflow keeps it."""

@@ -74,3 +74,6 @@ class Target(Protocol):
 
     def read(self, connections: Connections) -> Shown | None:
         """What the target shows now; None where it does not know the table. Changes nothing."""
+
+    def drop(self, connections: Connections) -> None:
+        """Removes the table from the target, if it is there; the Iceberg table stays."""

@@ -41,6 +41,8 @@ def open_fakesnow(config: Config) -> Any:
     opened = FakeSnow(create_database_on_connect=False, create_schema_on_connect=False, db_path=folder)
     with own_cursor(opened) as cursor:
         cursor.execute("SET extension_directory = ?", [str(config.state / "extensions")])
+        # A table that was dropped and made again has other metadata at the same path.
+        cursor.execute("SET GLOBAL enable_external_file_cache = false")
         _load_extensions(cursor)
         _amend(cursor)
         for path in sorted(folder.glob("*.db")):  # what an earlier run left

@@ -123,6 +123,13 @@ class Snowflake:
             location = self._location(connection)
             return None if location is None else self._shown(connection, location)
 
+    def drop(self, connections: Connections) -> None:
+        """See `Target`; the views go first."""
+        with self._open(connections) as connection:
+            for view in reversed(self._views):
+                rows(connection, f"DROP VIEW IF EXISTS {view}")
+            rows(connection, f"DROP ICEBERG TABLE IF EXISTS {self.table}")
+
     @contextmanager
     def _open(self, connections: Connections) -> Iterator[SnowflakeConnection]:
         with (
