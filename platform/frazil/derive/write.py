@@ -51,8 +51,8 @@ Step = Callable[[str], None]
 class Changed:
     """What it takes to mend a table where rows of its inputs changed, or went."""
 
-    went: DataFrame  # the query upon those rows as they were
-    held: DataFrame  # the query upon all that the inputs hold now
+    went: DataFrame  # the query over those rows as they were
+    held: DataFrame  # the query over all that the inputs hold now
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Task:
     table: Table  # the table as loaded; new rows are merged with those of its head
     query: Query | None  # None where a Python function makes the rows
     before: DerivedLedger | None  # the newest ledger; None at the first run, and where all is made anew
-    # The query upon what is new in the inputs, or upon the whole of them where `before` is None. Rows that
+    # The query over what is new in the inputs, or over the whole of them if `before` is None. Rows that
     # the query calls bad are not in it.
     delta: DataFrame
     branch: str  # a name for the derivation, and for a branch of the files that it merges with, if any
@@ -98,7 +98,7 @@ class Kind(ABC):
     """One way in which a table's rows follow from those of its inputs; by default the query's own rows."""
 
     def shape(self, spec: DerivedSpec, delta: DataFrame) -> DataFrame:
-        """What the table holds where `delta` is upon all that there ever was; tells its columns, too."""
+        """What the table holds if `delta` covers all rows that ever were; names its columns, too."""
         return delta
 
     @abstractmethod

@@ -56,7 +56,7 @@ def find_bad(records: DataFrame, decoder: RecordDecoder, plan: Plan, written: Wr
             f"{written.bad} of {plan.offsets} records of topic {plan.topic} can't be decoded.",
             where="; ".join([f"within {dict(plan.busy)}", *(r.reason for r in sample[:1])]),
             meaning="Nothing of this landing is visible.",
-            todo=f"{setting or 'Look at what the producers write'}; so many are no accident. Those that "
+            todo=f"{setting or 'Look at what the producers write'}; this many are no accident. Those that "
             f"are: on_bad_record: dead_letter or skip, and max_records: {MOST}, for fewer at a time.",
         )
     rows = _read_again(records, decoder, written, plan) if written.bad_rows is None else written.bad_rows

@@ -105,7 +105,7 @@ def land(
 
 
 def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) -> None:
-    """Offsets are planned under an id and a leader, but Spark reads by name, whoever leads.
+    """Offsets are planned for a topic id and a leader, but Spark reads by the topic's name, from any leader.
 
     Raises:
         TopicChangedError: The topic was deleted, or made again, since the plan.

@@ -38,8 +38,8 @@ def land_many(
     """Lands tables in threads, and gives each one's report, or what kept it from landing.
 
     Of more than `at_once` tables, those whose topic stands still are left as they are, and their state is
-    given. A new schema then comes with the first record. Whoever is interrupted, or closes this, waits until
-    those under way have ended: none begins its commit then any more.
+    given. A new schema then comes with the first record. A caller that is interrupted, or closes this, waits
+    until those under way have ended: no other one begins its commit then.
 
     Yields:
         One outcome per table, in the order in which they end.
@@ -76,7 +76,7 @@ def land_together(
 ) -> Iterator[tuple[TableSpec, LandingReport | Exception]]:
     """Lands tables in threads, each by a function; gives them as they end.
 
-    Whoever is interrupted while it waits, or closes it, waits for those under way: `on_end` is called before.
+    A caller that is interrupted or closes it waits for the landings under way: `on_end` is called before.
     """
     jobs = JointJobs(at_once)
 

@@ -1,4 +1,4 @@
-"""What a run has published of a table, by the table's own snapshots: whoever lost its report asks them."""
+"""What a run has published of a table, by the table's own snapshots, for a caller that lost the report."""
 
 from __future__ import annotations
 

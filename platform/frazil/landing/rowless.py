@@ -25,7 +25,7 @@ _RULE = "the table has no rows, so the column is made anew"
 
 
 def without_rows(found: Iterable[Verdict]) -> list[Verdict]:
-    """The verdicts upon a table without rows: what is refused elsewhere is done."""
+    """The verdicts on a table without rows: what is refused elsewhere is done."""
     return [v if v.allowed else replace(v, allowed=True, rule=_RULE, todo="") for v in found]
 
 

@@ -215,7 +215,7 @@ def state_of(
     Args:
         forks: Whether a broker is asked, where that may be, if the log is another one by now, and since when
             a transaction is open.
-        again: Whether whoever asks looks again soon.
+        again: Whether the caller looks again soon.
     """
     facts = topics.get(spec.topic) if topics is not None else None
     if spec.is_read_only and facts:

@@ -85,7 +85,7 @@ class Written:
             plan: What was planned.
             gaps: By partition, how many planned offsets hold no record.
             dead: Bad records that become dead letters.
-            run_id: Of whoever lands.
+            run_id: Of the run that lands.
         """
         start = dict(plan.upon.start) if plan.upon else {}
         return Ledger(

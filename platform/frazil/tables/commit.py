@@ -1,6 +1,6 @@
 """The one loop over heads: every change of a table is sent from here, and what became of it is looked up.
 
-A commit is bound to the head that it was staged upon. An answer may be lost, and a proxy may send a request
+A commit is bound to the head that it was staged on. An answer may be lost, and a proxy may send a request
 twice: so a refusal counts only once the table itself shows that the commit is not there. Nothing below this
 loop tries again (PyIceberg would append without looking at the position), and nothing deletes the files of
 a commit: that is for upkeep's orphans, days later.
@@ -59,8 +59,8 @@ def commit(
     """Commits what `stage` makes of the table's present head, until it is through or is not wanted any more.
 
     Args:
-        stage: Stages updates upon the table that it is given, and does not commit them. It is asked again
-            upon each new head. None: nothing is left to do. What it raises ends the work.
+        stage: Stages updates to the table that it is given, and does not commit them. It is asked again
+            for each new head. None: nothing is left to do. What it raises ends the work.
         work: What is committed, for people: `landing`, `schema change`.
         todo: What to do where the catalog refuses time and again.
 
@@ -197,7 +197,7 @@ def set_properties(
     properties: dict[str, str],
     only: Callable[[Table], bool] | None = None,
 ) -> None:
-    """Sets table properties; those that are `only` for some heads, as long as the table has such a one."""
+    """Sets table properties; those that are `only` for some heads, as long as the table has such a head."""
 
     def stage(table: Table) -> Transaction | None:
         if (only and not only(table)) or not properties.items() - table.properties.items():

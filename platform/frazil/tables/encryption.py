@@ -1,4 +1,4 @@
-"""Files that S3 encrypts by a key which whoever writes them names: SSE-KMS.
+"""Files that S3 encrypts with a key that the writer names: SSE-KMS.
 
 PyArrow's client of S3 sends no such headers: files are written by object_store's, and read by PyArrow's.
 Properties are those of Iceberg's `S3FileIOProperties`.

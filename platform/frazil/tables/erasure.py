@@ -1,7 +1,8 @@
 """What a table remembers of rows that were forgotten: how often, and until when older snapshots may be kept.
 
-Whoever began before a forgetting may hold what it was to find, and publish it behind the look. So each look,
-one that finds nothing too, is counted in a commit that moves the head; who publishes compares the count.
+Work that began before a forgetting may hold rows that are to be forgotten, and publish them after the look.
+So each look, even one that finds nothing, is counted in a commit that moves the head, and publishing compares
+the count.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def spark_job(job: Job) -> Iterator[None]:
 
 @contextmanager
 def files_there(table: Table) -> Iterator[None]:
-    """Turns a file that is gone into a conflict: whoever reads a head that is none any more may meet that.
+    """Turns a file that is gone into a conflict: a reader of an older head may meet that.
 
     Raises:
         CommitConflictError: A file that the table names is gone.

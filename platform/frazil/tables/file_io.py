@@ -1,4 +1,4 @@
-"""Iceberg's FileIO upon PyArrow, imported with the first file: a look at a table's metadata opens none.
+"""Iceberg's FileIO on PyArrow, imported with the first file: a look at a table's metadata opens no file.
 
 PyArrow, with the NumPy that it takes, is a second of CPU: a third of `frazil tables`.
 """
@@ -79,7 +79,7 @@ class _OpenFiles:
 
     @staticmethod
     def _close(files: PyArrowFileIO) -> None:
-        """Its connections go with the last file that is read by them; whoever still has it opens others."""
+        """Its connections go with the last file that is read by them; a later use opens others."""
         files.fs_by_scheme.cache_clear()  # type: ignore[attr-defined]
 
 

@@ -33,7 +33,7 @@ def parse_filter(schema: Schema, where: str, over: str, meaning: str) -> Boolean
         meaning: What a wrong one means for the data.
 
     Raises:
-        UsageError: It is none, or names a column that there is not.
+        UsageError: It is not a filter, or names an unknown column.
     """
     from pyiceberg.expressions.parser import parse
     from pyiceberg.expressions.visitors import bind

@@ -96,7 +96,7 @@ def _add(leaf: _Leaf, chunk: pq.ColumnChunkMetaData, mode: MetricsMode) -> None:
         return
     try:
         _widen(leaf, found, mode.length)
-    except (pa.ArrowNotImplementedError, UnicodeDecodeError):  # a text may be none, whoever wrote it
+    except (pa.ArrowNotImplementedError, UnicodeDecodeError):  # a writer may call any bytes a text
         leaf.bounded = False
 
 

@@ -96,7 +96,7 @@ class HeadReader:
     def read(self, table: Table, most: float = math.inf) -> Head | None:
         """The files of the present head; None where there is no head.
 
-        Of more than `most` files about so many are read that came last; no manifest is that names too many.
+        Of more than `most` files, about `most` of the newest are read; manifests that name more are skipped.
         """
         from pyiceberg.manifest import ManifestContent
 
@@ -209,7 +209,7 @@ def rows_held(table: Table, snapshot: Snapshot | None) -> int:
 
 
 def rows_added(table: Table, snapshot: Snapshot) -> int:
-    """Rows in the data files that a snapshot added. Who tells the totals leaves out what is nought."""
+    """Rows in the data files that a snapshot added. Summaries with totals leave out zeros."""
     said = summary_of(snapshot)
     tells = "added-records" in said or ("total-records" in said and "added-data-files" not in said)
     if tells:

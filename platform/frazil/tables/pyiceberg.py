@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OWN_CODE = {"py-io-impl": "frazil.tables.file_io.LateFileIO", "s3.retry-strategy-impl": ""}
 """What PyIceberg imports and calls to open files. A table's properties and a catalog's answers may name
-other classes, but whoever may alter a table must not run code in this process."""
+other classes, but a right to alter a table must not be a right to run code in this process."""
 
 
 def take_far_moments() -> None:

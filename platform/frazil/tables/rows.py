@@ -29,7 +29,7 @@ def batches_in(table: Table, columns: Schema, files: Iterable[DataFile]) -> Iter
 
 
 def newest_rows(table: Table, columns: Collection[str], count: int) -> list[dict[str, Any]]:
-    """At most so many rows of one data file, for people: the smallest of the newest ones.
+    """At most `count` rows of one data file, for people: the smallest of the newest ones.
 
     None where delete files take rows away, and of files that stand in very long manifests.
     """

@@ -22,14 +22,14 @@ def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
 
 
 def line_of(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
-    """A snapshot, whatever names it, and those that it stands upon, newest first."""
+    """A snapshot, whatever names it, and its ancestors, newest first."""
     from pyiceberg.table.snapshots import ancestors_of
 
     return iter(ancestors_of(snapshot, metadata))
 
 
 def is_on_main(metadata: TableMetadata, snapshot_id: int) -> bool:
-    """Whether `main` still stands upon a snapshot, and nobody rolled it back behind that."""
+    """Whether a snapshot is an ancestor of `main`, or its head: nobody rolled it back."""
     return any(snapshot.snapshot_id == snapshot_id for snapshot in ancestors(metadata))
 
 

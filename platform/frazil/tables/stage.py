@@ -91,7 +91,7 @@ def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFai
 
 
 def audit_rows(staged: StagedFiles, wanted: int, work: str, numbers: str, again: str = "Try again.") -> None:
-    """Raises AuditFailedError where files do not hold as many rows as wanted; `numbers` says why so many."""
+    """Raises AuditFailedError unless files hold as many rows as wanted; `numbers` explains that number."""
     if staged.rows != wanted:
         raise audit_failed(work, f"{staged.rows} rows in the new files; {numbers}", again)
 

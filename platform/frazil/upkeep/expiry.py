@@ -81,7 +81,7 @@ class Expiry(Kind):
         return known.is_over(self, pause, now) and not asked
 
     def look(self, view: View, known: Known, now: float) -> int:
-        """How many snapshots are old enough to go, whoever reads them still."""
+        """How many snapshots are old enough to go, even if somebody still reads them."""
         return len(plan_expiry(view.table.metadata, known.spec.upkeep, now))
 
 

@@ -50,7 +50,7 @@ class History:
 
 
 def read_facts(metadata: TableMetadata) -> Facts:
-    """The facts of a table, whoever wrote it."""
+    """The facts of a table, by any writer."""
     head = metadata.current_snapshot()
     said = summary_of(head)
     return Facts(

@@ -88,7 +88,7 @@ class References:
 
     @property
     def text(self) -> str:
-        """The readers in a sentence; empty where none is behind."""
+        """The readers in a sentence; empty if no reader is behind."""
         behind = [reader for reader in self.readers if reader.since or reader.location is None]
         told = "; ".join(f"{reader.told(self.bound)} ({reader.todo})" for reader in behind)
         return f" Kept for readers: {told}." if told else ""

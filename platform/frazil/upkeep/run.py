@@ -90,8 +90,8 @@ def work_on(
 def show(spec: AnyTable, connections: Connections, *, done: bool) -> Iterator[Shown]:
     """Brings the targets in step that are behind by upkeep only, and gives what they show then.
 
-    A landing that waits for its checks, or was refused by them, is shown by whoever shows landings, and
-    the upkeep behind it with it.
+    A landing that waits for its checks, or was refused by them, is left to what publishes landings, and so is
+    the upkeep behind it.
 
     Where upkeep has not `done` anything, a target behind another is asked only where that one moved.
     """

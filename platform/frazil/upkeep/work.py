@@ -21,7 +21,7 @@ SUMMARY = "frazil.upkeep"
 """Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
 
 SEEN = "frazil.upkeep-seen"
-"""There as well, of a compaction: sequence number of the head that it was planned upon."""
+"""There as well, of a compaction: sequence number of the head that it was planned on."""
 
 _PROPERTY = "frazil.upkeep."
 

@@ -38,7 +38,7 @@ _TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class FedTo:
-    """All rows before a snapshot were fed, and so many of its own."""
+    """All rows before a snapshot were fed, and `rows` of its own."""
 
     position: Position  # the snapshot
     rows: int | None = None  # how many of the rows that it brought, in the order of its files; None: all

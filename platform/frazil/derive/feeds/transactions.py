@@ -27,7 +27,7 @@ _CONFIG = {
 
 
 class Transactions:
-    """A producer that is the only one of its table: whoever opens it next ends what is open here.
+    """A producer that is the only one of its table: the next one that is opened ends what is open here.
 
     The consumer joins nothing; it names the group whose position is committed.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Older:
-    """Rows that new ones build upon, and that stay as they are; None where there are none."""
+    """Rows that new ones build on and that stay as they are; None if there are no such rows."""
 
     rows: DataFrame | None = None
     bytes: int = 0
@@ -34,7 +34,7 @@ class Older:
 
 @dataclass(frozen=True)
 class State:
-    """The rows of a table that may have keys of a delta, and further ones that the new rows build upon.
+    """The rows of a table that may have keys of a delta, and further ones that the new rows build on.
 
     `rows` is None where no file can hold any.
     """
@@ -63,7 +63,7 @@ class Merging(Kind):
         return box
 
     def older(self, task: Task, box: Box) -> Older:
-        """Rows outside the box that the new ones build upon; by default none."""
+        """Rows outside the box that the new ones build on; by default none."""
         return Older()
 
     def facts(self, task: Task) -> dict[str, str]:

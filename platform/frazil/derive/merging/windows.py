@@ -55,7 +55,7 @@ class Windows(Totals):
         return cast(_running(spec, delta).grown(None, delta, None), types_in(delta))
 
     def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
-        """The totals of both; or the running totals of both, upon those of older windows."""
+        """The totals of both; or the running totals of both, continued from those of older windows."""
         if not task.spec.cumulative_by:
             return super().merged(task, state, delta)
         return _running(task.spec, delta).grown(state.rows, delta, state.older.rows)

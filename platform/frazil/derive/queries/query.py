@@ -1,4 +1,4 @@
-"""A query, read: the tables and parameters that it names, its columns, and itself upon other views."""
+"""A query, read: the tables and parameters that it names, its columns, and itself over other views."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def parsed(text: str) -> list[exp.Expr]:
     """The statements of a text in Spark's SQL.
 
     Raises:
-        sqlglot.errors.SqlglotError: It is none.
+        sqlglot.errors.SqlglotError: It is not SQL.
     """
     tokens = _tokens_of(text)
     return [tree for tree in _Parser(_STEPS + 20 * len(tokens)).parse(tokens, text) if tree]
@@ -100,7 +100,7 @@ def branches(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def is_deep(tree: exp.Expr, levels: int) -> bool:
-    """Whether a query has more levels than so many."""
+    """Whether a query nests deeper than `levels`."""
     level = [tree]
     for _ in range(levels):
         level = [inner for node in level for inner in node.iter_expressions()]
@@ -217,7 +217,7 @@ _SOURCES = {
 
 
 def function_name(node: exp.Expr) -> str:
-    """The name of a function as Spark has it; empty where it is none."""
+    """The name of a function as Spark has it; empty for anything else."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower()
     name = node.sql_name().lower() if isinstance(node, exp.Func) else type(node).__name__.lower()

@@ -1,6 +1,6 @@
 """Begins a cut: all topics are asked for their ends at one moment, and every table notes its own.
 
-What is left to do is to land: whoever does ends there, and the table is tagged.
+All that is left is to land: the landing ends there, and the table is tagged.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a table notes of the cuts that it is part of, and the tag that it gets where it reaches one.
 
-A note says at which offsets a landing has to end, whoever lands. The commit that brings the table there sets
+A note says at which offsets any landing has to end. The commit that brings the table there sets
 the tag: so no process has to live for it, and no tag is on a snapshot that holds anything else.
 """
 

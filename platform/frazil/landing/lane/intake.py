@@ -28,7 +28,7 @@ KEPT = 8 * 2**20
 """Bytes of bad records that one task hands back; of more the topic is read again."""
 
 MOST_PLACES = 100_000
-"""Places of bad records that one task names: so many in all end the landing."""
+"""Most places of bad records that one task names: the same number in all ends the landing."""
 
 _NUMBERS, _TYPES = (
     pa.array([0, 1], pa.int32()),

@@ -1,4 +1,4 @@
-"""What a replay makes of each record: none is lost by it, and none that was to go comes back."""
+"""What a replay makes of each record: no record is lost by it, and no removed record comes back."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ NEW, BEFORE, SINCE, UNTIL, CURRENT = (
     f"$frazil_{word}" for word in ("new", "before", "since", "until", "current")
 )
 """`NEW`: whether a row is of the landing, and behind all others of its partition. `BEFORE`: whether the row
-before it there is a delete; null where none is known. The others are what is found."""
+before it there is a delete; null if it is unknown. The others are what is found."""
 
 _NONE = Truncates()
 _LATEST, _NEXT = "$frazil_latest", "$frazil_next"
@@ -35,7 +35,7 @@ Step = tuple[str, str]
 
 
 def validity(spec: TableSpec, key: Collection[str], truncates: Truncates) -> Sequence[Step]:
-    """Steps over rows of some keys, and `NEW`, each upon the columns of those before.
+    """Steps over rows of some keys, and `NEW`, each on the columns of those before.
 
     A tombstone right behind its delete says nothing more: it is left out. To judge new rows and truncates,
     the stored ones must be there that hold until the earliest new time or later; see `versions.py`.

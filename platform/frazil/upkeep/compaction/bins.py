@@ -52,7 +52,7 @@ class Rule:
         return max(2**30, 8 * self.target)
 
     def copies_of(self, live: int) -> int:
-        """Bytes of old copies that a table of so many live ones may have; those of one file, at least."""
+        """Bytes of old copies that a table with `live` bytes may have; one file's, at least."""
         return max(int(self.share * live), self.target)
 
     def is_bad(self, file: LiveFile) -> bool:
@@ -60,7 +60,7 @@ class Rule:
         return file.bytes > self.large or self.is_over(file)
 
     def is_over(self, file: LiveFile) -> bool:
-        """Whether delete files are a burden beyond the budget to whoever reads a file."""
+        """Whether a file has more delete files than the budget lets a reader open."""
         return file.deleted_share >= self.deleted or file.deletes > self.deletes
 
     def takes(self, file: LiveFile) -> bool:
@@ -75,7 +75,7 @@ class Left:
     What was landed while it ran is older than its commit, and it saw nothing of that.
     """
 
-    seen: int = 0  # sequence number of the head that it was planned upon
+    seen: int = 0  # sequence number of the head that it was planned on
     made_by: frozenset[int] = frozenset()  # snapshots of compactions
 
     def __contains__(self, file: LiveFile) -> bool:

@@ -1,6 +1,6 @@
 """Which rows are to be forgotten: columns that equal given values, and nothing vaguer.
 
-A condition is text of whoever asks: it is parsed, bound to the table's columns, and said anew for each
+A condition is a user's text: it is parsed, bound to the table's columns, and written again for each
 reader.
 """
 
@@ -93,7 +93,7 @@ def condition_of(schema: Schema, where: str = "", keys: Path | None = None) -> C
     """Reads a condition, or a CSV file of keys whose first line names their columns.
 
     Raises:
-        UsageError: It is none, or says more than that columns equal values.
+        UsageError: It is not a condition, or compares by more than equality.
     """
     from pyiceberg.expressions.visitors import bind
 

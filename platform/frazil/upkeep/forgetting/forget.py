@@ -67,7 +67,7 @@ def forget(
 
     Args:
         derived: All derived tables: those that are made of the table are found among them.
-        after: Seconds after which older snapshots and files go; 0: now, whoever reads them.
+        after: Seconds after which older snapshots and files go; 0: now, even if somebody reads them.
         by: Who asks for it, for the report.
 
     Raises:

@@ -85,7 +85,7 @@ def _path(column: str) -> str:
 
 
 def _decoded(decoder: RecordDecoder, column: str) -> str:
-    """Where the decoded record has a column of the table; null where it is none of the record's."""
+    """Where the decoded record has a column of the table; null if the record has no such field."""
     halves = ((KEY, decoder.columns.key), (VALUE, decoder.columns.value))
     known = [(half, field) for half, fields in halves if (field := fields.get(column))]
     found = [f"CAST({quoted(half.data, column)} AS {spark_type(field.type)})" for half, field in known]

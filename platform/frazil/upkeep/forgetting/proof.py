@@ -1,4 +1,4 @@
-"""The proof that values are gone: every object below a table's location is read, whoever names it.
+"""The proof that values are gone: every object below a table's location is read, named or not.
 
 Of Parquet all rows and texts, of manifests the bounds and partitions too, of anything else its bytes.
 """

@@ -62,7 +62,7 @@ def read_report(file: Path) -> dict[str, Any]:
     """A report as `document` tells it.
 
     Raises:
-        UsageError: It is none, or somebody changed it.
+        UsageError: It is not a report, or somebody changed it.
     """
     try:
         told = dict(json.loads(file.read_text(encoding="utf-8")))
