@@ -207,12 +207,11 @@ class _Landing:
     def _write(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
     ) -> Written:
-        told = reading, decoder
         try:
-            written = self._written(*told, table, plan, landing)
+            written = self._written(reading, decoder, table, plan, landing)
         except NotAllowedError:  # a task's keys may have ended meanwhile: once more by new ones
             now = load_table(self._connections.catalog, self._name)
-            written = self._written(*told, now, plan, landing)
+            written = self._written(reading, decoder, now, plan, landing)
         self._done("written")
         return written
 

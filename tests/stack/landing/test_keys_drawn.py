@@ -151,6 +151,24 @@ def test_names_that_sql_has_to_quote(connections: Connections, fresh_name: str, 
         assert_held(made)
 
 
+@pytest.mark.parametrize("mode", ["upsert", "soft", "log"])
+@pytest.mark.parametrize("kinds", [("uuid",), ("boolean", "uuid"), ("fixed", "string")], ids="-".join)
+def test_keys_that_spark_has_otherwise_than_files_are_merged_in_tasks(
+    connections: Connections,
+    fresh_name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    mode: str,
+    kinds: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr("frazil.landing.land.write_upserts", None)
+    case = Case(mode, "avro", kinds, {word: word for word in ODD_NAMES}, None, (), twin=False)
+    made = keyed(topic_maker(connections, fresh_name, "landing_tests"), case, random.Random(7))
+    for _ in range(3):
+        made.send_more(12)
+        land(made.topic.spec, connections)
+        assert_held(made)
+
+
 @pytest.mark.parametrize("number", range(CASES))
 @pytest.mark.timeout(0)
 def test_each_landing_leaves_what_the_dictionary_says_and_so_do_tables_made_of_it(

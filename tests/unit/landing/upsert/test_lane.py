@@ -18,7 +18,7 @@ from frazil.formats.record import RecordDecoder
 from frazil.formats.row_key import row_key
 from frazil.landing.upsert.lane import deal
 from frazil.landing.upsert.lane.met import HeadFile
-from frazil.landing.upsert.lane.newest import KeyIndex
+from frazil.landing.upsert.lane.newest import Identity, KeyIndex
 from frazil.spec.topic import TableSpec
 from frazil.tables import transfer
 from frazil.tables.transfer import OldFile
@@ -165,6 +165,16 @@ def test_a_file_whose_bounds_have_none_of_the_keys_is_not_opened(upserted: Texts
     counts = upserted.send([("a", "again", 0, 6, 500)])
 
     assert (counts["gone"], counts["come"]) == (0, 1)
+
+
+def test_keys_that_are_uuids_are_found_and_the_last_change_of_each_is_kept() -> None:
+    numbers = pa.array([bytes([n]) * 16 for n in (1, 2, 1)], pa.binary(16)).cast(pa.uuid())
+    changes = pa.table({"id": numbers, "partition": [0, 0, 0], "offset": [5, 6, 7], "at": [3, 2, 1]})
+
+    newest = Identity(("id",), "partition", "offset", "at").newest(changes)
+
+    assert sorted(newest["offset"].to_pylist()) == [6, 7]
+    assert KeyIndex(newest.select(["id"])).find([changes["id"]]).to_pylist() == [1, 0, 1]
 
 
 def test_a_key_of_several_columns_is_found_where_all_are_of_one() -> None:

@@ -53,6 +53,9 @@ _MOST_ALONE = 256 * 2**20
 _MOST_FILES = 5000
 """Files of a head: all of them are told to each task."""
 
+_TELLABLE = (*BUCKETED, "uuid", "boolean", "fixed")
+"""Types of keys that are equal where what files hold of them is."""
+
 _PLAIN = ("int", "long", "string")
 """Types whose values a partition is named by in tasks and in manifests alike."""
 
@@ -104,7 +107,7 @@ class UpsertLane:
         return head if may_move(table, files, largest) and not others else None
 
     def _is_divided(self, before: Table, table: Table) -> bool:
-        """Whether a key says in which partition its row is, if any, and Arrow tells keys as Spark does."""
+        """Whether a key says in which partition its row is, if any, and tasks can tell keys."""
         from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 
         schema, key = table.schema(), self.decoder.row_key.columns
@@ -117,7 +120,7 @@ class UpsertLane:
             for name, how in named.items()
         )
         return bool(same and named.keys() <= set(key) and fit) and all(
-            kind.startswith(BUCKETED) for kind in kinds.values()
+            kind.startswith(_TELLABLE) for kind in kinds.values()
         )
 
     def _steps(
@@ -256,6 +259,6 @@ def _bounds(table: Table, file: DataFile, name: str) -> tuple[Any, Any] | None:
     field = table.schema().find_field(name)
     low, high = ((of or {}).get(field.field_id) for of in (file.lower_bounds, file.upper_bounds))
     kind = field.field_type
-    if low is None or high is None or not isinstance(kind, PrimitiveType):
-        return None
+    if low is None or high is None or not isinstance(kind, PrimitiveType) or str(kind) == "uuid":
+        return None  # of a UUID: PyArrow says of no two which one is greater
     return from_bytes(kind, low), from_bytes(kind, high)

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.tables.parquet import stored
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -88,7 +90,7 @@ def _with_greatest(rows: pa.Table, names: Sequence[str], order: Numbers) -> pa.T
     """Of the rows that are alike in some columns the one that comes last in an order."""
     ranks = np.empty(len(rows), np.int64)
     ranks[order] = np.arange(len(rows))
-    ranked = rows.select(list(names)).append_column(_RANK, pa.array(ranks))
+    ranked = pa.table({name: stored(rows[name]) for name in names}).append_column(_RANK, pa.array(ranks))
     best = ranked.group_by(list(names), use_threads=False).aggregate([(_RANK, "max")])
     if len(best) == len(rows):
         return rows
@@ -101,7 +103,7 @@ class KeyIndex:
     """Finds keys of one or several columns among some that are all different."""
 
     def __init__(self, keys: pa.Table) -> None:
-        first, *others = keys.columns
+        first, *others = map(stored, keys.columns)
         self._first, self._codes = first, None
         self._others: list[tuple[pa.Array, pa.Array]] = []
         if others:
@@ -116,7 +118,7 @@ class KeyIndex:
 
     def find(self, columns: Iterable[pa.ChunkedArray]) -> pa.ChunkedArray:
         """For each of other keys the place of the same one; null where there is none."""
-        first, *others = columns
+        first, *others = map(stored, columns)
         codes = pc.index_in(first, value_set=self._first)
         for column, (values, pairs) in zip(others, self._others, strict=True):
             codes = pc.index_in(_pairs(codes.cast(pa.int64()), column, values), value_set=pairs)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.landing.upsert.lane.newest import DELETED, LONG_AGO, LSN, Identity, numbers_of
+from frazil.tables.parquet import stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -156,7 +157,8 @@ def _codes(rows: pa.Table, names: tuple[str, ...]) -> Places:
     """A number for each key, the same for equal ones, below how many rows there are."""
     found = np.zeros(len(rows), np.int64)
     for name in names:
-        own = pc.index_in(rows[name], value_set=pc.unique(rows[name])).to_numpy().astype(np.int64)
+        column = stored(rows[name])
+        own = pc.index_in(column, value_set=pc.unique(column)).to_numpy().astype(np.int64)
         _, found = np.unique(found * (len(rows) + 1) + own, return_inverse=True)
     return found
 
