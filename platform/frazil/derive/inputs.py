@@ -125,7 +125,7 @@ class Increment:
 
     @property
     def is_due(self) -> bool:
-        """Whether a table must move on: because there are rows, or lest its position expires."""
+        """Whether a table must move on: because there are rows, or before its position expires."""
         return self.since is None or self.rows > 0 or self.snapshots >= _IDLE
 
 

@@ -84,7 +84,7 @@ def accept(
     by: str = "",
     run_id: str = "",
 ) -> AcceptReport:
-    """Counts in the rows that a foreign commit took away, and notes why, and by whom.
+    """Counts the rows that a foreign commit removed, and notes why and who accepted it.
 
     Raises:
         ConfigureError: The commit is none of those, or it brought rows.

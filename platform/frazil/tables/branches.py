@@ -99,7 +99,7 @@ def branch_lost(name: TableName, branch: str) -> CommitConflictError:
         f"The branch of unpublished work on {name} was removed.",
         where=f"branch {branch}",
         meaning="The work was not published: expiry may have deleted its files.",
-        todo="Try again. Branches are removed after six hours, by the clock of whoever cleans up.",
+        todo="Try again. Branches are removed after six hours, by the clock of the machine that cleans up.",
     )
 
 

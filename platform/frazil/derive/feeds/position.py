@@ -136,7 +136,7 @@ Row = dict[str, Any]
 
 
 def has_news(table: Table, fed: FedTo) -> bool:
-    """Whether the topic lacks rows, or the position must move on lest it expires."""
+    """Whether the topic lacks rows, or the position must move on before it expires."""
     if fed.rows is not None or standing(fed.position, table) != "held":
         return True
     return increment(table, fed.position).is_due

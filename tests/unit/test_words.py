@@ -1,0 +1,42 @@
+"""Code, errors and pages use words that any engineer knows, and say who does what.
+
+Each was found where a sentence hid its subject: "whoever lands" is a landing, "by whomever" is any process, and
+"what is nought" is a zero.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import frazil
+
+ROOT = Path(frazil.__file__).parents[2]
+FOLDERS = ("platform", "assets", "resources", "sensors", "docs")
+WORDS = re.compile(
+    r"\b(whoever|whomever|whosoever|nought|such a one|lest|thereof|heretofore)\b", re.IGNORECASE
+)
+
+
+def read() -> Iterator[tuple[Path, str]]:
+    for folder in FOLDERS:
+        for suffix in ("*.py", "*.md"):
+            yield from ((file, file.read_text()) for file in sorted((ROOT / folder).rglob(suffix)))
+    yield ROOT / "README.md", (ROOT / "README.md").read_text()
+
+
+def test_no_sentence_uses_a_word_that_only_old_books_have() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{number}: {match[0]}"
+        for file, text in read()
+        for number, line in enumerate(text.splitlines(), 1)
+        for match in WORDS.finditer(line)
+    ]
+    assert found == []
+
+
+def test_it_reads_what_people_read() -> None:
+    names = {file.name for file, _ in read()}
+    assert {"errors.py", "README.md", "runbook.md"} <= names
+    assert WORDS.search("Whoever lands.")
