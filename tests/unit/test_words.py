@@ -1,6 +1,6 @@
 """Code, errors and pages use words that any engineer knows, and say who does what.
 
-Each was found where a sentence hid its subject: "whoever lands" is a landing, "by whomever" is any process, and
+Each was found where a sentence hid its subject: "whoever lands" is a landing, "by whomever" any process, and
 "what is nought" is a zero.
 """
 
