@@ -7,6 +7,7 @@ import logging
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from frazil.local.home import Home
 from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
 from frazil.tables import workers
+from kit.producing import plainly
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -140,6 +142,14 @@ def given_up() -> Iterator[list[logging.LogRecord]]:
     yield told
     log.removeHandler(handler)
     assert [getattr(record, "why", "") for record in told] == []
+
+
+@pytest.fixture(autouse=True)
+def sent(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests send records in transactions beside aborted ones, but those that are marked `plain`."""
+    why = [mark.kwargs["why"] for mark in request.node.iter_markers("plain")]
+    with plainly(why[0]) if why else nullcontext():
+        yield
 
 
 @pytest.fixture

@@ -45,10 +45,10 @@ def landed(wire_and_clients: tuple[Wire, Connections], fresh_name: str) -> Topic
     """A topic of two partitions and 4,000 records, two of which are landed."""
     topic = topic_maker(wire_and_clients[1], fresh_name, "fault_tests")(partitions=2)
     for partition in range(2):
-        topic.trades(1, partition)
+        topic.trades(1, partition, plain="offsets are foretold")
     land(topic.spec, topic.connections)
     for partition in range(2):
-        topic.trades(1999, partition)
+        topic.trades(1999, partition, plain="offsets are foretold")
     return topic
 
 

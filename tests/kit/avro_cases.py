@@ -12,8 +12,7 @@ from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
-from kit.conformance import RECORDS, Case, Format
-from kit.producing import Sent, send_in_transactions
+from kit.conformance import RECORDS, Case, Format, send_values
 
 __all__ = ["AVRO"]
 
@@ -286,11 +285,11 @@ HINTS = {
 def _produce(connections: Connections, topic: str) -> None:
     encode = AvroSerializer(connections.registry, json.dumps(wide()))
     context = SerializationContext(topic, MessageField.VALUE)
-    sent: list[Sent] = []
+    sent: list[bytes] = []
     for n in range(RECORDS):
         values = {c.name: c.written[n] for c in AVRO.cases}
-        sent.append((None, encode(values, context), 0))
-    send_in_transactions(connections.settings, topic, sent)
+        sent.append(encode(values, context))
+    send_values(connections, topic, sent)
 
 
 def wide() -> dict[str, Any]:

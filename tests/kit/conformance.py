@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from frazil.connections import Connections
+from kit.producing import Sent, send
 
-__all__ = ["RECORDS", "Case", "Format"]
+__all__ = ["NULLS", "RECORDS", "Case", "Format", "send_values"]
 
 RECORDS = 2
-"""Records that are produced per format; every case has a value in each."""
+"""Records with a value that are produced per format; every case has a value in each."""
+NULLS = RECORDS + 1
+"""Records without one, before, between and behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,10 @@ class Format:
     name: str
     cases: Sequence[Case]
     produce: Callable[[Connections, str], None]
+
+
+def send_values(connections: Connections, topic: str, values: Sequence[bytes]) -> None:
+    """Produces values, with null values around each, in a transaction behind one that is aborted."""
+    null: Sent = (None, None, 0)
+    sent = [null, *(each for value in values for each in ((None, value, 0), null))]
+    send(connections.settings, topic, sent, aborted="ahead")

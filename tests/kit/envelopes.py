@@ -13,7 +13,7 @@ from typing import Any, Literal
 import fastavro
 from confluent_kafka.schema_registry import Schema
 
-from kit.producing import Sent, send, send_in_transactions
+from kit.producing import Sent, send
 from kit.topics import MakeTopic
 from kit.upserts import Change, Upserts
 
@@ -131,7 +131,7 @@ class Captured(Upserts):
     text: str = ""  # behind each note
 
     def send(
-        self, changes: Iterable[Change], partition: int | None = None, *, plain: bool = False, **more: Any
+        self, changes: Iterable[Change], partition: int | None = None, *, plain: str = "", **more: Any
     ) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
         told, records, count = list[Change](), list[Sent](), self.topic.partitions
@@ -140,8 +140,7 @@ class Captured(Upserts):
             for key, value in self.records(*change):
                 records.append((key, value, place))
                 told.append(change)
-        produce = send if plain else send_in_transactions
-        produce(self.topic.connections.settings, self.topic.name, records, **more)
+        send(self.topic.connections.settings, self.topic.name, records, plain=plain, aborted="ahead", **more)
         self.sent += len(told)
         return told
 

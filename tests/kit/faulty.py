@@ -51,6 +51,8 @@ BURSTS = (0, 1, 6)
 INVISIBLE = ("is visible", "nothing was landed", "nothing was derived")
 """What a message says where rows and positions are as they were."""
 
+_PLAIN = "each offset of the topic is a row or a letter"
+
 UNCHANGED = ("nothing was changed", "the table is as it was")
 """What it says where columns are, too."""
 
@@ -234,10 +236,10 @@ class Faulty:
         """Good records, and now and then a bad one behind them."""
         for partition in range(2):
             count = self.dice.choice([1, 3, 20])
-            self.topic.trades(count, partition)
+            self.topic.trades(count, partition, plain=_PLAIN)
             self.ends[partition] += count
             if self.dice.random() < 0.2:
-                self.topic.send([b"bad"], partition)
+                self.topic.send([b"bad"], partition, plain=_PLAIN)
                 self.bad.add((partition, self.ends[partition]))
                 self.ends[partition] += 1
 

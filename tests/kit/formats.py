@@ -23,7 +23,7 @@ from kit.compared import note
 from kit.conformance import Format
 from kit.duck import duckdb_on
 from kit.json_cases import JSON
-from kit.producing import send, send_in_transactions
+from kit.producing import send
 from kit.protobuf_cases import PROTOBUF
 from kit.topics import create_topic
 
@@ -128,11 +128,10 @@ MakeSource = Callable[..., Source]
 
 
 def produce(
-    connections: Connections, topic: str, records: Iterable[Record], *, plain: bool = False, **more: Any
+    connections: Connections, topic: str, records: Iterable[Record], *, plain: str = "", **more: Any
 ) -> None:
-    """Produces bytes in a transaction, behind one that is aborted; `plain`: in none, for exact offsets."""
-    by = send if plain else send_in_transactions
-    by(connections.settings, topic, [(key, value, 0) for key, value in records], **more)
+    """Produces bytes in a transaction, before one that is aborted; `plain`: why in none."""
+    send(connections.settings, topic, [(key, value, 0) for key, value in records], plain=plain, **more)
 
 
 def avro(schema: dict[str, Any], schema_id: int, value: dict[str, Any]) -> bytes:

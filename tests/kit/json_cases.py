@@ -13,8 +13,7 @@ from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
-from kit.conformance import RECORDS, Case, Format
-from kit.producing import Sent, send_in_transactions
+from kit.conformance import RECORDS, Case, Format, send_values
 
 __all__ = ["JSON", "MONEY", "record", "wide"]
 
@@ -293,10 +292,10 @@ def _produce(connections: Connections, topic: str) -> None:
     schema = Schema(json.dumps(wide()), "JSON", [SchemaReference("money.json", f"{topic}-money", 1)])
     encode = JSONSerializer(schema, registry)
     context = SerializationContext(topic, MessageField.VALUE)
-    sent: list[Sent] = []
+    sent: list[bytes] = []
     for n in range(RECORDS):
-        sent.append((None, encode(record(n), context), 0))
-    send_in_transactions(connections.settings, topic, sent)
+        sent.append(encode(record(n), context))
+    send_values(connections, topic, sent)
 
 
 def record(n: int) -> dict[str, Any]:

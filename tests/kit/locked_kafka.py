@@ -100,6 +100,9 @@ def _properties(folder: Path, kafka: LockedKafka, tokens: Tokens) -> str:
         "super.users": "User:ANONYMOUS",  # who comes by OPEN: the tests, and the broker itself
         "allow.everyone.if.no.acl.found": "true",
         "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "transaction.state.log.num.partitions": "4",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(both),
         "ssl.truststore.type": "PEM",

@@ -11,8 +11,7 @@ from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from frazil.connections import Connections
-from kit.conformance import RECORDS, Case, Format
-from kit.producing import Sent, send_in_transactions
+from kit.conformance import RECORDS, Case, Format, send_values
 from kit.protobuf import message_class
 
 __all__ = ["PROTOBUF"]
@@ -236,7 +235,7 @@ def produce(connections: Connections, topic: str) -> None:
     wide = message_class(schema(), "conformance.Wide")
     serializer = ProtobufSerializer(wide, connections.registry, {"use.deprecated.format": False})
     context = SerializationContext(topic, MessageField.VALUE)
-    sent: list[Sent] = []
+    sent: list[bytes] = []
     for n in range(RECORDS):
         message = wide()
         for found in CASES:
@@ -244,8 +243,8 @@ def produce(connections: Connections, topic: str) -> None:
             several = found.schema.startswith("oneof")
             for name, value in (written if several else {found.name: written}).items():
                 _set(message, name, value)
-        sent.append((None, serializer(message, context), 0))
-    send_in_transactions(connections.settings, topic, sent)
+        sent.append(serializer(message, context))
+    send_values(connections, topic, sent)
 
 
 def _set(message: Any, name: str, value: Any) -> None:

@@ -72,27 +72,35 @@ class Topic:
         fastavro.schemaless_writer(stream, fastavro.parse_schema(dict(self.schema)), value)
         return stream.getvalue()
 
-    def trades(self, count: int, partition: int = 0) -> None:
-        """Produces trades whose quantity counts up."""
+    def trades(self, count: int, partition: int = 0, *, plain: str = "") -> None:
+        """Produces trades whose quantity counts up; see `send_keyed`."""
         schema_id = self.register(self.schema)
         numbers = range(self.produced, self.produced + count)
         self.send(
             [self.encode({"side": "BUY", "quantity": n, "symbol": "ZTEST"}, schema_id) for n in numbers],
             partition,
+            plain=plain,
         )
         self.produced += count
 
     def send(self, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:
-        """Produces bytes as they are."""
+        """Produces bytes as they are; see `send_keyed`."""
         self.send_keyed([(b"ZTEST", value) for value in values], partition, **more)
 
     def send_keyed(
-        self, records: Sequence[tuple[bytes | None, bytes | None]], partition: int = 0, **more: Any
+        self,
+        records: Sequence[tuple[bytes | None, bytes | None]],
+        partition: int = 0,
+        *,
+        plain: str = "",
+        **more: Any,
     ) -> None:
-        """Produces keys and values as they are."""
-        send(
-            self.connections.settings, self.name, ((key, value, partition) for key, value in records), **more
-        )
+        """Produces keys and values as they are, in a transaction before one that is aborted.
+
+        Each time the partition has `BESIDE` offsets more than records, all of them behind; `plain`: why none.
+        """
+        placed = [(key, value, partition) for key, value in records]
+        send(self.connections.settings, self.name, placed, plain=plain, **more)
 
     def rows(self) -> list[dict[str, Any]]:
         """The table's rows as PyIceberg reads them, by partition and offset."""
@@ -130,7 +138,10 @@ def topic_maker(connections: Connections, name: str, namespace: str) -> MakeTopi
     numbers = count()
 
     def make(
-        partitions: int = 1, config: dict[str, str] | None = None, trades: bool = True, **spec: Any
+        partitions: int = 1,
+        config: dict[str, str] | None = None,
+        trades: bool = True,
+        **spec: Any,
     ) -> Topic:
         own = f"{name}_{next(numbers)}"
         create_topic(connections.admin, own, partitions, config or {})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from kit.producing import Sent, send, send_in_transactions
+from kit.producing import Sent, send
 from kit.topics import MakeTopic, Topic
 
 K, V = TypeVar("K"), TypeVar("V")
@@ -24,9 +24,9 @@ class Upserts:
     sent: int = 0
 
     def send(
-        self, changes: Iterable[Change], partition: int | None = None, *, plain: bool = False, **more: Any
+        self, changes: Iterable[Change], partition: int | None = None, *, plain: str = "", **more: Any
     ) -> list[Change]:
-        """Produces changes in a transaction, behind one that is aborted; `plain`: in none, for exact offsets.
+        """Produces changes in a transaction, behind one that is aborted; `plain`: why in none.
 
         A key's partition follows from it, unless one is given. Returns the change that each record says.
         """
@@ -41,8 +41,7 @@ class Upserts:
             self.rows |= {} if quantity is None else {key: quantity}
             if quantity is None:
                 self.rows.pop(key, None)
-        produce = send if plain else send_in_transactions
-        produce(topic.connections.settings, topic.name, records, **more)
+        send(topic.connections.settings, topic.name, records, plain=plain, aborted="ahead", **more)
         return told
 
     def value(self, quantity: int, schema_id: int) -> bytes:

@@ -97,7 +97,7 @@ class History:
             later = seconds + (quantity is None)
             self.told.append(Told(key, place, offset, seconds if op else later, op, later))
         stamp = self.made.moment + 1000 * (quantity is None)
-        self.made.send([(key, quantity)], partition=place, plain=True, timestamp=stamp)
+        self.made.send([(key, quantity)], partition=place, plain="offsets are foretold", timestamp=stamp)
 
     def truncate(self, seconds: int, partition: int) -> None:
         """Sends a truncate; its record has the time at which the source did it."""

@@ -175,7 +175,7 @@ def _settle(sensor: Sensor, now: float) -> None:
 
 
 def _land_one(topic: Topic, pace: Pace, records: Iterator[bytes]) -> None:
-    topic.send(list(islice(records, pace.records)))
+    topic.send(list(islice(records, pace.records)), plain="the position counts rows")
     report = land(topic.spec, topic.connections)
     assert report.records == pace.records
 

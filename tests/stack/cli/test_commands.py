@@ -16,6 +16,8 @@ from kit.shell import NAMESPACE, Command, Shell
 from kit.targets import snowflake_path
 from kit.topics import Topic, create_topic
 
+pytestmark = pytest.mark.plain(why="what commands tell of offsets is exact")
+
 
 def rows_told(home: Path, path: tuple[str, ...]) -> object:
     """How many rows Dagster was told that an asset has."""

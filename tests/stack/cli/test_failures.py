@@ -146,6 +146,7 @@ def test_of_all_tables_one_that_nobody_has_fed_yet_is_told_and_no_failure(
     assert f"{name}_later waits: {why}" in said.err
 
 
+@pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     frazil: Command, topic: Topic, name: str
 ) -> None:
@@ -167,6 +168,7 @@ def test_offsets_that_are_gone_are_given_up_as_the_error_says(
     assert (landed.code, report["records"], report["lost"]) == (0, 3, 2)
 
 
+@pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_a_topic_that_was_made_again_is_landed_as_the_error_says(
     frazil: Command, topic: Topic, name: str
 ) -> None:
@@ -248,6 +250,7 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
 KAFKA, REGISTRY, CATALOG = "FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "FRAZIL_REGISTRY__URL", "FRAZIL_REST__URI"
 
 
+@pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
     frazil: Command, topic: Topic, nowhere: dict[str, str], name: str
 ) -> None:
@@ -266,6 +269,7 @@ def test_without_kafka_the_tables_are_told_and_what_waits_is_not(
     ]
 
 
+@pytest.mark.plain(why="what commands tell of offsets is exact")
 def test_without_the_catalog_the_ends_of_the_topics_are_told(
     frazil: Command, topic: Topic, nowhere: dict[str, str], name: str
 ) -> None:

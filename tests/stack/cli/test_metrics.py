@@ -27,6 +27,7 @@ def served(topic: Topic) -> Iterator[str]:
         server.wait()
 
 
+@pytest.mark.plain(why="numbers are exact")
 def test_the_metrics_are_those_that_frazil_tables_tells(frazil: Command, topic: Topic, name: str) -> None:
     land(topic.spec, topic.connections)
     topic.trades(3, partition=1)
@@ -41,6 +42,7 @@ def test_the_metrics_are_those_that_frazil_tables_tells(frazil: Command, topic: 
     assert [row["value"] for row in told if row["metric"] == "frazil_up"] == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.plain(why="numbers are exact")
 def test_each_scrape_looks_anew(served: str, topic: Topic, name: str) -> None:
     before = requests.get(served, timeout=60).text
     land(topic.spec, topic.connections)

@@ -133,6 +133,7 @@ def landed(topic: Topic) -> int:
     return land(topic.spec, topic.connections).snapshot_id or 0
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> None:
     first, last = landed(topic), landed(topic)
     name = str(topic.things.table)

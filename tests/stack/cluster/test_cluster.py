@@ -39,8 +39,8 @@ def test_a_landing_and_a_compaction_run_on_its_executors(
     make_topic: MakeTopic, cluster: SparkCluster
 ) -> None:
     topic = make_topic(partitions=2)
-    topic.trades(EACH, partition=0)
-    topic.trades(EACH, partition=1)
+    topic.trades(EACH, partition=0, plain="a landing takes so many")
+    topic.trades(EACH, partition=1, plain="a landing takes so many")
 
     reports = [land(topic.spec, topic.connections, max_records=EACH) for _ in range(2)]
     before = len(data_files(topic))

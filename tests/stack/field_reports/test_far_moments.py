@@ -209,7 +209,7 @@ def send(topic: Source, rows: Sequence[dict[str, Any]], *, keyed: bool = False) 
     value_id = topic.register(SCHEMA)
     key_id = topic.register(KEY, half="key") if keyed else 0
     pairs = [(avro(KEY, key_id, row) if keyed else None, avro(SCHEMA, value_id, row)) for row in rows]
-    topic.produce(*pairs, plain=True)
+    topic.produce(*pairs)
 
 
 def failing(spec: AnyTable, topic: Source) -> list[str]:

@@ -71,7 +71,7 @@ def test_a_record_of_sixty_megabytes_is_a_bad_record_and_spark_goes_on(
 ) -> None:
     make = topic_maker(connections, fresh_name, "field_reports")
     large, other = make(config=ALLOWED), make()
-    large.trades(2)
+    large.trades(2, plain="the next offset is named")
     value = trade(large, "Z" * 60 * MB)
     send(large, (b"k", value, []), (b"k", trade(large, "Z"), []))
     other.trades(3)
@@ -116,7 +116,7 @@ def test_such_a_dead_letter_is_no_row_without_its_value_and_a_replay_lands_it(
     make: MakeTopic, stack: Settings
 ) -> None:
     topic = make(config=ALLOWED, on_bad_record="dead_letter", on_null_value="keep")
-    topic.trades(1)
+    topic.trades(1, plain="its offset is named")
     send(topic, *large_ones(topic)[:2])
     land(topic.spec, topic.connections)
 

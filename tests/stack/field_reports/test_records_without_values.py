@@ -72,7 +72,7 @@ def test_a_topic_that_ends_in_tombstones_behind_gaps_lands(make_topic: MakeTopic
     made.send([("a", 1), ("b", 2)])
     land(topic.spec, topic.connections)
     in_a_transaction(topic, [(b"c", b"never seen")], commit=False)
-    made.send([("d", None), ("e", None), ("a", None)], plain=True)  # no marker behind them
+    made.send([("d", None), ("e", None), ("a", None)], plain="no marker behind them")
 
     report = land(topic.spec, topic.connections)
 

@@ -48,7 +48,7 @@ def made(source: MakeSource, wide: dict[str, Any], *values: bytes) -> Source:
     members["text"] = {"type": "string"}
     topic = source(key_format="none", on_bad_record="dead_letter")
     schema_id = topic.register({"type": "object", "properties": members}, kind="JSON")
-    topic.produce(*((None, b"\0" + schema_id.to_bytes(4, "big") + value) for value in values), plain=True)
+    topic.produce(*((None, b"\0" + schema_id.to_bytes(4, "big") + value) for value in values))
     return topic
 
 

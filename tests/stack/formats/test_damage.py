@@ -64,7 +64,7 @@ def test_damaged_records_are_dead_letters_or_read_as_another_decoder_reads_them(
     records = source(key_format="none", on_bad_record="dead_letter", metadata="full")
     schema_id = records.register(oracle.schema, kind=name.upper())
     payloads = damaged([oracle.encode(n, schema_id) for n in range(GOOD)], RECORDS, seed=4)
-    records.produce(*((None, payload) for payload in payloads), plain=True)
+    records.produce(*((None, payload) for payload in payloads))
 
     records.land()
 

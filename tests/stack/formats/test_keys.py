@@ -126,7 +126,7 @@ def test_bare_payloads_are_read_by_the_newest_schema(source: MakeSource) -> None
     bare = source(framing="none", on_bad_record="dead_letter")
     bare.register(VALUE)
     values = [avro(VALUE, 1, {"amount": n})[5:] for n in (0, -1, 2**31 - 1)]
-    bare.produce(*((None, value) for value in (*values, b"\2\2")), plain=True)
+    bare.produce(*((None, value) for value in (*values, b"\2\2")))
 
     bare.land()
 

@@ -32,7 +32,9 @@ def write(source: Source, number: int, count: int = 1) -> None:
     """Registers a version and produces records of it."""
     schema_id = source.register(version(number))
     values = ({"n": number, **{f"f{n}": f"v{n}" for n in range(1, number + 1)}} for _ in range(count))
-    source.produce(*((None, avro(version(number), schema_id, value)) for value in values), plain=True)
+    source.produce(
+        *((None, avro(version(number), schema_id, value)) for value in values), plain="spans are counted"
+    )
 
 
 def filled(row: dict[str, Any]) -> int:

@@ -142,6 +142,7 @@ def test_where_nothing_waits_the_sensor_says_what_it_looked_at(
     assert f"topics missing: {waiting.topics[1].name}" in decided.skip_message
 
 
+@pytest.mark.plain(why="offsets that wait are counted")
 @pytest.mark.parametrize(("more", "requests"), [(1, 0), (6, 1)])
 def test_a_table_waits_until_its_threshold_is_reached(
     make_graph: MakeGraph, instance: dg.DagsterInstance, more: int, requests: int
@@ -164,6 +165,7 @@ def evaluations(instance: dg.DagsterInstance, graph: Graph) -> list[tuple[bool, 
     return [(evaluation.passed, evaluation.severity.value) for evaluation in found]
 
 
+@pytest.mark.plain(why="lost offsets are named")
 def test_a_quiet_table_is_fresh_and_one_that_stands_still_is_told_once(
     waiting: Graph, instance: dg.DagsterInstance
 ) -> None:

@@ -42,6 +42,7 @@ def anew(topic: Topic) -> Topic:
     return topic
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_the_new_topic_is_landed_beside_the_rows_of_the_old_one_and_all_add_up(anew: Topic) -> None:
     with pytest.raises(TopicChangedError, match=f"frazil land {anew.things.table} --adopt-topic"):
         land(anew.spec, anew.connections)
@@ -55,6 +56,7 @@ def test_the_new_topic_is_landed_beside_the_rows_of_the_old_one_and_all_add_up(a
     assert (state_of(anew).state, state_of(anew).position) == ("current", {0: 3})
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_the_next_landings_go_on_in_the_new_topic(anew: Topic) -> None:
     land(anew.spec, anew.connections, adopt_topic=True)
     anew.trades(4)
@@ -108,6 +110,7 @@ def test_dead_letters_of_two_topics_at_one_offset_are_told_apart(make_topic: Mak
     assert adds_up(topic)
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_a_rollback_past_the_adoption_says_that_the_old_topic_is_gone(anew: Topic) -> None:
     first = next(ledgers(load_table(anew.connections.catalog, anew.things.table).metadata))[0].snapshot_id
     land(anew.spec, anew.connections, adopt_topic=True)

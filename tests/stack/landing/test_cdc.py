@@ -104,7 +104,7 @@ def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_
 ) -> None:
     made = ten(make_one, delete="soft", partitions=1)
     topic = made.topic
-    made.send([("k1", None), ("k2", None), ("k3", 33)], plain=True)
+    made.send([("k1", None), ("k2", None), ("k3", 33)], plain="landings take some")
     land(topic.spec, topic.connections, max_records=3)  # k2's tombstone waits
     before = {row["key"]: row for row in topic.rows()}
 

@@ -90,6 +90,7 @@ def test_a_server_that_is_down_says_nothing_about_the_data(landed: Topic) -> Non
         run_check("row_count", landed.spec, type(landed.connections)(nobody))
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 @also
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_a_deleted_row_is_missed(landed: Topic, mode: str) -> None:
@@ -106,6 +107,7 @@ def test_a_deleted_row_is_missed(landed: Topic, mode: str) -> None:
     assert (deep.numbers["holes"], deep.numbers["duplicates"]) == (1, 0)
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 def test_a_data_file_that_is_there_twice_is_noticed(landed: Topic) -> None:
     append_again(landed)
 
@@ -117,6 +119,7 @@ def test_a_data_file_that_is_there_twice_is_noticed(landed: Topic) -> None:
     assert not deep.passed
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 def test_a_lost_row_that_a_doubled_one_makes_up_for_is_found_by_the_deep_check(landed: Topic) -> None:
     spark(landed, "DELETE FROM {table} WHERE quantity = 4")
     spark(landed, "INSERT INTO {table} SELECT * FROM {table} WHERE quantity = 5")
@@ -140,6 +143,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
     assert f"partitions [{partition}] hold offsets out of range" in deep.text
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
@@ -247,6 +251,7 @@ def test_a_landing_that_snowflake_did_not_hear_of_fails_until_it_is_published(la
     assert check(landed, "snowflake_current").passed
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: Topic) -> None:
     at_once = timedelta(milliseconds=1)
     idle = check(landed, "freshness", freshness=at_once)
@@ -261,6 +266,7 @@ def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: T
     assert check(landed, "freshness", freshness=None).text.endswith("no limit set.")
 
 
+@pytest.mark.plain(why="the check's own numbers are looked at")
 def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topic: Topic) -> None:
     topic.trades(3)
 

@@ -54,6 +54,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     found.stack.down(lambda *_: None)
 
 
+pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
+
+
 @pytest.fixture
 def topic(broker: Broker, stack: Settings, fresh_name: str) -> Topic:
     """A topic on that broker with ten records, all landed, one batch for each record."""

@@ -15,6 +15,7 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.opened import data_files, table_of
 from kit.over_the_wire import over_the_wire
+from kit.producing import BESIDE
 from kit.sound import unreadable
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.wire import Asked, Fate, Plan, Wire, commits, creates, puts
@@ -55,7 +56,7 @@ def landed(make_topic: MakeTopic) -> Topic:
 
 def publishes(asked: Asked) -> bool:
     """Whether it commits the second landing to `main`: its spans are told in the request."""
-    return commits(asked) and b"[5,10]" in asked.body
+    return commits(asked) and f"[{5 + BESIDE},{10 + 2 * BESIDE}]".encode() in asked.body
 
 
 def quantities(topic: Topic) -> list[int]:

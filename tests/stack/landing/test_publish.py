@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -19,10 +19,12 @@ from frazil.landing.ledger import Ledger, ledger_of, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.state import table_states
 from frazil.spec.names import TableName
+from frazil.spec.topic import LandWhen
 from frazil.tables.catalog import load_table
 from frazil.tables.spark import spark_name
 from frazil.tables.stage import StagedFiles, publish
 from kit.branches import make_branch
+from kit.producing import BESIDE
 from kit.stored import files_under
 from kit.topics import Topic
 
@@ -148,7 +150,7 @@ def test_a_strangers_append_in_the_middle_disturbs_no_landing(landed: Topic) -> 
     assert (report.records, head(landed)) == (5, report.snapshot_id)
     assert quantities(landed) == list(range(-1, 15))
     assert (
-        "15 offsets of 1 partitions landed != 16 rows"
+        f"{15 + 3 * BESIDE} offsets of 1 partitions landed != 16 rows"
         in run_check("row_count", landed.spec, landed.connections).text
     )
 
@@ -169,7 +171,7 @@ class Interrupted(Landed):
 def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     before = read_ledger(table_of(landed).metadata)
     assert before
-    entry = replace(before, spans={0: (10, 10)}, records=0, landing="one more")
+    entry = replace(before, spans={0: (before.position[0],) * 2}, gaps={}, records=0, landing="one more")
     others = [lambda: touch(landed), lambda: compact(landed)]
 
     published = publish(
@@ -199,8 +201,8 @@ def test_the_position_outlives_the_snapshot_that_said_it(landed: Topic) -> None:
     state = table_states([landed.spec], landed.connections)[0]
     report = land(landed.spec, landed.connections)
 
-    assert (state.state, state.lag) == ("behind", 5)
-    assert (report.records, report.spans) == (5, {0: (10, 15)})
+    assert (state.state, state.lag) == ("behind", 5 + BESIDE)
+    assert (report.records, report.spans) == (5, {0: (10 + 2 * BESIDE, 15 + 3 * BESIDE)})
     assert quantities(landed) == list(range(15))
     assert is_sound(landed)
 
@@ -216,8 +218,12 @@ def test_a_table_whose_landings_are_expired_still_knows_when_it_was_landed(lande
     assert before
     assert state.landed_at == pytest.approx(before, abs=60)
     assert state.freshness is not None
-    assert look_for_arrivals([landed.spec], landed.connections).due == ()
-    assert "Records waiting: 1, last landing" in run_check("freshness", landed.spec, landed.connections).text
+    patient = landed.spec.model_copy(update={"land_when": LandWhen(age=timedelta(days=1))})
+    assert look_for_arrivals([patient], landed.connections).due == ()
+    assert (
+        f"Records waiting: {1 + BESIDE}, last landing"
+        in run_check("freshness", landed.spec, landed.connections).text
+    )
 
 
 def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -> None:
@@ -273,9 +279,12 @@ def test_a_rollback_takes_the_position_back_and_its_records_are_landed_again_onc
     rolled_back = read_ledger(metadata)
     again = land(topic.spec, topic.connections)
 
-    assert metadata.properties["frazil.spans"] == '{"0":[5,10]}'  # only a copy: the summary wins
+    each = 5 + BESIDE
+    assert (
+        metadata.properties["frazil.spans"] == f'{{"0":[{each},{2 * each}]}}'
+    )  # only a copy: the summary wins
     assert rolled_back
-    assert rolled_back.position == {0: 5}
-    assert (again.records, again.spans) == (10, {0: (5, 15)})
+    assert rolled_back.position == {0: each}
+    assert (again.records, again.spans) == (10, {0: (each, 3 * each)})
     assert quantities(topic) == list(range(15))
     assert is_sound(topic)

@@ -35,7 +35,7 @@ def produce(topic: Topic, count: int) -> None:
     for partition in range(PARTITIONS):
         own = [n for n in numbers if n % PARTITIONS == partition]
         values = [topic.encode({"side": "BUY", "quantity": n, "symbol": "ZTEST"}, schema_id) for n in own]
-        topic.send(values, partition)
+        topic.send(values, partition, plain="offsets follow from numbers")
     topic.produced += count
 
 

@@ -20,6 +20,8 @@ from frazil.landing.state import TableState, table_states
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.plain(why="what is lost or hidden is told by offsets")
+
 
 def state_of(topic: Topic) -> TableState:
     return table_states([topic.spec], topic.connections)[0]

@@ -20,6 +20,8 @@ from kit.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 from kit.topics import Topic
 from kit.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
+
 
 @pytest.fixture(scope="module")
 def brokers(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:

@@ -135,7 +135,9 @@ def test_a_key_may_have_any_name(make_one: MakeTopic) -> None:
 
 def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing: Upserts) -> None:
     snapshot = table_of(changing.topic).metadata.current_snapshot_id
-    changing.send([("k1", None), ("k2", 2000), ("k1", 7), ("k1", None), ("k3", None)], plain=True)
+    changing.send(
+        [("k1", None), ("k2", 2000), ("k1", 7), ("k1", None), ("k3", None)], plain="each landing takes one"
+    )
     land(changing.topic.spec, changing.topic.connections)
     assert changing.held() == changing.rows
     roll_back(changing.topic.spec, changing.topic.connections, snapshot or 0)

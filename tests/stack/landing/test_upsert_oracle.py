@@ -52,7 +52,7 @@ class Oracle:
         for partition in self.logs:
             changes = [self._change(partition) for _ in range(count // 2)]
             again = changes[-self.random.randrange(1, 20) :]  # a producer that starts anew
-            self.logs[partition] += self.made.send([*changes, *again], partition, plain=True)
+            self.logs[partition] += self.made.send([*changes, *again], partition, plain="logs are by offset")
 
     def _change(self, partition: int) -> Change:
         any_key, often = self.random.randrange(KEYS), int(KEYS * self.random.random() ** 4)

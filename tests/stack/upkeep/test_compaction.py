@@ -45,7 +45,7 @@ MANY = 16
 
 def landed(topic: Topic, landings: int) -> Topic:
     """The topic with so many small landings."""
-    topic.trades(EACH * landings)
+    topic.trades(EACH * landings, plain="each landing takes so many")
     for _ in range(landings):
         land(topic.spec, topic.connections, max_records=EACH)
     return topic
@@ -102,7 +102,7 @@ def test_many_small_landings_become_one_file(topic: Topic) -> None:
 @pytest.mark.also("glue", why="a commit that is bound to the head is another request")
 def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connections, fresh_name: str) -> None:
     topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["side"]), 2)
-    topic.trades(EACH * 6)
+    topic.trades(EACH * 6, plain="each landing takes so many")
     over, counts = threading.Event(), []
 
     def land_all() -> None:

@@ -17,6 +17,7 @@ from frazil.tables.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import expire
 from kit.opened import data_files, table_of
+from kit.producing import BESIDE
 from kit.stored import files_under, stored
 from kit.topics import MakeTopic, Topic, topic_maker
 
@@ -121,7 +122,7 @@ def test_landings_go_on_where_the_table_stands_when_all_but_the_newest_expired(t
     topic.trades(5)
     report = land(topic.spec, topic.connections)
 
-    assert (report.records, report.spans) == (5, {0: (10, 15)})
+    assert (report.records, report.spans) == (5, {0: (10 + 2 * BESIDE, 15 + 3 * BESIDE)})
     assert quantities(topic) == list(range(15))
 
 
@@ -139,7 +140,7 @@ def test_a_rollback_to_an_old_compaction_still_knows_its_position(make_topic: Ma
 
     assert [ledger_of(s) is not None for s in table_of(topic).snapshots()][:2] == [True, False]
     assert rolled_back == list(range(10))
-    assert (report.records, report.spans) == (5, {0: (10, 15)})
+    assert (report.records, report.spans) == (5, {0: (10 + 2 * BESIDE, 15 + 3 * BESIDE)})
     assert quantities(topic) == list(range(15))
 
 
@@ -197,7 +198,7 @@ def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
 
     assert f"2 of 3 of {topic.things.table.dead_letters}" in report.text
     offsets = [row["offset"] for row in letters.refresh().scan().to_arrow().to_pylist()]
-    assert sorted(offsets) == [0, 6, 12]
+    assert sorted(offsets) == [0, 6 + 2 * BESIDE, 12 + 4 * BESIDE]
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 

@@ -20,7 +20,7 @@ def test_what_a_killed_compaction_wrote_goes_and_nothing_else(
     connections: Connections, fresh_name: str
 ) -> None:
     topic = topic_maker(connections, fresh_name, NAMESPACE)(upkeep={"min_snapshots": 1})
-    topic.trades(9)
+    topic.trades(9, plain="each landing takes three")
     for _ in range(3):
         land(topic.spec, connections, max_records=3)
     before = set(files_under(table_of(topic)))

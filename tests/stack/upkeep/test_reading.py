@@ -75,7 +75,7 @@ def land_three_days(topic: Topic) -> list[int]:
             for symbol in SYMBOLS
             for side in ("BUY", "SELL")
         ]
-        topic.send(values, timestamp=int(day.timestamp() * 1000))
+        topic.send(values, plain="a filter names offsets", timestamp=int(day.timestamp() * 1000))
         snapshots.append(land(topic.spec, topic.connections).snapshot_id or 0)
     return snapshots
 

@@ -27,6 +27,8 @@ from kit.opened import data_files, table_of
 from kit.targets import sync_glue
 from kit.topics import MakeTopic, Topic, topic_maker
 
+pytestmark = pytest.mark.plain(why="positions are exact")
+
 DAY = 86400
 NOW = int(time.time())
 

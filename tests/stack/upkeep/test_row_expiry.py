@@ -82,6 +82,7 @@ def at(step: str, action: Callable[[], object]) -> Callable[[str], None]:
     return lambda done: None if done != step else (action(), None)[1]
 
 
+@pytest.mark.plain(why="positions are exact")
 @pytest.mark.also("glue", why="its commit is another one")
 def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh_name: str) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(keep_rows_for=KEPT)
@@ -183,6 +184,7 @@ def test_a_run_rewrites_no_more_bytes_than_it_may_and_begins_with_the_oldest(mak
     assert_all_adds_up(topic)
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_rows_without_a_timestamp_have_no_age_and_deleted_ones_are_not_counted(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT)
     landed(topic, q1=60, q2=60, q3=60, q4=60)
@@ -203,6 +205,7 @@ def test_rows_without_a_timestamp_have_no_age_and_deleted_ones_are_not_counted(m
     assert (expired(topic, 60).done, quantities(topic)) == (False, [1, 2])
 
 
+@pytest.mark.plain(why="positions are exact")
 def test_a_landing_and_a_compaction_in_between_cost_a_try_and_no_row(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, upkeep={"compact_after": "0s"})
     landed(topic, q1=60, q2=1)
