@@ -25,13 +25,14 @@ from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.rows import rows_in
 from frazil.derive.texts import with_texts_checked
 from frazil.derive.write import Changed, Result, Step, Task, derivation_job
-from frazil.errors import CommitConflictError, FrazilError, OvertakenError
+from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, leave_branch, new_branch
+from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, new_branch
 from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.tables.erasure import forgettings
-from frazil.tables.faults import spark_job
+from frazil.tables.faults import files_there, spark_job
+from frazil.tables.manifests import delete_manifests
 from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import publish
 from frazil.tracing import traced
@@ -175,13 +176,9 @@ class _Derivation:
                 bad = watched.measured.get("bad", 0) + result.ahead
                 return self._publish(plan, table, result, bad, branch)
             except CommitConflictError:
-                leave_branch(self._catalog, self._name, branch)
                 if attempt == _TRIES - 1:
                     raise
                 table = load_table(self._catalog, self._name)
-            except FrazilError:
-                leave_branch(self._catalog, self._name, branch)
-                raise
         raise AssertionError("the last try returns or raises")
 
     def _task(self, plan: Plan, table: Table, delta: DataFrame, branch: str, changed: Changed | None) -> Task:
@@ -221,8 +218,10 @@ class _Derivation:
         self._keep_letters(plan, table, entry)
         # Behind the look at the table: who forgets rows of an input from now on finds the table there.
         refuse_forgotten(self._catalog, self._name, plan)
+        with files_there(table):
+            deletes = delete_manifests(table) if result.removed else frozenset[str]()
         staged = Derived(
-            result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed,
+            result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed, deletes,
             forgettings(table.metadata),
         )  # fmt: skip
         published = publish(self._catalog, self._name, staged)

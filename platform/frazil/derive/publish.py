@@ -36,6 +36,7 @@ class Derived(Staged):
     takes_over: bool = False  # whether it follows whatever derivation is the newest by now
     # Where not all are replaced, those that are: path to rows.
     removed: Mapping[str, int] = field(default_factory=dict)
+    deletes: frozenset[str] = frozenset()  # paths of the manifests of delete files that were heeded
     forgettings: int = 0  # how often rows of the table had been looked for to be forgotten
 
     work: ClassVar[str] = "derivation"
@@ -62,7 +63,8 @@ class Derived(Staged):
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does."""
-        put_in_place(tx, table, None if self.whole else self.removed.keys(), self.staged, said)
+        removed = None if self.whole else self.removed.keys()
+        put_in_place(tx, table, removed, self.staged, said, self.deletes)
 
 
 _FOLLOWS = "The next derivation makes what came later once more."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,9 +30,12 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
 from frazil.tables.arrangement import arranged
+from frazil.tables.box import Box
 from frazil.tables.branches import started_at
-from frazil.tables.faults import Job, cause_line, spark_job
+from frazil.tables.faults import Job, cause_line, files_there, spark_job
+from frazil.tables.manifests import Candidates, files_matching
 from frazil.tables.presence import differing, values_told
+from frazil.tables.reading.frame import held_frame
 from frazil.tables.spark import Watched, samples
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.workers import lifetime
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 
 
 Step = Callable[[str], None]
-"""Told the name of each step that is done: planned, branched, written, kept, published."""
+"""Told the name of each step that is done: planned, written, kept, published."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,10 @@ class Task:
     # The query over what is new in the inputs, or over the whole of them if `before` is None. Rows that
     # the query calls bad are not in it.
     delta: DataFrame
-    branch: str  # a name for the derivation, and for a branch of the files that it merges with, if any
+    branch: str  # the name of the derivation, which tells when it began
     now: float  # the clock of the run, in seconds since the epoch
     changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
-    done: Step = lambda _: None  # told branched and written
+    done: Step = lambda _: None  # told written
 
 
 @dataclass(frozen=True)
@@ -193,9 +196,6 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
     return None
 
 
-MARK = {"frazil.plan": "derivation"}
-"""In summaries of snapshots that are a branch's, and never on `main`."""
-
 _WRITTEN, _OF = "written", "values of "
 """What is counted of rows on their way: aliases."""
 
@@ -216,8 +216,19 @@ def insert(
     return StagedFiles(files, until=started_at(derivation) + lifetime(upkeep.orphans_after))
 
 
-def write_counted(task: Task, rows: DataFrame, read: int = 0) -> StagedFiles:
-    """Writes rows to files, and counts them on the way; `read` is the branch's snapshot, if there is one.
+def held_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
+    """The files of the head that can hold a row within a box, and the rows that they hold.
+
+    Raises:
+        CommitConflictError: The head expired meanwhile.
+    """
+    with files_there(task.table):
+        there = files_matching(task.table, box.expression)
+        return there, held_frame(task.connections.spark, task.table, there.entries)
+
+
+def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
+    """Writes rows to files, and counts them on the way.
 
     Raises:
         AuditFailedError: The files hold more rows or fewer, or other numbers of values.
@@ -226,7 +237,7 @@ def write_counted(task: Task, rows: DataFrame, read: int = 0) -> StagedFiles:
     spec, job = task.spec, derivation_job(task.name)
     watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
     files = insert(task.name, task.table, watched.rows, spec.write, spec.upkeep, task.branch)
-    return _audited(task, replace(files, branch=task.branch, tip=read) if read else files, watched)
+    return _audited(task, files, watched)
 
 
 def _measures(task: Task, rows: DataFrame) -> dict[str, str]:

@@ -42,7 +42,7 @@ def file_layout(table: Table) -> FileLayout:
     from pyiceberg.table.locations import load_location_provider
 
     from frazil.tables.parquet import FileLayout, Partitions
-    from frazil.tables.reading.frame import names_of
+    from frazil.tables.reading.parts import names_of
 
     said = table.properties
     schema, spec, where = table.schema(), table.spec(), table.location()

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.faults import Job, files_there, spark_job
 from frazil.tables.manifests import Candidates, Entries, delete_manifests, files_matching
-from frazil.tables.spark import aggregated, at_snapshot
-from frazil.tables.stage import StagedFiles, branch_of_files
+from frazil.tables.moved import Parted, audit_values
+from frazil.tables.presence import Moves
+from frazil.tables.reading.frame import held_frame
+from frazil.tables.spark import at_snapshot
+from frazil.tables.stage import StagedFiles, audit_rows
+from frazil.tables.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -105,35 +111,77 @@ def rows_by_file(spark: SparkSession, name: TableName, table: Table, sql: str, j
         return {row["_file"]: row["count"] for row in each.collect()}
 
 
-def write_remainder(
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is left of some files of a head, in new ones that no snapshot names.
+
+    Attributes:
+        table: At that head.
+        files: The old ones.
+        staged: The new ones.
+        rows: How many the old files held, but those that delete files take away.
+        gone: How many of them were left out.
+        moves: The values of those.
+    """
+
+    table: Table
+    files: Candidates
+    staged: StagedFiles
+    rows: int
+    gone: int
+    moves: Moves
+
+    def audited(
+        self, wanted: int, work: str, numbers: str, again: str = "Try again.", moves: Moves | None = None
+    ) -> StagedFiles:
+        """The new files, compared with the old ones and with what was counted in between.
+
+        Args:
+            wanted: Rows that they must hold.
+            numbers: Why so many.
+            moves: What became of values; None: they went with the rows that were left out.
+
+        Raises:
+            AuditFailedError: They hold others; nothing of the work is visible.
+            CommitConflictError: The head expired meanwhile.
+        """
+        audit_rows(self.staged, wanted, work, f"of {self.rows} rows {numbers}", again)
+        named, paths, new = self.files.named, self.files.rows, self.staged.files
+        audit_values(work, self.table, named, paths, new, self.moves if moves is None else moves, again)
+        return self.staged
+
+
+def write_rest(
     spark: SparkSession,
-    name: TableName,
     table: Table,
     files: Candidates,
-    branch: str,
-    said: Mapping[str, str],
-    left: Callable[[DataFrame], DataFrame],
+    judge: Callable[[DataFrame], DataFrame],
     job: Job,
-) -> tuple[StagedFiles, int]:
-    """Writes some files of a table's head anew, with what is left of their rows.
+    orphans_after: timedelta,
+    written: Callable[[DataFrame, DataFrame], DataFrame] = lambda _, stay: stay,
+    *,
+    twice: bool = False,
+) -> Rest:
+    """Writes some files of a table's head anew, without the rows that go.
 
     Args:
-        branch: A new one, that holds the files while they are read.
-        said: In the summary of its snapshot.
-        left: Of the files' rows those that stay.
-
-    Returns:
-        The new files, and how many rows the others held.
+        judge: Adds a column `GOES` to rows.
+        orphans_after: Age at which the table's files go that no snapshot names.
+        written: What new files hold, of all rows of the old ones and those that stay; by default the latter.
+        twice: Whether `written` has the rows read twice, see `Watched`.
 
     Raises:
-        CommitConflictError: The table has another head by now.
+        CommitConflictError: A file expired meanwhile.
+        FrazilError: See `spark_job`.
     """
     from frazil.tables.insertion import insert_rows
 
-    snapshot = branch_of_files(table.catalog, name, table, branch, files, said)
-    held = at_snapshot(spark, name, snapshot)
-    exact = not delete_manifests(table)
-    before = sum(files.rows.values()) if exact else aggregated(held, {"rows": "count(1)"}, job)["rows"]
+    until = time.time() + lifetime(orphans_after)
+    with files_there(table):
+        held, exact = held_frame(spark, table, files.entries), not delete_manifests(table)
     with spark_job(job):
-        new = insert_rows(left(held), table)
-    return StagedFiles(new, branch, snapshot), before
+        parted = Parted(judge(held), table, job, twice=twice)
+        new = insert_rows(written(held, parted.rows), table)
+    read, gone, moves = parted.counted()
+    rows, moves = sum(files.rows.values()) if exact else read, replace(moves, fewer=not exact)
+    return Rest(table, files, StagedFiles(new, until=until), rows, gone, moves)

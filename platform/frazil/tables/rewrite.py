@@ -29,7 +29,7 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT, TableVersion
 from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
-from frazil.tables.manifests import Entries, manifests_of
+from frazil.tables.manifests import manifests_of
 from frazil.tables.pyiceberg import live_entries
 from frazil.tables.replacement import Replacement, overtaken
 from frazil.tables.snapshots import summary_of
@@ -47,25 +47,6 @@ def stage_new_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) 
     return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE if what.added else Operation.DELETE))
 
 
-def stage_branch(
-    tx: Transaction, branch: str, files: Entries, named: Mapping[str, Entries], says: Mapping[str, str]
-) -> int:
-    """Makes a new branch that holds some files of `main`, and what deletes rows in them.
-
-    `named` has the manifests that name the files. Returns the id of its snapshot.
-
-    Raises:
-        OvertakenError: Others wrote those manifests anew.
-    """
-    table, paths = tx._table, {e.data_file.file_path for e in files}
-    data = {m.manifest_path for m in manifests_of(table, table.current_snapshot(), ManifestContent.DATA)}
-    within = {m for m, of in named.items() if any(e.data_file.file_path in paths for e in of)}
-    if not within <= data:
-        raise overtaken(table, "others wrote the manifests of its files anew")
-    what = Replacement(gone=frozenset(data), kept=files)
-    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE, branch, frozenset(within)))
-
-
 def _staged(snapshot: _Rewrite) -> int:
     snapshot.commit()
     return snapshot.snapshot_id
@@ -80,17 +61,9 @@ class _Rewrite(_SnapshotProducer[Any]):
         what: Replacement,
         says: Mapping[str, str],
         operation: Operation,
-        branch: str = MAIN_BRANCH,
-        within: frozenset[str] | None = None,
     ) -> None:
-        super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=branch)
-        self._is_new = self._parent_snapshot_id is None  # the branch, which begins with some files only
-        if self._is_new:
-            # Of a snapshot without a parent no catalog asks that its number is greater than all others, and
-            # the table's own would go back to it: then deletes of other engines miss rows.
-            self._parent_snapshot_id = tx.table_metadata.current_snapshot_id
+        super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=MAIN_BRANCH)
         self._what = what
-        self._within = what.gone if within is None else within  # manifests that name the files that stay
         self._dropped: list[ManifestEntry] = []
 
     def _deleted_entries(self) -> list[ManifestEntry]:
@@ -115,7 +88,7 @@ class _Rewrite(_SnapshotProducer[Any]):
         table = self._transaction._table
         data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
         for manifest in data if self._what.kept else ():
-            if manifest.manifest_path in self._within:
+            if manifest.manifest_path in self._what.gone:
                 for entry in live_entries(table.io, manifest):
                     yield self._entry(ManifestEntryStatus.EXISTING, entry)
 
@@ -193,7 +166,7 @@ class _Rewrite(_SnapshotProducer[Any]):
         )
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        parent = None if self._is_new else self._parent_snapshot_id
+        parent = self._parent_snapshot_id
         before = summary_of(self._transaction.table_metadata.snapshot_by_id(parent) if parent else None)
         dropped = [e.data_file for e in self._dropped]
         plus, gone = _sums(self._what.added), _sums(dropped)

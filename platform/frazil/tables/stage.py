@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +18,7 @@ from frazil.spec.names import TableName
 from frazil.tables.branches import publish_branch
 from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
 from frazil.tables.ledger import Entry, copied
-from frazil.tables.manifests import Candidates, HeadReader, added_files
+from frazil.tables.manifests import HeadReader, added_files, delete_manifests
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
 from frazil.tables.snapshots import ancestors
@@ -102,49 +102,31 @@ def staged_files(table: Table, branch: str) -> StagedFiles | None:
     return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
 
 
-def branch_of_files(
-    catalog: Catalog, name: TableName, table: Table, branch: str, files: Candidates, said: Mapping[str, str]
-) -> int:
-    """Makes a branch that holds some files of a head, and what deletes rows in them; its snapshot's id.
-
-    Raises:
-        CommitConflictError: The table has another head by now.
-    """
-    from frazil.tables.rewrite import stage_branch
-
-    head = table.metadata.current_snapshot_id
-
-    def stage(now: Table) -> Transaction:
-        if now.metadata.current_snapshot_id != head:
-            raise CommitConflictError(
-                f"Others committed to {name} while the files to be merged were chosen.",
-                meaning="Nothing of this work is visible.",
-                todo="Nothing: it tries again.",
-            )
-        tx = transaction(now)
-        stage_branch(tx, branch, files.entries, files.named, said)
-        return tx
-
-    return commit(catalog, name, stage, work="branch").snapshot_id or 0
-
-
 def put_in_place(
     tx: Transaction,
     table: Table,
     removed: Collection[str] | None,
     staged: StagedFiles,
     said: Mapping[str, str],
+    heeded: Set[str] = frozenset(),
 ) -> None:
     """Adds a snapshot in which files take the place of others, whose rows were merged into them.
 
     Args:
         removed: Paths of the files that go; None: all.
+        heeded: Paths of the manifests of delete files, as they were when the files were read.
 
     Raises:
-        CommitConflictError: Some of them are gone: a compaction wrote them anew.
+        CommitConflictError: Some of them are gone, for a compaction wrote them anew, or have lost rows.
     """
     from frazil.tables.rewrite import stage_new_rows
 
+    if removed and delete_manifests(table) - heeded:
+        raise CommitConflictError(
+            f"Another engine deleted rows of {'.'.join(table.name())} while some were merged.",
+            meaning="Nothing of this work is visible.",
+            todo="Nothing: it tries again.",
+        )
     head = HeadReader().read(table) if removed is None or removed else None
     what = replacing(head.named if head else {}, removed, staged.files)
     if removed is not None and len(what.removed) < len(removed):

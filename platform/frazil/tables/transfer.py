@@ -21,7 +21,8 @@ from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.files import LARGEST
 from frazil.tables.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
-from frazil.tables.reading.columns import FileReader, StoredFile
+from frazil.tables.reading.columns import FileReader, stored_file
+from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.sorting import SortKey, in_order
 from frazil.tables.task import begin_task, rows_of
 
@@ -48,11 +49,13 @@ class OldFile:
 
     Args:
         constants: Values that its rows have in columns which are not in it, by the columns' ids.
+        deletes: Those that apply to it.
     """
 
     path: str
     bytes: int
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
+    deletes: tuple[DeleteFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +164,12 @@ def rows_in(
 def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """Columns are known by their ids, at every depth."""
     own = layout.schema if columns is None else pa.schema([layout.schema.field(n) for n in columns])
-    stored = StoredFile(file.path, "", file.path.partition("://")[2] or file.path, file.bytes)
     reader, how = FileReader(layout.names, {"": layout.store}), replace(IN_FILES, constants=file.constants)
-    for batch in reader.batches(stored, frozenset(map(field_id, own)), few=columns is not None):
-        found = {field_id(f): batch.rows.column(place) for place, f in enumerate(batch.rows.schema)}
-        yield rows_fitted(found, own, len(batch.rows), how)
+    ids, deleted = ids_wanted(own, file.deletes), DeletedRows(reader)
+    for batch in reader.batches(stored_file(file.path, file.bytes), ids, few=columns is not None):
+        left = deleted.left(batch, file.path, file.deletes, file.constants)
+        found = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
+        yield rows_fitted(found, own, len(left), how)
 
 
 def _write(writer: DataFileWriter, batches: Iterable[pa.RecordBatch]) -> None:
@@ -205,11 +209,16 @@ def _plain(rows: pa.Table) -> pa.Table:
     return pa.table({name: stored(rows[name]) for name in rows.column_names})
 
 
-def old_file(table: Table, file: DataFile) -> OldFile:
-    """A file of a table as tasks are told of it."""
-    from frazil.tables.reading.parts import constants_of
+def old_file(table: Table, file: DataFile, deletes: Iterable[DataFile] = ()) -> OldFile:
+    """A file of a table as tasks are told of it, with the delete files that apply to it.
 
-    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)))
+    All are where the table's data is.
+    """
+    from frazil.tables.reading.parts import constants_of, delete_file
+
+    sizes = ((each, stored_file(each.file_path, each.file_size_in_bytes)) for each in deletes)
+    gone = tuple(delete_file(table, each, stored) for each, stored in sizes)
+    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)), gone)
 
 
 def run_bins(

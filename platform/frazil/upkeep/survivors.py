@@ -1,40 +1,40 @@
 """Rows leave a table: files that hold them are written again without them, and put in place in one commit.
 
-A branch that is only read holds those files, and what deletes rows in them. Row expiry and forgetting both
-come through here.
+Row expiry and forgetting both come through here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.arrangement import arranged
-from frazil.tables.branches import leave_branch, new_branch, publish_branch, tries
+from frazil.tables.branches import new_branch, tries
 from frazil.tables.catalog import load_table
 from frazil.tables.commit import Committed, commit
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.faults import Job, files_there
 from frazil.tables.layout import refuse_newer_format
 from frazil.tables.ledger import copied, disown_copy
-from frazil.tables.moved import Parted, audit_values, judged
-from frazil.tables.presence import Moves
+from frazil.tables.manifests import Candidates
+from frazil.tables.moved import judged
 from frazil.tables.pyiceberg import transaction
+from frazil.tables.remainder import write_rest
 from frazil.tables.replacement import replacing
-from frazil.tables.spark import at_snapshot, samples
-from frazil.tables.stage import StagedFiles, append_files, audit_rows
+from frazil.tables.spark import samples
+from frazil.tables.stage import StagedFiles, append_files, check_still_there
 from frazil.upkeep.row_expiry.plan import PastRows
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
 
 
-_MARK = "frazil.plan"  # in summaries of snapshots that are a branch's, and never on `main`
+_SHORTER = "Try again; if it takes as long, lower upkeep.max_bytes."
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,7 @@ class Survivors:
 
     replaced: frozenset[str] = frozenset()  # paths of the files that were read
     deletes: frozenset[str] = frozenset()  # manifests of delete files that were applied
-    # The new files; without a branch where nothing had to be read.
-    staged: StagedFiles = field(default_factory=StagedFiles)
+    staged: StagedFiles = field(default_factory=StagedFiles)  # the new files
     expired: int = 0
 
     def fit(self, past: PastRows, spec_id: int) -> bool:
@@ -65,7 +64,7 @@ class Says:
 
     Args:
         summary: Of its snapshot, besides the ledger.
-        ledger: Behind a head of which so many rows go, by the work of a branch; empty: there is none.
+        ledger: Behind a head of which so many rows go, by work of a name; empty: there is none.
         properties: What the table's properties say then, besides the ledger.
     """
 
@@ -73,9 +72,9 @@ class Says:
     ledger: Callable[[Table, int, str], Mapping[str, str]]
     properties: Callable[[Table], Mapping[str, str]] = lambda _: {}
 
-    def upon(self, tx: Transaction, table: Table, rows: int, branch: str) -> Mapping[str, str]:
+    def upon(self, tx: Transaction, table: Table, rows: int, work: str) -> Mapping[str, str]:
         """Has a commit set the table's properties; what its snapshot says."""
-        ledger = self.ledger(table, rows, branch)
+        ledger = self.ledger(table, rows, work)
         disown_copy(tx)  # what `copied` says holds
         copy = copied(ledger, table.metadata.next_sequence_number()) if ledger else {}
         if properties := {**copy, **self.properties(table)}:
@@ -90,8 +89,9 @@ class Leaving:
     Args:
         sql: True of rows that go.
         work: In errors, such as `row expiry`.
-        prefix: Of its branches.
+        prefix: Of the names that ledgers have for it.
         again: What to do where others commit all the time.
+        orphans_after: Age at which the table's files go that no snapshot names.
         untold: Manifests say nothing of the files that go, whose bounds and partitions tell values.
         marks: A look that finds no row commits a snapshot without files: who publishes later compares.
     """
@@ -100,6 +100,7 @@ class Leaving:
     work: str
     prefix: str
     again: str
+    orphans_after: timedelta
     untold: bool = False
     marks: bool = False
 
@@ -138,33 +139,31 @@ def take_out(
     refuse_newer_format(name, load_table(connections.catalog, name))
     for attempt in tries():
         with attempt:
-            branch = new_branch(leaving.prefix)
-            try:
-                survivors = write_survivors(connections, name, find, leaving, branch)
-                on_step("written")
-                taken = put_survivors(connections.catalog, name, survivors, find, says, leaving, branch)
-            finally:
-                leave_branch(connections.catalog, name, branch)
+            work = new_branch(leaving.prefix)
+            survivors = write_survivors(connections, name, find, leaving)
+            on_step("written")
+            taken = put_survivors(connections.catalog, name, survivors, find, says, leaving, work)
             if taken.done.snapshot_id:
                 on_step("published")
     return replace(taken, conflicts=taken.conflicts + attempt.num - 1)
 
 
-def write_survivors(
-    connections: Connections, name: TableName, find: Find, leaving: Leaving, branch: str
-) -> Survivors:
+def write_survivors(connections: Connections, name: TableName, find: Find, leaving: Leaving) -> Survivors:
     """Reads the mixed files of the head with whatever deletes rows in them, and writes what stays."""
-    past, made = _make_branch(connections, name, find, branch, leaving)
+    table = load_table(connections.catalog, name)
+    with files_there(table):
+        past = find(table, None)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
-    files, read, expired, moves = _written(connections, name, leaving, made)
-    staged = StagedFiles(files, branch, made.snapshot_id or 0)
-    numbers = f"{read} rows read, {expired} of them go"
-    work = f"A {leaving.work} of {name}"
-    audit_rows(staged, read - expired, work, numbers)
-    hidden = replace(moves, fewer=bool(past.deletes))  # rows that delete files took
-    audit_values(work, made.table, past.named, past.mixed_paths, staged.files, hidden)
-    return Survivors(past.mixed_paths, past.deletes, staged, expired)
+    files = Candidates(past.mixed, past.named)
+    job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
+    rest = write_rest(
+        connections.background_spark, table, files, lambda rows: judged(rows, leaving.sql), job,
+        leaving.orphans_after, lambda _, stay: arranged(stay, table), twice=samples(table),
+    )  # fmt: skip
+    work, wanted = f"A {leaving.work} of {name}", rest.rows - rest.gone
+    staged = rest.audited(wanted, work, f"{rest.gone} go")
+    return Survivors(past.mixed_paths, past.deletes, staged, rest.gone)
 
 
 def put_survivors(
@@ -174,12 +173,15 @@ def put_survivors(
     find: Find,
     says: Says,
     leaving: Leaving,
-    branch: str,
+    work: str,
 ) -> Taken:
     """Takes files out of `main`, and puts the survivors in, in one commit.
 
+    `work` names it in the ledger.
+
     Raises:
         CommitConflictError: Others changed the files meanwhile.
+        RetryError: It took so long that the new files may be gone.
     """
     from frazil.tables.rewrite import stage_new_rows
 
@@ -189,17 +191,16 @@ def put_survivors(
         tried[None] = past = find(table, survivors.replaced)
         if not survivors.fit(past, table.spec().spec_id):
             raise _overtaken(name, leaving)
+        check_still_there(name, survivors.staged, leaving.work, _SHORTER)
         if not past and not (leaving.marks and table.metadata.current_snapshot_id):
             return None
         tx = transaction(table)
-        summary = says.upon(tx, table, past.rows + survivors.expired, branch)
+        summary = says.upon(tx, table, past.rows + survivors.expired, work)
         if not past:
             tried[append_files(tx, (), summary)] = past
             return tx
         what = replacing(past.named, past.paths, survivors.staged.files)
         tried[stage_new_rows(tx, replace(what, untold=leaving.untold), summary)] = past
-        if survivors.staged.branch:
-            publish_branch(tx, name, survivors.staged.branch, survivors.staged.tip)
         return tx
 
     done = commit(catalog, name, stage, work=leaving.work, todo=leaving.again)
@@ -212,42 +213,3 @@ def _overtaken(name: TableName, leaving: Leaving) -> CommitConflictError:
         meaning="The table is as they left it; no row was deleted.",
         todo=leaving.again,
     )
-
-
-def _make_branch(
-    connections: Connections,
-    name: TableName,
-    find: Find,
-    branch: str,
-    leaving: Leaving,
-) -> tuple[PastRows, Committed]:
-    """Lays the mixed files of the present head upon a branch, if there are any."""
-    from frazil.tables.rewrite import stage_branch
-
-    past = PastRows()
-
-    def stage(table: Table) -> Transaction | None:
-        nonlocal past
-        past = find(table, None)
-        if not past.mixed:
-            return None
-        tx = transaction(table)
-        stage_branch(tx, branch, past.mixed, past.named, {_MARK: leaving.work})
-        return tx
-
-    done = commit(connections.catalog, name, stage, work=f"branch of a {leaving.work}", todo=leaving.again)
-    return past, done
-
-
-def _written(
-    connections: Connections, name: TableName, leaving: Leaving, made: Committed
-) -> tuple[tuple[DataFile, ...], int, int, Moves]:
-    """New files of a snapshot's rows; how many were read, and left out, as Spark counted them on the way."""
-    from frazil.tables.insertion import insert_rows
-
-    job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
-    with spark_job(job):
-        held = at_snapshot(connections.background_spark, name, made.snapshot_id or 0)
-        parted = Parted(judged(held, leaving.sql), made.table, job, twice=samples(made.table))
-        files = insert_rows(arranged(parted.rows, made.table), made.table)
-    return files, *parted.counted()

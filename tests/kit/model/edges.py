@@ -189,40 +189,28 @@ class Edges:
         files = self.world.store.listed(table.location())
         return (f for f in files if f.path.removeprefix(f"{table.location()}/").startswith(tuple(folders)))
 
-    def rewrite(
-        self, _connections: Any, name: Any, table: Table, snapshot: int, _plan: Any, _order: Any
-    ) -> tuple[Any, ...]:
-        """What tasks write of the rows that Spark reads."""
-        with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(name)):
-            rows = [row for _, row in found_at(self.world, table, snapshot)]
-        file = self.world.write_rows(table, self.world.cut(rows))
+    def rewrite(self, spark: Any, table: Table, head: Any, plan: Any, _order: Any) -> tuple[Any, ...]:
+        """What tasks write of the rows that Spark shuffles."""
+        rows = self.held(spark, table, [head.entries[file.path] for file in plan.files])
+        file = self.world.write_rows(table, self.world.cut(list(rows)))
         self.world.stage.step()
         return (file,)
 
+    def held(self, *told: Any, **_: Any) -> Any:
+        """The rows of some files of a head, for a compaction."""
+        job = frazil.upkeep.compaction.rewrite.compaction_job(TableName(*told[1].name()))
+        with spark_job(job):
+            return self.rewrites.rows_held(*told[1:3])
+
     def by_columns(
-        self, _connections: Any, table: Table, _head: Any, plan: Any, _order: Any
+        self, _connections: Any, table: Table, _held: Any, plan: Any, _order: Any
     ) -> dict[str, Any]:
-        """Tasks that write files anew without a branch, all of a round as one."""
-        with spark_job(frazil.upkeep.compaction.rewrite.compaction_job(TableName(*table.name()))):
-            self.world.stage.step()
-            try:
-                rows = [row for file in plan.files for row in self.world.store.rows_of(file.path)]
-            except FileNotFoundError as e:
-                raise PySparkException(f"NotFoundException: {e}") from e
+        """Tasks that write files anew, all of a round as one."""
+        paths = {file.path for file in plan.files}
+        rows = [row for _, row in found_at(self.world, table, table.metadata.current_snapshot_id, paths)]
         file = self.world.write_rows(table, self.world.cut(rows))
         self.world.stage.step()
         return {"rows": pa.array([len(rows)]), "files": (file,)}
-
-    def counted(self, by_files: Callable[..., int]) -> Callable[..., int]:
-        """Where rows were deleted only reading tells how many there are."""
-
-        def count(connections: Any, name: Any, head: Any, plan: Any, snapshot: int) -> int:
-            if not head.delete_manifests:
-                return by_files(connections, name, head, plan, snapshot)
-            table = self.world.catalog.load_table(name.identifier)
-            return len(self.world.store.rows(table, snapshot))
-
-        return count
 
     def time(self) -> float:
         return self.world.store.now if self.world else 0.0
@@ -263,9 +251,8 @@ def edges() -> Iterator[Edges]:
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
-            (rewrite, "_written", found.rewrite), (rewrite, "_rows", found.counted(rewrite._rows)),
-            (columns, "_takes", lambda *of: found.world.lane and not of[3].delete_manifests),
-            (columns, "_run", found.by_columns),
+            (rewrite, "_written", found.rewrite), (rewrite, "held_frame", found.held),
+            (columns, "_shuffles", lambda *_: not found.world.lane), (columns, "_run", found.by_columns),
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),

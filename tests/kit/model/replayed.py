@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def just_before_the_commit(world: World, others: Callable[[], object]) -> Iterat
 
 def forget_letters(world: World) -> None:
     """All of them, and no row."""
-    every = Going(NAME.dead_letters, "`quantity` IN (0)", AlwaysTrue())
+    every = Going(NAME.dead_letters, "`quantity` IN (0)", AlwaysTrue(), timedelta(days=3))
     assert take_rows(every, world.connections, due=0).rows == 1
 
 

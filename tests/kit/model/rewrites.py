@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue
 from pyspark.errors import PySparkException
 
-import frazil.landing.replay.run as replay
 import frazil.landing.upsert.arrow as arrow
 import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
@@ -41,7 +41,7 @@ from kit.model.standins import StandIns
 from kit.model.topic import Record
 
 if TYPE_CHECKING:
-    from pyiceberg.manifest import DataFile
+    from pyiceberg.manifest import DataFile, ManifestEntry
     from pyiceberg.table import Table
 
     from kit.model.edges import Edges
@@ -58,15 +58,19 @@ LANE_LIVES = 6 * 3600.0
 """Seconds within which files without a branch are published, or never."""
 
 
+ORPHANS = timedelta(hours=12)
+"""Age at which files go that no snapshot names."""
+
+
 class Uncounted:
     """Rows of old files, some of which were left out; here no file tells how many values it has."""
 
-    def __init__(self, rows: Any, *_: Any) -> None:
+    def __init__(self, rows: Rows, *_: Any, **__: Any) -> None:
         self.rows = rows
 
     def counted(self) -> tuple[int, int, Moves]:
         """See `Parted.counted`."""
-        return 0, 0, Moves()
+        return self.rows.of, self.rows.of - len(self.rows), Moves()
 
 
 class Rewrites(StandIns):
@@ -81,20 +85,20 @@ class Rewrites(StandIns):
         yield merge, "write_changes", self.write_changes
         yield merge, "key_range", lambda *_: KeyRange(Box())
         yield merge, "find_matches", self.find_matches
-        yield remainder, "at_snapshot", self.at_snapshot
-        yield remainder, "aggregated", lambda rows, *_: {"rows": len(rows)}
+        yield remainder, "held_frame", self.held
         yield insertion, "insert_rows", self.insert_rows
-        yield merge._Merge, "_judged", lambda _of, state, _matches: state
-        yield merge._Merge, "_rows", lambda of, state, _stay, matches: self.kept(of.changes, state, matches)
-        for module in (merge, replay):
-            yield module, "Parted", Uncounted
+        yield merge._Merge, "_judged", lambda _of, state, matches: state
+        yield merge._Merge, "_rows", lambda of, state, _, matches: self.kept(of.changes, state, matches)
+        yield remainder, "Parted", Uncounted
         yield arrow, "may_move", lambda *_: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, found: found["files"]
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
         yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
         yield upsert_lane, "_run", self.merged_by_tasks
-        yield survivors, "_written", self.leave_out
+        yield survivors, "judged", lambda rows, sql: self.left(rows, sql)
+        yield survivors, "arranged", lambda rows, _: rows
+        yield survivors, "samples", lambda _: False
         yield remainder, "rows_by_file", self.rows_by_file
         yield forget, "letters_of_topic", self.letters
 
@@ -130,11 +134,16 @@ class Rewrites(StandIns):
                 older_rows += change.value is not None
         return Matches(files, deleted, deleted, older or None, older_rows)  # type: ignore[arg-type]
 
-    def at_snapshot(self, _spark: Any, name: Any, snapshot_id: int) -> Rows:
-        """The rows of any branch."""
-        table = self.world.catalog.load_table(name.identifier)
-        with spark_job(Job("landing", str(name), "Nothing of it is visible.", "Try again.")):
-            return Rows(row for _, row in found_at(self.world, table, snapshot_id))
+    def held(self, _spark: Any, table: Table, entries: Iterable[ManifestEntry], *_: Any, **__: Any) -> Rows:
+        """The rows of some files of a head, for works that write these anew."""
+        with spark_job(Job("rewrite", str(table.name()), "Nothing of it is visible.", "Try again.")):
+            return self.rows_held(table, entries)
+
+    def rows_held(self, table: Table, entries: Iterable[ManifestEntry]) -> Rows:
+        """The rows of some files of a head."""
+        paths = {entry.data_file.file_path for entry in entries}
+        found = found_at(self.world, table, table.metadata.current_snapshot_id, paths)
+        return Rows(row for _, row in found)
 
     def kept(self, changes: Changes, state: Sequence[Row], matches: Matches) -> list[Row]:
         """What stays of some files; and changes, where some are too old."""
@@ -227,14 +236,9 @@ class Rewrites(StandIns):
             self.world.stage.step()
         return (file,)
 
-    def leave_out(
-        self, _: Any, name: Any, leaving: Any, made: Any
-    ) -> tuple[tuple[DataFile, ...], int, int, Moves]:
-        """Rows of some files without those that go."""
-        with spark_job(Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")):
-            rows = [row for _, row in found_at(self.world, made.table, made.snapshot_id)]
-        left = [row for row in rows if not names(self.world.topic, leaving.sql, row)]
-        return self.insert_rows(left, made.table), len(rows), len(rows) - len(left), Moves()
+    def left(self, rows: Rows, sql: str) -> Rows:
+        """Rows without those that go."""
+        return Rows((row for row in rows if not names(self.world.topic, sql, row)), len(rows))
 
     def rows_by_file(self, _spark: Any, _name: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
         """Of the head, by the files that hold them."""
@@ -249,7 +253,7 @@ class Rewrites(StandIns):
         self.world.stage.step()
         if name.dead_letters.identifier not in self.world.catalog.tables:
             return None
-        return Letters(Going(name.dead_letters, condition.sql(), AlwaysTrue()))
+        return Letters(Going(name.dead_letters, condition.sql(), AlwaysTrue(), ORPHANS))
 
     def _record(self, row: Row) -> Record | None:
         log, partition, offset = row

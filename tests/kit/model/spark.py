@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
@@ -23,12 +23,20 @@ _SPAN = re.compile(r"= (\d+) AND \S+ >= (\d+) AND \S+ < (\d+)")
 
 
 class Rows(list[list[Any]]):
-    """Rows, of which some are left out."""
+    """Rows of so many, of which some are left out."""
+
+    def __init__(self, rows: Iterable[list[Any]], of: int | None = None) -> None:
+        super().__init__(rows)
+        self.of = len(self) if of is None else of
+
+    def count(self, *_: Any) -> int:
+        """As a frame counts."""
+        return len(self)
 
     def selectExpr(self, _: str, goes: str) -> Rows:
         """What a replay asks for: all rows but those of some spans."""
         assert goes.startswith("coalesce(")
-        return Rows(row for row in self if not is_within(row, goes))
+        return Rows((row for row in self if not is_within(row, goes)), len(self))
 
 
 def is_within(row: Sequence[Any], sql: str) -> bool:
@@ -44,10 +52,12 @@ def written(landing: str, found: list[Record], files: StagedFiles) -> Written:
     return Written(landing, len(found), len(bad), 0, 10 * len(found), (1,), None, bad, mark, files)
 
 
-def found_at(world: World, table: Table, snapshot_id: int | None) -> list[tuple[str, list[Any]]]:
-    """The rows of a snapshot as Spark finds them, each with its file."""
+def found_at(
+    world: World, table: Table, snapshot_id: int | None, paths: Collection[str] | None = None
+) -> list[tuple[str, list[Any]]]:
+    """The rows of a snapshot, or of some of its files, as Spark finds them, each with its file."""
     world.stage.step()
     try:
-        return world.store.live(table, snapshot_id)
+        return world.store.live(table, snapshot_id, paths)
     except FileNotFoundError as e:
-        raise PySparkException(f"NotFoundException: {e}") from e
+        raise PySparkException(f"iceberg.exceptions.NotFoundException: {e}") from e

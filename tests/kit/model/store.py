@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -111,8 +111,10 @@ class Store:
         """The rows that a reader finds at a snapshot."""
         return [row for _, row in self.live(table, snapshot_id)]
 
-    def live(self, table: Table, snapshot_id: int | None) -> list[tuple[str, Row]]:
-        """The same, each with the path of its file."""
+    def live(
+        self, table: Table, snapshot_id: int | None, paths: Collection[str] | None = None
+    ) -> list[tuple[str, Row]]:
+        """The same, or those of some files only, each with the path of its file."""
         snapshot = table.metadata.snapshot_by_id(snapshot_id) if snapshot_id else None
         entries = [e for m in self.manifests(table, snapshot) for e in self.named(m)]
         deleted = {
@@ -124,7 +126,7 @@ class Store:
         return [
             (entry.path, row)
             for entry in entries
-            if not entry.deletes
+            if not entry.deletes and (paths is None or entry.path in paths)
             for at, row in enumerate(self.rows_of(entry.path))
             if deleted.get((entry.path, at), -1) < entry.sequence
         ]

@@ -60,7 +60,7 @@ class Dead(BaseException):
 
 @pytest.mark.parametrize(
     ("kind", "step"),
-    [("rows", "written"), ("totals", "branched"), ("totals", "written"), ("totals", "published")],
+    [("rows", "written"), ("totals", "written"), ("totals", "published")],
 )
 def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, step: str

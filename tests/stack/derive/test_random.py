@@ -27,7 +27,7 @@ RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "3"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "7"))
 BEGIN = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SYMBOLS = ("ZTEST", "ZBZX", "ZVV", None)
-STEPS = ("branched", "written", "kept", "published")
+STEPS = ("written", "kept", "published")
 
 MINUTE = "date_trunc('MINUTE', at)"
 QUERIES: dict[str, tuple[str, dict[str, Any]]] = {

@@ -246,7 +246,7 @@ def test_a_compaction_killed_before_its_commit_leaves_everything_as_it_was(
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     assert len(data_files(topic)) == 3
-    assert branches(topic) == []  # by columns there is none: files that no snapshot names are all it leaves
+    assert branches(topic) == []  # files that no snapshot names are all it leaves
     topic.trades(EACH)
     land(topic.spec, topic.connections)
     report = compact(topic.spec, connections, time.time() + 7 * 3600)

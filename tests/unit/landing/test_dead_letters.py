@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -229,7 +229,7 @@ def test_none_come_behind_the_last_look_of_who_forgets(
     keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
     table = catalog.load_table(NAME.dead_letters.identifier)
     gone = Gone(str(NAME.dead_letters), snapshot_id=table.metadata.current_snapshot_id)
-    going = Going(NAME.dead_letters, "false", AlwaysTrue(), early=True)
+    going = Going(NAME.dead_letters, "false", AlwaysTrue(), timedelta(days=3), early=True)
     connections = cast("Connections", SimpleNamespace(catalog=catalog))
     later = replace(LEDGER, spans={0: (10, 20)}, landing="landing_2_b")
 

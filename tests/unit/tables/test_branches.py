@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from pyiceberg.expressions import AlwaysTrue
 
 from frazil.errors import FrazilError
 from frazil.landing.publication import Landed
 from frazil.tables.branches import drop_outlived, new_branch
-from frazil.tables.manifests import files_matching
-from frazil.tables.stage import branch_of_files, publish
+from frazil.tables.stage import publish
 from kit.commits import NAME, Lake, landed, stage
-from kit.lying import LyingCatalog, between
 
 
 def branches(lake: Lake) -> set[str]:
@@ -77,19 +74,3 @@ def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lak
     drop_outlived(lake.catalog, NAME, lake.table)
 
     assert branches(lake) == {young, "mine"}
-
-
-def test_a_branch_of_some_files_never_turns_back_the_tables_sequence_number(
-    lying: LyingCatalog, lake: Lake
-) -> None:
-    """Catalogs take a snapshot without a parent with any number: deletes of other engines would miss rows."""
-    for _ in range(3):
-        lake.append(branch="another")
-    lying.lies.append(between(lambda: [lake.append(n, branch="another") for n in (8, 9)]))
-
-    branch_of_files(lying, NAME, lake.table, "compaction_1", files_matching(lake.table, AlwaysTrue()), {})
-
-    metadata = lake.table.metadata
-    numbers = [s.sequence_number for s in metadata.snapshots]
-    assert metadata.last_sequence_number == max(n or 0 for n in numbers)
-    assert len(set(numbers)) == len(numbers)

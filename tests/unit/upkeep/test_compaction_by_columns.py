@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from decimal import Decimal as PyDecimal
 from pathlib import Path
 from time import time as time_of_day
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +16,6 @@ import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 from pyiceberg.types import LongType, StringType
-from pyspark.errors import PySparkException
 
 from frazil.clients import Clients
 from frazil.errors import AuditFailedError
@@ -28,12 +26,15 @@ from frazil.spec.topic import TableSpec
 from frazil.tables import transfer
 from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
+from frazil.tables.manifests import HeadReader
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction import arrow, run
 from frazil.upkeep.compaction.kind import Compaction
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Known, View
+from kit.delete_files import delete_by_equality, delete_by_position, live
+from kit.tasks_here import spark_here
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", table="t")
@@ -47,37 +48,12 @@ FIELDS = (
 )
 
 
-class Frame:
-    """Numbers of bins, and what tasks of this process return for them."""
-
-    def __init__(self, numbers: range) -> None:
-        self._numbers = numbers
-        self._run: Callable[..., Iterable[pa.RecordBatch]] = iter
-
-    def selectExpr(self, *_: str) -> Frame:
-        return self
-
-    def mapInArrow(self, work: Any, _: Any) -> Frame:
-        self._run = work
-        return self
-
-    def toArrow(self) -> pa.Table:
-        batch = pa.RecordBatch.from_pydict({"id": pa.array(self._numbers, pa.int64())})
-        try:
-            return pa.Table.from_batches(self._run([batch]))
-        except ValueError as e:
-            raise PySparkException(f"ValueError: {e}") from e
-
-
 @pytest.fixture
 def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
     """An in-memory catalog, and a Spark that runs tasks here, and has no procedure of Iceberg's."""
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    conf = SimpleNamespace(get=lambda _, default: default, set=None)
     clients = Clients(Settings())
-    clients.__dict__["catalog"] = catalog
-    spark = SimpleNamespace(conf=conf, range=lambda start, end, step, tasks: Frame(range(start, end, step)))
-    clients.__dict__["_background_session"] = spark
+    clients.__dict__ |= {"catalog": catalog, "_background_session": spark_here()}
 
     def by_spark(*_: Any) -> Any:
         raise NotImplementedError
@@ -154,7 +130,7 @@ def test_columns_that_came_went_or_became_wider_are_as_readers_see_them(clients:
 
 
 @pytest.mark.parametrize("what", ["a new name", "an old name", "a new name within"])
-def test_columns_whose_names_changed_are_known_by_their_ids(clients: Clients, what: str) -> None:
+def test_columns_whose_names_changed_are_those_of_their_ids(clients: Clients, what: str) -> None:
     table = make(clients)
     with table.update_schema() as update:
         if what == "an old name":
@@ -164,7 +140,7 @@ def test_columns_whose_names_changed_are_known_by_their_ids(clients: Clients, wh
     if what == "an old name":
         with table.refresh().update_schema() as update:
             update.add_column("tags", StringType())
-    before = rows_of(table.refresh())
+    before = rows_of(table)
 
     report = compact(SPEC, clients, 0.0)
 
@@ -172,7 +148,7 @@ def test_columns_whose_names_changed_are_known_by_their_ids(clients: Clients, wh
     assert rows_of(table) == before
 
 
-def test_what_a_partition_says_of_a_column_that_is_not_in_its_files_is_kept(clients: Clients) -> None:
+def test_values_that_stand_in_the_manifest_only_come_into_the_new_files(clients: Clients) -> None:
     table = make(clients, ("identity", "$$side"))
     for file in [task.file.file_path for task in table.scan().plan_files()]:
         path = file.removeprefix("file://")
@@ -180,10 +156,29 @@ def test_what_a_partition_says_of_a_column_that_is_not_in_its_files_is_kept(clie
         pq.write_table(held.drop_columns([name for name in held.column_names if "side" in name]), path)
     before = rows_of(table)
 
+    compact(SPEC, clients, 0.0)
+
+    assert rows_of(table) == before
+    new = [task.file.file_path.removeprefix("file://") for task in table.refresh().scan().plan_files()]
+    assert [any("side" in name for name in pq.ParquetFile(path).schema_arrow.names) for path in new] == [
+        True,
+        True,
+    ]
+
+
+def test_rows_that_others_deleted_are_left_out(clients: Clients) -> None:
+    table = make(clients)
+    first, *_ = live(table)
+    delete_by_position(table, (first.data_file, [1]))
+    delete_by_equality(table, id=6)
+
     report = compact(SPEC, clients, 0.0)
 
-    assert report.done
-    assert rows_of(table) == before
+    assert report.numbers["files_after"] == 1
+    assert [found["id"] for found in rows_of(table)] == [0, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+    head = HeadReader().read(table)
+    assert head
+    assert head.deleting == ()
 
 
 def test_what_needs_a_shuffle_is_sparks(clients: Clients) -> None:

@@ -13,8 +13,6 @@ import fastavro
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
-from pyiceberg.expressions import AlwaysTrue
-from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 
@@ -24,44 +22,27 @@ from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.manifests import Head
-from frazil.tables.replacement import same_rows
 from frazil.tables.snapshots import number, summary_of
-from frazil.tables.stage import StagedFiles
 from frazil.upkeep.census import census_of
-from frazil.upkeep.compaction import run
-from frazil.upkeep.compaction.plan import Round
-from frazil.upkeep.compaction.rewrite import Rewritten
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Finding, Known, Order, View
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.work import WorkReport
 from kit.delete_files import delete_by_equality, delete_by_position, live
+from kit.tasks_here import spark_here
 
 NAME = TableName("n", "t")
 ROWS = 100
 
 
 @pytest.fixture
-def clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clients]:
-    """An in-memory catalog; PyIceberg applies deletes in the place of Spark."""
+def clients(tmp_path: Path) -> Iterator[Clients]:
+    """An in-memory catalog, and a Spark that runs tasks here."""
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
     clients = Clients(Settings())
-    clients.__dict__["catalog"] = catalog
-    clients.__dict__["_background_session"] = None
-
-    def rewrite(_: object, name: TableName, head: Head, plan: Round, *_others: object) -> Rewritten:
-        table = catalog.load_table(name.identifier)
-        paths = {f.path for f in plan.files}
-        tasks = [t for t in table.scan().plan_files() if t.file.file_path in paths]
-        rows = ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table(tasks)
-        files = write_files(table, rows) if len(rows) else ()
-        return Rewritten(same_rows(head, paths, files), StagedFiles(files))
-
-    monkeypatch.setattr(run, "rewrite", rewrite)
+    clients.__dict__ |= {"catalog": catalog, "_background_session": spark_here()}
     yield clients
     catalog.close()
 

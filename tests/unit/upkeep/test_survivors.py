@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -68,7 +69,7 @@ def test_files_that_others_take_meanwhile_are_looked_for_anew(lake: Lake) -> Non
 
 def taken(lake: Lake, find: Any = None) -> Taken:
     connections: Any = SimpleNamespace(catalog=lake.catalog)
-    leaving = Leaving("true", "forgetting", "forgetting_", "Again.")
+    leaving = Leaving("true", "forgetting", "forgetting_", "Again.", timedelta(days=3))
     return take_out(connections, NAME, find or everything, UNTOLD, leaving)
 
 

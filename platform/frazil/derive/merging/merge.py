@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.output import alike_sql, cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import MARK, Changed, Kind, Result, Task, derivation_job, write_counted
+from frazil.derive.write import Changed, Kind, Result, Task, derivation_job, held_within, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
-from frazil.tables.manifests import files_matching
-from frazil.tables.spark import Watched, aggregated, at_snapshot, filled, grouped, samples
-from frazil.tables.stage import StagedFiles, branch_of_files
+from frazil.tables.spark import Watched, aggregated, filled, grouped, samples
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -89,13 +88,10 @@ class Merging(Kind):
         more = self.result(task, facts)
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
-        there = files_matching(task.table, box.expression)
-        snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
-        task.done("branched")
+        there, held = held_within(task, box)
         task = self._counting(task)
-        held = at_snapshot(task.connections.spark, task.name, snapshot) if there.entries else None
-        state = State(held, self.older(task, box))
-        files = write_counted(task, self._rows(task, state, box), snapshot)
+        state = State(held if there.entries else None, self.older(task, box))
+        files = write_counted(task, self._rows(task, state, box))
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
     def _looked_at(self, task: Task) -> tuple[Box, dict[str, Any]]:

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.derive.output import alike_sql, cast, types_of
-from frazil.derive.write import MARK, Kind, Result, Task, derivation_job, write_counted
+from frazil.derive.write import Kind, Result, Task, derivation_job, held_within, write_counted
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
-from frazil.tables.manifests import files_matching
-from frazil.tables.spark import Watched, aggregated, at_snapshot, samples
-from frazil.tables.stage import branch_of_files
+from frazil.tables.spark import Watched, aggregated, samples
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,15 +43,13 @@ class Rows(Plain):
         if not facts["rows"]:
             return super().write(task)
         box = box_from(types, types, facts)
-        there = files_matching(task.table, box.expression)
+        there, held = held_within(task, box)
         if not there.entries:
             raise _not_there(task, facts["rows"], 0)
-        snapshot = branch_of_files(task.connections.catalog, task.name, task.table, task.branch, there, MARK)
-        task.done("branched")
-        state = cast(at_snapshot(task.connections.spark, task.name, snapshot), types)
+        state = cast(held, types)
         kept = _without(state.where(box.sql), going, types).unionByName(state.where(f"NOT ({box.sql})"))
         came = Watched(task.delta, {"rows": "count(1)"}, job, twice=samples(task.table))
-        files = write_counted(task, kept.unionByName(cast(came.rows, types)), snapshot)
+        files = write_counted(task, kept.unionByName(cast(came.rows, types)))
         gone = sum(there.rows.values()) + came.measured["rows"] - files.rows
         if gone != facts["rows"]:
             raise _not_there(task, facts["rows"], gone)

@@ -28,16 +28,16 @@ from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REPLAY, leave_branch, new_branch, until_settled
+from frazil.tables.branches import REPLAY, new_branch, until_settled
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.erasure import forgettings
 from frazil.tables.faults import Job
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.manifests import delete_manifests
-from frazil.tables.moved import Parted, audit_values, judged
-from frazil.tables.remainder import write_remainder
+from frazil.tables.moved import judged
+from frazil.tables.remainder import write_rest
 from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import Staged, StagedFiles, audit_rows, publish, put_in_place
+from frazil.tables.stage import Staged, StagedFiles, publish, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -151,7 +151,8 @@ class _Replayed(Staged):
                 meaning="Nothing of this replay is visible.",
                 todo="Replay again.",
             )
-        put_in_place(tx, table, self.present.holding.paths, self.staged, said)
+        holding = self.present.holding
+        put_in_place(tx, table, holding.paths, self.staged, said, holding.deletes)
 
     def _is_behind(self, table: Table) -> bool:
         """Whether nobody rolled the table back: then records of the spans may have been landed again."""
@@ -244,14 +245,10 @@ class _Replay:
             self._noted |= {letter.key for letter in outcome.new_letters}
         if not present.holding.rows and not written.good:
             return report
-        branch = new_branch(REPLAY)
-        try:
-            kept = self._kept(present, plan, branch)
-            files = (*staged.files, *kept.files)
-            work = _Replayed(replace(staged, files=files), entry, present)
-            published = publish(self._catalog, self._name, work)
-        finally:
-            leave_branch(self._catalog, self._name, branch)
+        kept = self._kept(present, plan)
+        files = (*staged.files, *kept.files)
+        whole = StagedFiles(files, until=min(staged.until, kept.until))
+        published = publish(self._catalog, self._name, _Replayed(whole, entry, present))
         self._done("published")
         counts = len(present.holding.paths), len(files)
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
@@ -259,28 +256,18 @@ class _Replay:
     def _present(self, table: Table, plan: Plan) -> Present:
         return find_present(self._connections.spark, self._spec, self._name, table, plan, self._job(plan))
 
-    def _kept(self, present: Present, plan: Plan, branch: str) -> StagedFiles:
+    def _kept(self, present: Present, plan: Plan) -> StagedFiles:
         """The other rows of the files that go."""
-        holding = present.holding
-        if not holding.mixed.entries:
+        table, mixed, fewer = present.table, present.holding.mixed, present.holding.mixed_rows
+        if not mixed.entries:
             return StagedFiles()
-        fewer, job, going = holding.mixed_rows, self._job(plan), within_sql(plan.busy, self._names)
-        parted: list[Parted] = []
-
-        def left(rows: DataFrame) -> DataFrame:
-            parted.append(Parted(judged(rows, going), present.table, job))
-            return parted[0].rows
-
-        kept, before = write_remainder(
-            self._connections.spark, self._name, present.table, holding.mixed, branch, _KEPT, left, job
-        )
-        numbers, work = f"of {before} rows {fewer} go", f"A {job.work} of {job.of}"
-        audit_rows(kept, before - fewer, work, numbers, job.again)
-        _, _, moves = parted[0].counted()
-        moves = replace(moves, fewer=bool(holding.deletes))
-        mixed = holding.mixed
-        audit_values(work, present.table, mixed.named, mixed.rows, kept.files, moves, job.again)
-        return kept
+        job, going = self._job(plan), within_sql(plan.busy, self._names)
+        rest = write_rest(
+            self._connections.spark, table, mixed, lambda rows: judged(rows, going), job,
+            self._spec.upkeep.orphans_after,
+        )  # fmt: skip
+        work, wanted = f"A {job.work} of {job.of}", rest.rows - fewer
+        return rest.audited(wanted, work, f"{fewer} go", job.again)
 
     def _job(self, plan: Plan) -> Job:
         return landing_job(plan, REPLAY)

@@ -6,12 +6,12 @@ compared with what was counted before: rows of those files - rows that go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from frazil.errors import CommitConflictError, FrazilError
+from frazil.errors import CommitConflictError
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.ledger import Ledger
@@ -30,22 +30,18 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
-from frazil.tables.branches import LANDING, leave_branch, new_branch
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there
 from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
-from frazil.tables.moved import GOES, Parted, audit_values
-from frazil.tables.remainder import write_remainder
+from frazil.tables.moved import GOES
+from frazil.tables.remainder import write_rest
 from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import StagedFiles, audit_rows, put_in_place
+from frazil.tables.stage import StagedFiles, put_in_place
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
-
-_MARK = {"frazil.plan": "merge"}
-"""In summaries of snapshots that are a branch's, and never on `main`."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +65,6 @@ class Merged(Written):
     def rows(self) -> int:
         """See `Written.rows`."""
         return self.put
-
-    @property
-    def branches(self) -> tuple[str, ...]:
-        """See `Written.branches`."""
-        return (self.kept.branch,) if self.kept.branch else ()
 
     @property
     def changed(self) -> Mapping[str, Any]:
@@ -104,15 +95,9 @@ class MergeLanded(Landed):
             tx.set_properties(with_truncates(table.properties, self.ledger.topic_id, self.truncates))
 
     def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
-        """See `Staged.put`; raises as `put_in_place` does, and where others changed rows meanwhile."""
+        """See `Staged.put`; raises as `put_in_place` does, and where main went back meanwhile."""
         self._same_line(table)
-        if self.removed and delete_manifests(table) - self.deletes:
-            raise CommitConflictError(
-                f"Another engine deleted rows of {'.'.join(table.name())} while a landing merged some.",
-                meaning="Nothing of this landing is visible.",
-                todo="Nothing: it tries again.",
-            )
-        put_in_place(tx, table, self.removed, self.staged, said)
+        put_in_place(tx, table, self.removed, self.staged, said, self.deletes)
 
     def _same_line(self, table: Table) -> None:
         """The position may be where it was while the rows that the changes were compared with are gone."""
@@ -142,28 +127,11 @@ def write_upserts(
     return merge.once()
 
 
-def written_anew(
-    table: Table,
-    name: TableName,
-    within: KeyRange,
-    paths: Collection[str],
-    write: Callable[[Candidates, str], StagedFiles],
-) -> StagedFiles:
-    """Lets some files of a head be written anew upon a branch, which goes where that fails.
-
-    Args:
-        within: Where their rows are that matter.
-        paths: Of the files.
-        write: Is given them, and the branch's name.
-    """
+def files_of(table: Table, within: KeyRange, paths: Collection[str]) -> Candidates:
+    """Some files of a head, by their paths; `within` is where their rows are that matter."""
     found = files_matching(table, within.box.expression)
     files = tuple(e for e in found.entries if e.data_file.file_path in paths)
-    branch = new_branch(LANDING)
-    try:
-        return write(Candidates(files, found.named), branch)
-    except FrazilError:
-        leave_branch(table.catalog, name, branch)
-        raise
+    return Candidates(files, found.named)
 
 
 @dataclass(frozen=True)
@@ -195,41 +163,31 @@ class _Merge:
             return self.told(table, matches, StagedFiles())
         if kept := self._by_columns(table, matches, within):
             return replace(self.told(table, matches, kept.staged), taken=kept.taken)
-        write = partial(self._kept, table, matches)
-        return self.told(table, matches, written_anew(table, changes.name, within, matches.files, write))
+        return self.told(table, matches, self._kept(table, matches, within))
 
     def _by_columns(self, table: Table, matches: Matches, within: KeyRange) -> Kept | None:
         if self._replaces(matches):
             return None
-        found = files_matching(table, within.box.expression)
-        old = tuple(e for e in found.entries if e.data_file.file_path in matches.files)
-        files = Candidates(old, found.named)
+        files = files_of(table, within, matches.files)
         return keep_by_columns(self.settings, self.changes, table, matches, files, self.plan)
 
-    def _kept(self, table: Table, matches: Matches, files: Candidates, branch: str) -> StagedFiles:
+    def _kept(self, table: Table, matches: Matches, within: KeyRange) -> StagedFiles:
         """Writes what is kept of some files, which stay as they are; and changes, where some are too old."""
-        changes, job = self.changes, landing_job(self.plan)
-        parted: list[Parted] = []
-
-        def left(rows: DataFrame) -> DataFrame:
-            parted.append(Parted(self._judged(rows, matches), table, job))
-            return self._rows(rows, parted[0].rows, matches)
-
-        kept, before = write_remainder(changes.spark, changes.name, table, files, branch, _MARK, left, job)
+        changes, files = self.changes, files_of(table, within, matches.files)
+        rest = write_rest(
+            changes.spark, table, files, partial(self._judged, matches=matches), landing_job(self.plan),
+            changes.spec.upkeep.orphans_after, partial(self._rows, matches=matches),
+        )  # fmt: skip
         newer = changes.come - matches.older_rows if self._replaces(matches) else 0
         newer += matches.strange_rows
         stay = matches.bare if changes.marks else 0
-        numbers = f"of {before} rows {matches.gone} go, {newer} come, {stay} are marked"
-        wanted = before - matches.gone + newer + stay
-        work = f"A merge of topic {self.plan.topic}"
-        audit_rows(kept, wanted, work, numbers, "Land again.")
-        _, _, moves = parted[0].counted()
-        fewer = bool(changes.truncates or delete_manifests(table))
-        moves = replace(moves, fewer=fewer, more=bool(newer or stay))
-        audit_values(work, table, files.named, files.rows, kept.files, moves, "Land again.")
-        return kept
+        numbers = f"{matches.gone} go, {newer} come, {stay} are marked"
+        wanted = rest.rows - matches.gone + newer + stay
+        fewer = rest.moves.fewer or bool(changes.truncates)
+        moves = replace(rest.moves, fewer=fewer, more=bool(newer or stay))
+        return rest.audited(wanted, f"A merge of topic {self.plan.topic}", numbers, "Land again.", moves)
 
-    def _judged(self, state: DataFrame, matches: Matches) -> DataFrame:
+    def _judged(self, state: DataFrame, *, matches: Matches) -> DataFrame:
         """The rows of some files, and of each whether a change takes its place, as `GOES`."""
         from pyspark.sql import functions as F
 
@@ -244,7 +202,7 @@ class _Merge:
     def _newer(self, of: DataFrame, matches: Matches) -> DataFrame:
         return of if matches.older is None else of.join(matches.older, list(self.changes.key), "left_anti")
 
-    def _rows(self, state: DataFrame, stay: DataFrame, matches: Matches) -> DataFrame:
+    def _rows(self, state: DataFrame, stay: DataFrame, *, matches: Matches) -> DataFrame:
         """All that the new files hold: of `state` what stays, and more."""
         changes = self.changes
         key = list(changes.key)

@@ -23,7 +23,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import insert_dealt, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
-from frazil.landing.upsert.merge import Merged, written_anew
+from frazil.landing.upsert.merge import Merged, files_of
 from frazil.landing.upsert.truncate import Truncate, read_truncates
 from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
 from frazil.landing.upsert.truncates import TRUNCATES_TOLD, with_truncates_told
@@ -32,22 +32,21 @@ from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables import moved
 from frazil.tables.box import Box, Side
 from frazil.tables.catalog import load_table
 from frazil.tables.faults import files_there, spark_job
-from frazil.tables.manifests import Candidates, delete_manifests, rows_held
-from frazil.tables.moved import audit_values
+from frazil.tables.manifests import delete_manifests, rows_held
 from frazil.tables.presence import Moves
 from frazil.tables.reading.frame import files_frame
-from frazil.tables.remainder import write_remainder
+from frazil.tables.remainder import write_rest
 from frazil.tables.spark import Watched, at_snapshot, samples
-from frazil.tables.stage import StagedFiles, audit_rows
+from frazil.tables.stage import StagedFiles
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
-_MARK = {"frazil.plan": "versions"}
 _FILE, _CHANGED = "$frazil_file", "$frazil_changed"
 
 
@@ -170,11 +169,7 @@ class _Versions:
             ended = self._ended(table, within, truncates)
         if not ended.files and not ended.replaces:
             return self._told(table, ended, StagedFiles())
-
-        def write(files: Candidates, branch: str) -> StagedFiles:
-            return self._anew(table, ended, files, branch)
-
-        return self._told(table, ended, written_anew(table, self.name, within, ended.files, write))
+        return self._told(table, ended, self._anew(table, ended, within))
 
     @property
     def _rows(self) -> DataFrame:
@@ -226,22 +221,18 @@ class _Versions:
         files = {path: row["changed"] for path, row in counts.items() if row["changed"]}
         return _Ended(files, found, kept, changed > 0 or kept < self.put)
 
-    def _anew(self, table: Table, ended: _Ended, files: Candidates, branch: str) -> StagedFiles:
+    def _anew(self, table: Table, ended: _Ended, within: KeyRange) -> StagedFiles:
         """Writes files anew in which versions end; and the new ones, if some are not as they were written."""
-        job = landing_job(self.plan)
-
-        def left(state: DataFrame) -> DataFrame:
-            return self._left(state, ended, list(key_columns(table)))
-
-        kept, before = write_remainder(self.spark, self.name, table, files, branch, _MARK, left, job)
+        files, identity = files_of(table, within, ended.files), list(key_columns(table))
+        rest = write_rest(
+            self.spark, table, files, lambda rows: moved.judged(rows, "false"), landing_job(self.plan),
+            self.spec.upkeep.orphans_after, lambda _, stay: self._left(stay, ended, identity),
+        )  # fmt: skip
         come = ended.kept if ended.replaces else 0
-        numbers = f"of {before} rows {sum(ended.files.values())} end another way, {come} come"
-        work = f"A landing of versions of topic {self.plan.topic}"
-        audit_rows(kept, before + come, work, numbers, "Land again.")
-        ends = frozenset(found_columns(self.spec))
-        moves = Moves(unknown=ends, fewer=bool(delete_manifests(table)), more=come > 0)
-        audit_values(work, table, files.named, files.rows, kept.files, moves, "Land again.")
-        return kept
+        numbers = f"{sum(ended.files.values())} end another way, {come} come"
+        work, ends = f"A landing of versions of topic {self.plan.topic}", frozenset(found_columns(self.spec))
+        moves = Moves(unknown=ends, fewer=rest.moves.fewer, more=come > 0)
+        return rest.audited(rest.rows + come, work, numbers, "Land again.", moves)
 
     def _left(self, state: DataFrame, ended: _Ended, identity: list[str]) -> DataFrame:
         """The rows of some files, and new ones, with what was found of them."""

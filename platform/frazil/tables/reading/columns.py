@@ -48,6 +48,11 @@ class StoredFile:
     bytes: int
 
 
+def stored_file(path: str, size: int, store: str = "") -> StoredFile:
+    """A file as the store has it that holds a table's data."""
+    return StoredFile(path, store, path.partition("://")[2] or path, size)
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Rows of a file, the first of which has a place in it."""

@@ -37,6 +37,11 @@ class DeleteFile:
     keys: Keys = field(default_factory=dict)
 
 
+def ids_wanted(schema: pa.Schema, deletes: Iterable[DeleteFile]) -> frozenset[str]:
+    """Ids of the columns that are read of a data file: those of a schema, and what tells deleted rows."""
+    return frozenset({*map(field_id, schema), *(key for each in deletes for key in each.keys)})
+
+
 class DeletedRows:
     """Tells which rows of data files are deleted; each delete file is read once."""
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.quoting import quoted
-from frazil.tables.reading.parts import Planned, packed, planned
+from frazil.tables.reading.parts import Planned, names_of, packed, planned
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
-    from frazil.tables.reading.columns import Names
     from frazil.tables.reading.part import PartReader
 
 PATH = "_file"
 """A column with the path of each row's file, called as Spark's reader of Iceberg calls it."""
-
-_MAPPING = "schema.name-mapping.default"
 
 _CLAIMED = 10_000_000
 """Rows that Spark is told of at most: enough that it takes none of them to every task for a join."""
@@ -86,18 +82,6 @@ def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:
     own = f"id % {step} = 0 AND id < {step * len(reader.bins)}"
     numbers = spark.range(0, tasks * step, 1, tasks).where(own)
     return in_tasks(numbers, {"id": f"id DIV {step}"}, reader.run, reader.schema)
-
-
-def names_of(properties: Mapping[str, str]) -> Names:
-    """Ids of columns by their names, for files that have none."""
-    return dict(_of_mapping(json.loads(properties.get(_MAPPING, "[]"))))
-
-
-def _of_mapping(fields: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[int, Names]]]:
-    for own in fields:
-        if "field-id" in own:
-            within = dict(_of_mapping(own.get("fields", ())))
-            yield from ((name, (own["field-id"], within)) for name in own["names"])
 
 
 def held_frame(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.reading.columns import FileReader, StoredFile
-from frazil.tables.reading.deleted import DeletedRows, DeleteFile
+from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.task import begin_task
 
 
@@ -68,8 +68,7 @@ class PartReader:
         own = pa.schema([f for f in self.schema if field_id(f)])
         how = replace(IN_FILES, constants=part.constants)
         deletes = [self.deletes[place] for place in part.deletes]
-        ids = frozenset({*map(field_id, own), *(key for each in deletes for key in each.keys)})
-        for batch in self.reader.batches(part.file, ids, part.start, part.end):
+        for batch in self.reader.batches(part.file, ids_wanted(own, deletes), part.start, part.end):
             left = deleted.left(batch, part.file.path, deletes, part.constants)
             known = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
             yield self._shown(rows_fitted(known, own, len(left), how), len(left), part)

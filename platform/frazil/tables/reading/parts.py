@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 if TYPE_CHECKING:
@@ -16,12 +17,14 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
-    from frazil.tables.reading.columns import StoredFile
+    from frazil.tables.reading.columns import Names, StoredFile
     from frazil.tables.reading.deleted import DeleteFile
     from frazil.tables.reading.part import Part
 
 _OF_TASK = 32 * 2**20
 """Bytes of files that a task reads."""
+
+_MAPPING = "schema.name-mapping.default"
 
 _OPENING = 4 * 2**20
 """Bytes that could be read in the time that it takes to open a file."""
@@ -53,7 +56,7 @@ def planned(table: Table, files: Iterable[tuple[DataFile, Sequence[DataFile]]]) 
         for each in gone:
             if each.file_path not in places:
                 places[each.file_path] = len(deletes)
-                deletes.append(_delete_file(table, each, stores))
+                deletes.append(delete_file(table, each, stores.stored(each)))
         stored, constants = stores.stored(file), dict(constants_of(table, file))
         applying, rows = tuple(places[each.file_path] for each in gone), rows + file.record_count
         parts += [Part(stored, *edges, constants, applying) for edges in _cut(file.file_size_in_bytes)]
@@ -99,12 +102,14 @@ class _Stores:
         return StoredFile(file.file_path, name, place, file.file_size_in_bytes)
 
 
-def _delete_file(table: Table, file: DataFile, stores: _Stores) -> DeleteFile:
+def delete_file(table: Table, file: DataFile, stored: StoredFile) -> DeleteFile:
+    """A delete file as tasks are told of it."""
     from frazil.tables.reading.deleted import DeleteFile
     from frazil.tables.reading.schema import stored_type
 
-    ids = file.equality_ids or ()
-    return DeleteFile(stores.stored(file), {str(own): stored_type(_type_of(table, own)) for own in ids})
+    return DeleteFile(
+        stored, {str(own): stored_type(_type_of(table, own)) for own in file.equality_ids or ()}
+    )
 
 
 def constants_of(table: Table, file: DataFile) -> Iterator[tuple[str, pa.Scalar]]:
@@ -124,3 +129,15 @@ def _type_of(table: Table, column: int) -> IcebergType:
     """The type of a column, which may be gone by now."""
     every = (table.schema(), *reversed(table.schemas().values()))
     return next(schema.find_type(column) for schema in every if column in schema.field_ids)
+
+
+def names_of(properties: Mapping[str, str]) -> Names:
+    """Ids of columns by their names, for files that have none."""
+    return dict(_of_mapping(json.loads(properties.get(_MAPPING, "[]"))))
+
+
+def _of_mapping(fields: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, tuple[int, Names]]]:
+    for own in fields:
+        if "field-id" in own:
+            within = dict(_of_mapping(own.get("fields", ())))
+            yield from ((name, (own["field-id"], within)) for name in own["names"])

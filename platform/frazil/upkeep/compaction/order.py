@@ -33,12 +33,12 @@ def by_bins(held: DataFrame, bins: Sequence[Bin], order: Sequence[SortTerm]) -> 
     return rows.sortWithinPartitions(*columns) if columns else rows
 
 
-def cut(held: DataFrame, bin_: Bin, order: Sequence[SortTerm]) -> DataFrame:
+def cut(held: DataFrame, into: int, order: Sequence[SortTerm]) -> DataFrame:
     """The rows of one bin: where they are sorted, a task for each new file has a range of the order."""
-    placed, columns = _placed(_with_files(held, [bin_]), order)
+    placed, columns = _placed(held, order)
     if not columns:
         return placed.coalesce(1)
-    return placed.repartitionByRange(bin_.into, *columns).sortWithinPartitions(*columns)
+    return placed.repartitionByRange(into, *columns).sortWithinPartitions(*columns)
 
 
 def _with_files(held: DataFrame, bins: Sequence[Bin]) -> DataFrame:

@@ -1,35 +1,33 @@
-"""One round of a compaction whose rows Spark reads: to shuffle or sort them, or to leave out deleted ones.
-
-A branch that is only read holds the chosen files, and what deletes rows in them; tasks write the new ones.
-"""
+"""One round of a compaction whose rows Spark shuffles: tasks read the old files, and write the new ones."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.errors import OvertakenError
 from frazil.spec.names import TableName
-from frazil.spec.table import SortTerm
-from frazil.tables.commit import Committed, commit
-from frazil.tables.faults import Job, spark_job
+from frazil.spec.table import AnyTable, SortTerm
+from frazil.tables.faults import Job, cause_line, files_there, is_file_gone, spark_job
 from frazil.tables.files import LARGEST
 from frazil.tables.manifests import Head, delete_manifests
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.replacement import Replacement, overtaken, same_rows
-from frazil.tables.spark import at_snapshot
+from frazil.tables.reading.frame import held_frame
+from frazil.tables.replacement import Replacement, same_rows
 from frazil.tables.stage import StagedFiles, audit_rows
+from frazil.tables.workers import lifetime
+from frazil.upkeep.compaction.bins import Bin
 from frazil.upkeep.compaction.plan import Round
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
-    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table import Table
+    from pyspark.sql import DataFrame, SparkSession
 
 AGAIN = "Nothing: the upkeep sensor tries again; so does `frazil compact`."
 """What to do where others commit all the time."""
-
-_MARK = {"frazil.plan": "compaction"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,74 +39,56 @@ class Rewritten:
 
 
 def rewrite(
-    connections: Connections,
-    name: TableName,
-    head: Head,
-    plan: Round,
-    order: Sequence[SortTerm],
-    branch: str,
+    connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
 ) -> Rewritten:
-    """Writes the files of one round anew, without rows that were deleted; `branch` holds the old ones.
+    """Writes the files of one round anew, without rows that were deleted.
 
-    Rows of a file stay as they come where `order` is empty.
+    Rows of a file stay as they come where the spec sorts nothing.
     """
-    made = _make_branch(connections, name, head, plan, branch)
-    snapshot = made.snapshot_id or 0
-    rows = _rows(connections, name, head, plan, snapshot)
+    until = time.time() + lifetime(spec.upkeep.orphans_after)
+    entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
+    with files_there(table):
+        held, exact = held_frame(spark, table, entries, (), with_path=True), not delete_manifests(table)
     with spark_job(compaction_job(name)):
-        files = _written(connections, name, made.table, snapshot, plan, order)
-    staged = StagedFiles(files, branch, snapshot)
-    numbers = f"{rows} rows in the {len(plan.files)} old ones"
-    audit_rows(staged, rows, f"A compaction of {name}", numbers)
+        rows = sum(f.records for f in plan.files) if exact else held.count()
+        files = _written(spark, table, head, plan, spec.sort_terms)
+    staged = StagedFiles(files, until=until)
+    audit_rows(staged, rows, f"A compaction of {name}", f"{rows} rows in the {len(plan.files)} old ones")
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 
 
 def _written(
-    connections: Connections,
-    name: TableName,
-    table: Table,
-    snapshot: int,
-    plan: Round,
-    order: Sequence[SortTerm],
+    spark: SparkSession, table: Table, head: Head, plan: Round, order: Sequence[SortTerm]
 ) -> tuple[DataFile, ...]:
     from frazil.tables.insertion import insert_rows
     from frazil.upkeep.compaction.order import by_bins, cut, in_partitions
 
-    held = at_snapshot(connections.background_spark, name, snapshot)
+    def held(*bins: Bin) -> DataFrame:
+        entries = [head.entries[file.path] for each in bins for file in each.files]
+        return held_frame(spark, table, entries, with_path=True)
+
     if plan.older:
-        return insert_rows(in_partitions(held, table, order), table)
+        return insert_rows(in_partitions(held(*plan.bins), table, order), table)
     one = [bin_ for bin_ in plan.bins if bin_.into == 1]
-    found = insert_rows(by_bins(held, one, order), table, LARGEST) if one else ()
+    found = insert_rows(by_bins(held(*one), one, order), table, LARGEST) if one else ()
     for bin_ in (b for b in plan.bins if b.into > 1):
-        found += insert_rows(cut(held, bin_, order), table, LARGEST if order else bin_.most)
+        target = LARGEST if order else bin_.most
+        found += insert_rows(cut(held(bin_), bin_.into, order), table, target)
     return found
 
 
 def compaction_job(name: TableName) -> Job:
     """What a failed Spark job of a compaction means."""
     again = "Try again; `frazil orphans` removes leftovers."
-    return Job("compaction", str(name), "No row is lost or doubled.", again)
 
+    def gone(text: str) -> OvertakenError | None:
+        if not is_file_gone(text):
+            return None
+        return OvertakenError(
+            f"A compaction of {name} was overtaken: others took a file that it read, and it expired.",
+            where=cause_line(text),
+            meaning="The table is as the others left it; nothing of this compaction is visible.",
+            todo="Nothing: the next compaction takes the files that are there then.",
+        )
 
-def _make_branch(
-    connections: Connections, name: TableName, head: Head, plan: Round, branch: str
-) -> Committed:
-    from frazil.tables.rewrite import stage_branch
-
-    def stage(table: Table) -> Transaction:
-        if delete_manifests(table) != head.delete_manifests:  # the branch would get those
-            raise overtaken(table, "rows were deleted")
-        tx = transaction(table)
-        files = tuple(head.entries[f.path] for f in plan.files)
-        stage_branch(tx, branch, files, head.named, _MARK)
-        return tx
-
-    return commit(connections.catalog, name, stage, work="branch of a compaction", todo=AGAIN)
-
-
-def _rows(connections: Connections, name: TableName, head: Head, plan: Round, snapshot: int) -> int:
-    """How many rows the files hold; where there are delete files only reading tells."""
-    if not head.delete_manifests:
-        return sum(f.records for f in plan.files)
-    with spark_job(compaction_job(name)):
-        return int(at_snapshot(connections.background_spark, name, snapshot).count())
+    return Job("compaction", str(name), "No row is lost or doubled.", again, known=gone)

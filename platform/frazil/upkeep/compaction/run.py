@@ -17,7 +17,7 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import COMPACTING, drop_outlived, leave_branch, new_branch, publish_branch
+from frazil.tables.branches import drop_outlived
 from frazil.tables.catalog import catalog_errors, load_table
 from frazil.tables.commit import Committed, commit
 from frazil.tables.layout import NEWEST_FORMAT
@@ -130,22 +130,14 @@ class _Compaction:
         if head is None or plan is None:
             return Done(overtaken=1)
         try:
-            return self._by_columns(table, head, plan) or self._by_spark(table, head, plan)
+            return self._publish(self._rewritten(table, head, plan), plan)
         except OvertakenError as e:
             _log.info("%s", e)
             return Done(overtaken=1)
 
-    def _by_columns(self, table: Table, head: Head, plan: Round) -> Done | None:
-        written = rewrite_by_columns(self._connections, self._spec, self._name, table, head, plan)
-        return self._publish(written, plan) if written else None
-
-    def _by_spark(self, table: Table, head: Head, plan: Round) -> Done:
-        branch = new_branch(COMPACTING)
-        try:
-            written = rewrite(self._connections, self._name, head, plan, self._spec.sort_terms, branch)
-            return self._publish(written, plan)
-        finally:
-            leave_branch(self._connections.catalog, self._name, branch)
+    def _rewritten(self, table: Table, head: Head, plan: Round) -> Rewritten:
+        about = self._connections, self._spec, self._name, table, head, plan
+        return rewrite_by_columns(*about) or rewrite(*about)
 
     def _publish(self, written: Rewritten, plan: Round) -> Done:
         what = written.what
@@ -221,7 +213,7 @@ def put_in_place(
     says: Mapping[str, str],
     staged: StagedFiles | None = None,
 ) -> Committed:
-    """Replaces files on `main` by others with the same rows, and removes the branch of the new ones.
+    """Replaces files on `main` by others with the same rows.
 
     `what` says what is to be done upon the present head, and is asked again after each conflict; `says` goes
     into the snapshot's summary.
@@ -234,8 +226,6 @@ def put_in_place(
         stage_same_rows(tx, what(table), says)
         if staged:
             check_still_there(name, staged, "compaction", _SHORTER)
-        if staged and staged.branch:
-            publish_branch(tx, name, staged.branch, staged.tip)
         return tx
 
     return commit(catalog, name, stage, work="compaction", todo=AGAIN)

@@ -116,7 +116,8 @@ class _Forgetting:
 
     @property
     def _rows(self) -> Going:
-        return Going(self._name, self.condition.sql(), self.condition.expression, self._books)
+        after = self.spec.upkeep.orphans_after
+        return Going(self._name, self.condition.sql(), self.condition.expression, after, self._books)
 
     def _found(self) -> Iterator[MadeOf]:
         """The tables made of this one, each looked for only once those before it are done."""
@@ -193,7 +194,9 @@ class _Forgetting:
         return letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
 
     def _letters_of(self, made: MadeOf) -> Letters | None:
-        return letters_of_query(self.connections, made.name, made.condition) if made.condition else None
+        if made.condition is None:
+            return None
+        return letters_of_query(made.spec, self.connections, made.name, made.condition)
 
     def _unnamed(self) -> Iterator[str]:
         """Files of work that died: no snapshot names them, and they hold such rows."""

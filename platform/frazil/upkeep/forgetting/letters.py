@@ -15,6 +15,7 @@ from frazil.formats.types import spark_type
 from frazil.landing.decoding import with_decoded
 from frazil.landing.selection import offset_columns
 from frazil.quoting import literal, quoted
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalog import load_table_or_none
@@ -63,12 +64,14 @@ def letters_of_topic(
     headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
     held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
     sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
-    return Letters(
-        Going(name.dead_letters, f"({sql})", AlwaysTrue(), early=True), sum(not row["read"] for row in rows)
-    )
+    after = spec.upkeep.orphans_after
+    going = Going(name.dead_letters, f"({sql})", AlwaysTrue(), after, early=True)
+    return Letters(going, sum(not row["read"] for row in rows))
 
 
-def letters_of_query(connections: Connections, name: TableName, condition: Condition) -> Letters | None:
+def letters_of_query(
+    spec: DerivedSpec, connections: Connections, name: TableName, condition: Condition
+) -> Letters | None:
     """The bad rows of a derived table that match: they are kept as JSON."""
     from pyiceberg.expressions import AlwaysTrue
 
@@ -76,7 +79,8 @@ def letters_of_query(connections: Connections, name: TableName, condition: Condi
         return None
     field = condition.sql(lambda column: f"get_json_object(`row`, {literal(_path(column))})")
     sql = " OR ".join([field, *_with_texts(condition, (), ("row", "reason"))])
-    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue(), early=True))
+    after = spec.upkeep.orphans_after
+    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue(), after, early=True))
 
 
 def _path(column: str) -> str:

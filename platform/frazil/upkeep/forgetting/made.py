@@ -51,7 +51,8 @@ class MadeOf:
     def going(self) -> Going:
         """Its rows that go."""
         assert self.condition
-        return Going(self.name, self.condition.sql(), self.condition.expression, _books)
+        after = self.spec.upkeep.orphans_after
+        return Going(self.name, self.condition.sql(), self.condition.expression, after, _books)
 
 
 def made_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -47,13 +48,15 @@ class Going:
     name: TableName
     sql: str  # true of these rows
     expression: BooleanExpression  # true of these rows at least: tells the files that can hold them
+    orphans_after: timedelta  # age at which the table's files go that no snapshot names
     books: Books = lambda *_: {}
     early: bool = False  # rows are kept here before the work that met them is published
 
     @property
     def leaving(self) -> Leaving:
         """The same as their work is named."""
-        return Leaving(self.sql, "forgetting", FORGETTING, _TODO, untold=True, marks=True)
+        after = self.orphans_after
+        return Leaving(self.sql, "forgetting", FORGETTING, _TODO, after, untold=True, marks=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,8 @@ class _RowExpiry:
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
-        self._leaving = Leaving(self._cutoff.sql, "row expiry", EXPIRING, AGAIN)
+        orphans_after = spec.upkeep.orphans_after
+        self._leaving = Leaving(self._cutoff.sql, "row expiry", EXPIRING, AGAIN, orphans_after)
         self._done = on_step
 
     def run(self, order: Order) -> WorkReport:

@@ -9,6 +9,7 @@ from frazil.landing.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.landing.upsert import arrow, merge
 from frazil.landing.upsert.lane import job as upsert_lane
+from frazil.tables import remainder, stage
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 
 __all__ = ["LANDINGS", "read_only"]
@@ -72,7 +73,7 @@ LANDINGS: tuple[Guard, ...] = (
     ),
     Guard(
         "a merge is dropped where rows were deleted since",
-        put(merge, "delete_manifests", lambda _: frozenset()),
+        put(stage, "delete_manifests", lambda _: frozenset()),
         {"first": ("land", "land"), "engine": ("delete", "delete")},
         keyed=True,
     ),
@@ -84,7 +85,7 @@ LANDINGS: tuple[Guard, ...] = (
     ),
     Guard(
         "the rows that a merge keeps are counted",
-        put(merge, "audit_rows", nothing),
+        put(remainder, "audit_rows", nothing),
         LANDERS,
         spoils=0.3,
         keyed=True,

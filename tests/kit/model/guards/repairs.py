@@ -14,6 +14,8 @@ import frazil.landing.replay.run as run
 from frazil.landing import redrive
 from frazil.landing.ledger import Ledger
 from frazil.landing.publication import Redriven
+from frazil.tables import remainder
+from frazil.tables.manifests import delete_manifests
 from kit.model.guards.guard import Guard, nothing, put, put_any
 from kit.model.guards.landings import read_only
 
@@ -25,7 +27,7 @@ def _not_behind_position(self: Redriven, before: Ledger) -> bool:
 
 
 def _whatever_was_deleted(self: run._Replayed, tx: Any, table: Any, said: Any) -> None:
-    run.put_in_place(tx, table, self.present.holding.paths, self.staged, said)
+    run.put_in_place(tx, table, self.present.holding.paths, self.staged, said, delete_manifests(table))
 
 
 def _by_what_is_told(_: outcome.Comparison, back: int, ledger: Ledger) -> bool:
@@ -87,7 +89,7 @@ REPAIRS: tuple[Guard, ...] = (
     ),
     Guard(
         "what a replay keeps of a file is counted",
-        put(run, "audit_rows", nothing),
+        put(remainder, "audit_rows", nothing),
         {"first": ("compact", "replay")},
         spoils=0.3,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 
-from frazil.tables import replacement
+from frazil.tables import remainder, replacement
 from frazil.upkeep import expiry, orphans, survivors
 from frazil.upkeep.compaction import arrow, rewrite, run
 from frazil.upkeep.forgetting import rows
@@ -69,13 +69,18 @@ UPKEEP: tuple[Guard, ...] = (
         lane=True,
     ),
     Guard(
+        "what stays of files is put in place while no orphan removal can have taken it",
+        put(survivors, "check_still_there", nothing),
+        {"first": ("compact", "forget"), "second": ("seven hours", "seven hours", "orphans")},
+    ),
+    Guard(
         "what stays of files is put in place only while these are there",
         put(survivors.Survivors, "fit", lambda *_: True),
         {"first": ("forget",), "second": ("compact",)},
     ),
     Guard(
         "the rows that stay are counted",
-        put(survivors, "audit_rows", nothing),
+        put(remainder, "audit_rows", nothing),
         {"first": ("compact", "forget")},
         spoils=0.3,
     ),
