@@ -31,10 +31,11 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import drop_branch
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.commit import remove_properties, set_properties
+from frazil.tables.data_files import write_files
 from frazil.tables.layout import arrange
 from frazil.tables.manifests import HeadReader
 from frazil.tables.replacement import same_rows, upon
-from frazil.tables.stage import StagedFiles, publish, staged_files
+from frazil.tables.stage import StagedFiles, publish
 from frazil.upkeep.compaction.run import put_in_place
 from frazil.upkeep.expiry import expire
 
@@ -149,14 +150,11 @@ def position(table: Table) -> Mapping[int, int]:
     return found.position if found else {}
 
 
-def stage(lake: Lake, branch: str, *quantities: int) -> Landed:
-    """A landing of these records upon a branch, ready to be published."""
-    head = lake.head
-    lake.table.manage_snapshots().create_branch(head, branch).commit()
-    lake.append(*quantities, branch=branch)
+def stage(lake: Lake, name: str, *quantities: int) -> Landed:
+    """A landing of these records, ready to be published."""
     at = position(lake.table).get(0, 0)
-    entry = ledger(at, at + len(quantities), branch)
-    return Landed(_files(lake.table, branch), entry, read_ledger(lake.table.metadata))
+    entry = ledger(at, at + len(quantities), name)
+    return Landed(_files(lake.table, *quantities), entry, read_ledger(lake.table.metadata))
 
 
 def landed(lake: Lake, *quantities: int) -> int:
@@ -165,10 +163,9 @@ def landed(lake: Lake, *quantities: int) -> int:
     return publish(lake.catalog, NAME, staged).snapshot_id
 
 
-def _files(table: Table, branch: str) -> StagedFiles:
-    staged = staged_files(table, branch)
-    assert staged
-    return staged
+def _files(table: Table, *quantities: int) -> StagedFiles:
+    """Files of such rows, which no snapshot names."""
+    return StagedFiles(write_files(table, rows(table, *quantities)))
 
 
 def _landing(lake: Lake) -> Commit:
@@ -178,10 +175,8 @@ def _landing(lake: Lake) -> Commit:
 
 def _derivation(lake: Lake) -> Commit:
     """All rows made anew."""
-    lake.table.manage_snapshots().create_branch(lake.head, "deriving_4").commit()
-    lake.append(4, 5, branch="deriving_4")
     entry = DerivedLedger(inputs={}, query="q", derivation="deriving_4", rows=2)
-    staged = Derived(_files(lake.table, "deriving_4"), entry, "", whole=True)
+    staged = Derived(_files(lake.table, 4, 5), entry, "", whole=True)
     return lambda: publish(lake.catalog, NAME, staged)
 
 
@@ -189,9 +184,7 @@ def _compaction(lake: Lake) -> Commit:
     """The two files of the landings become one."""
     head = HeadReader().read(lake.table)
     assert head
-    lake.table.manage_snapshots().create_branch(lake.head, "compaction_4").commit()
-    lake.append(0, 1, 2, 3, branch="compaction_4")
-    staged = _files(lake.table, "compaction_4")
+    staged = _files(lake.table, 0, 1, 2, 3)
     what = same_rows(head, head.entries.keys(), staged.files)
     return lambda: put_in_place(lake.catalog, NAME, lambda table: upon(table, what), {}, staged)
 

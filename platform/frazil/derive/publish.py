@@ -13,7 +13,6 @@ from frazil.derive.write import forgotten_meanwhile
 from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.branches import DERIVING
 from frazil.tables.catalog import catalog_errors
 from frazil.tables.erasure import forgettings
 from frazil.tables.manifests import rows_held
@@ -41,7 +40,6 @@ class Derived(Staged):
 
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
-    rivals: ClassVar[str] = DERIVING
 
     def upon(self, name: TableName, table: Table) -> DerivedLedger:
         """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -38,7 +38,6 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.branches import (
     LANDING,
     drop_outlived,
-    leave_branch,
     new_branch,
     until_settled,
 )
@@ -186,23 +185,12 @@ class _Landing:
             return self._landed(held, shorter, decoder, load_table(self._connections.catalog, self._name))
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
-        branches: tuple[str, ...] = ()
-        try:
-            written = self._write(reading, decoder, table, plan, new_branch(LANDING))
-            branches = written.branches
-            bad = self._bad(reading, decoder, plan, written)
-            refuse_other_topic(self._connections, self._name, plan)
-            if not bad or self._spec.on_bad_record != "suspend":
-                return self._publish(plan, written, bad)
-        except FrazilError:
-            self._leave(branches)
-            raise
-        self._leave(branches)
+        written = self._write(reading, decoder, table, plan, new_branch(LANDING))
+        bad = self._bad(reading, decoder, plan, written)
+        refuse_other_topic(self._connections, self._name, plan)
+        if not bad or self._spec.on_bad_record != "suspend":
+            return self._publish(plan, written, bad)
         raise self._suspend(bad, plan, decoder, written)
-
-    def _leave(self, branches: Iterable[str]) -> None:
-        for branch in branches:
-            leave_branch(self._connections.catalog, self._name, branch)
 
     def _write(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str

@@ -10,7 +10,6 @@ from frazil.landing.cut.note import refuse_passing, tag_reached
 from frazil.landing.halt import refuse_halted
 from frazil.landing.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.branches import LANDING
 from frazil.tables.erasure import forgettings
 from frazil.tables.keys import NAMES, Key, keys_in
 from frazil.tables.stage import Staged
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Landed(Staged):
     """Files of records, and the position that they bring the table to."""
-
-    rivals: ClassVar[str] = LANDING
 
     ledger: Ledger  # what the snapshot will say, but for its totals
     base: Ledger | None  # the newest ledger when it was planned; None where the table had none
@@ -61,7 +58,6 @@ class Redriven(Landed):
     forgettings: int = 0  # how often rows had been looked for to be forgotten, at that snapshot
 
     resumes: ClassVar[bool] = False
-    rivals: ClassVar[str] = ""
 
     def upon(self, name: TableName, table: Table) -> Ledger:
         """See `Staged.upon`. The position may move in between, and stays where it is then."""

@@ -69,11 +69,6 @@ class Written:
         return self.good
 
     @property
-    def branches(self) -> tuple[str, ...]:
-        """Those that were made of it; they go with the work."""
-        return ()
-
-    @property
     def changed(self) -> Mapping[str, Any]:
         """What the ledger says of rows that were changed, by field."""
         return {}

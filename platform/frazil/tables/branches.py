@@ -1,4 +1,7 @@
-"""Branches of work under way: a branch's name tells what works there, and since when."""
+"""Names of works, which tell what works there, and since when; and the branches that older releases made.
+
+No work makes a branch any more: one of such a name is an older release's, at work or left in the middle.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import stamina
 
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.commit import LONGEST, assert_ref, commit, remove_ref
+from frazil.tables.commit import LONGEST, commit, remove_ref
 from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
@@ -24,15 +27,15 @@ if TYPE_CHECKING:
 LANDING, REDRIVE, REPLAY, DERIVING, REBUILDING = (
     "landing_", "redrive_", "replay_", "deriving_", "rebuilding_",
 )  # fmt: skip
-"""Prefixes of branches that bring rows."""
+"""Prefixes of the names of works that bring rows."""
 
 EXPIRING, FORGETTING, COMPACTING = "expiring_", "forgetting_", "compaction_"
-"""Prefixes of branches of upkeep."""
+"""Prefixes of the names of upkeep's works."""
 
 Args = TypeVarTuple("Args")
 T = TypeVar("T")
 
-_WRITES = 12  # times that a branch is written where others commit to the table all the while
+_WRITES = 12  # times that a work is done where others commit to the table all the while
 
 _log = logging.getLogger(__name__)
 
@@ -40,12 +43,12 @@ _NAME = re.compile(r"[a-z]+_\d{13}_[0-9a-f]{8}")
 
 
 def new_branch(prefix: str) -> str:
-    """A name that tells when the work on the branch began (see `started_at`)."""
+    """A name of a work, which tells when it began (see `started_at`)."""
     return f"{prefix}{int(time.time() * 1000)}_{secrets.token_hex(4)}"
 
 
 def started_at(branch: str) -> float:
-    """When the work on a branch began, in seconds since the epoch; 0 where its name does not tell."""
+    """When a work of a name began, in seconds since the epoch; 0 where its name does not tell."""
     try:
         return int(branch.split("_")[1]) / 1000
     except (IndexError, ValueError, OverflowError):
@@ -85,42 +88,8 @@ def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
     commit(catalog, name, stage, work="removal of a branch")
 
 
-def leave_branch(catalog: Catalog, name: TableName, branch: str) -> None:
-    """Drops a branch on the way out; a failure is only logged, for the error before it is the one to tell."""
-    try:
-        drop_branch(catalog, name, branch)
-    except Exception:  # noqa: BLE001 - see above
-        _log.warning("branch %s of %s could not be dropped", branch, name, exc_info=True)
-
-
-def branch_lost(name: TableName, branch: str) -> CommitConflictError:
-    """What to raise where a branch was dropped before its work was published."""
-    return CommitConflictError(
-        f"The branch of unpublished work on {name} was removed.",
-        where=f"branch {branch}",
-        meaning="The work was not published: expiry may have deleted its files.",
-        todo="Try again. Branches are removed after six hours, by the clock of the machine that cleans up.",
-    )
-
-
-def publish_branch(tx: Transaction, name: TableName, branch: str, tip: int) -> None:
-    """Has a commit remove the branch that it publishes, and fail unless it is still at its audited `tip`."""
-    ref = tx.table_metadata.refs.get(branch)
-    if ref is None:
-        raise branch_lost(name, branch)
-    if ref.snapshot_id != tip:
-        raise CommitConflictError(
-            f"Somebody wrote to a branch of {name} after its audit.",
-            where=f"branch {branch}, audited at snapshot {tip}, now at {ref.snapshot_id}",
-            meaning="The branch was not published.",
-            todo="Try again.",
-        )
-    assert_ref(tx, branch, tip)
-    remove_ref(tx, branch)
-
-
 def tries() -> Iterator[stamina.Attempt]:
-    """Attempts at work on a branch, each after a conflict with others' commits.
+    """Attempts at work, each after a conflict with others' commits.
 
     No time ends them: of a write that takes longer than the 45 s that stamina gives there was no second one.
     """
@@ -128,7 +97,7 @@ def tries() -> Iterator[stamina.Attempt]:
 
 
 def until_settled(work: Callable[[Unpack[Args]], T], *args: *Args) -> T:
-    """Does work on a branch, again where others commit meanwhile."""
+    """Does work, again where others commit meanwhile."""
     for attempt in tries():
         with attempt:
             done = work(*args)

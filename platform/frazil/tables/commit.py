@@ -245,12 +245,6 @@ def assert_ref(tx: Transaction, ref: str, snapshot_id: int | None) -> None:
     tx._requirements += (AssertRefSnapshotId(ref=ref, snapshot_id=snapshot_id),)
 
 
-def add_branch(tx: Transaction, branch: str, snapshot_id: int) -> None:
-    """Makes a branch that is not there yet."""
-    _set_ref(tx, branch, snapshot_id, {})
-    assert_ref(tx, branch, None)
-
-
 def add_tag(
     tx: Transaction, tag: str, snapshot_id: int, keep: int | None = None, instead: int | None = None
 ) -> None:

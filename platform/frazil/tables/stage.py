@@ -1,7 +1,7 @@
-"""Work that is written upon a branch and audited, and the one commit that makes it visible on `main`.
+"""Work that is written and audited, and the one commit that makes it visible on `main`.
 
 Landings, redrives and derivations all come through here. The commit is bound to the head whose position was
-just read, and to the branch that was audited.
+just read.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import AuditFailedError, CommitConflictError, RetryError
 from frazil.spec.names import TableName
-from frazil.tables.branches import publish_branch
-from frazil.tables.commit import Committed, assert_ref, commit, remove_ref
+from frazil.tables.commit import Committed, commit
 from frazil.tables.ledger import Entry, copied
-from frazil.tables.manifests import HeadReader, added_files, delete_manifests
+from frazil.tables.manifests import HeadReader, delete_manifests
 from frazil.tables.pyiceberg import transaction
 from frazil.tables.replacement import replacing
-from frazil.tables.snapshots import ancestors
 from frazil.tables.suspension import SUSPENDED
 
 if TYPE_CHECKING:
@@ -35,12 +33,10 @@ _SHORTER = "Try again; if it takes as long, lower max_records or max_bytes."
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Data files that are written and audited."""
+    """Data files that are written and audited, and that no snapshot names."""
 
     files: tuple[DataFile, ...] = ()
-    branch: str = ""  # the branch that names them; empty where none does
-    tip: int = 0  # the branch's snapshot that was audited
-    until: float = inf  # without a branch: when, in seconds since the epoch, they may go as orphans
+    until: float = inf  # when, in seconds since the epoch, they may go as orphans
 
     @property
     def rows(self) -> int:
@@ -50,15 +46,13 @@ class StagedFiles:
 
 @dataclass(frozen=True)
 class Staged(ABC):
-    """Work that is written and audited, but not visible; the commit that shows it removes its branch."""
+    """Work that is written and audited, but not visible."""
 
     staged: StagedFiles
 
     work: ClassVar[str] = "landing"
     resumes: ClassVar[bool] = True
     """Whether a suspended table goes on with it."""
-    rivals: ClassVar[str] = ""
-    """Prefix of the branches of work that is overtaken by this one: they go with the same commit."""
 
     @abstractmethod
     def upon(self, name: TableName, table: Table) -> Entry:
@@ -81,7 +75,7 @@ def append_files(tx: Transaction, files: Iterable[DataFile], said: Mapping[str, 
 
 
 def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFailedError:
-    """What to raise where the files of a branch do not hold what they should; `work` says of what it is."""
+    """What to raise where files do not hold what they should; `work` says of what it is."""
     return AuditFailedError(
         f"{work} does not add up.",
         where=numbers,
@@ -94,12 +88,6 @@ def audit_rows(staged: StagedFiles, wanted: int, work: str, numbers: str, again:
     """Raises AuditFailedError unless files hold as many rows as wanted; `numbers` explains that number."""
     if staged.rows != wanted:
         raise audit_failed(work, f"{staged.rows} rows in the new files; {numbers}", again)
-
-
-def staged_files(table: Table, branch: str) -> StagedFiles | None:
-    """The data files that the newest snapshot of a branch added; None where the branch is gone."""
-    tip = next(ancestors(table.metadata, branch), None)
-    return StagedFiles(tuple(added_files(table, tip)), branch, tip.snapshot_id) if tip else None
 
 
 def put_in_place(
@@ -142,7 +130,7 @@ def put_in_place(
 
 
 def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
-    """Puts the files on `main` with their ledger, and removes the branch, in one commit.
+    """Puts the files on `main` with their ledger, in one commit.
 
     Raises:
         OvertakenError: Others moved the position; this work is dropped.
@@ -167,17 +155,11 @@ def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, st
         tx.remove_properties(SUSPENDED)
     staged.put(tx, table, said)
     staged.settle(tx, table)
-    if staged.staged.branch:
-        publish_branch(tx, name, staged.staged.branch, staged.staged.tip)
-    for branch, ref in table.metadata.refs.items():
-        if staged.rivals and branch.startswith(staged.rivals) and branch != staged.staged.branch:
-            assert_ref(tx, branch, ref.snapshot_id)
-            remove_ref(tx, branch)
     return tx
 
 
 def check_still_there(name: TableName, staged: StagedFiles, work: str, todo: str) -> None:
-    """Raises RetryError where orphan removal may have taken the files, for no branch names them."""
+    """Raises RetryError where orphan removal may have taken the files, for no snapshot names them."""
     if time.time() > staged.until:
         raise RetryError(
             f"A {work} of {name} took so long that its files may be gone.",
@@ -192,7 +174,6 @@ def _same_layout(name: TableName, table: Table, staged: Staged) -> None:
     if any(file.spec_id != table.spec().spec_id for file in staged.staged.files):
         raise CommitConflictError(
             f"The partitions of {name} were changed while a {staged.work} was written.",
-            where=f"branch {staged.staged.branch or 'none'}",
             meaning=f"Nothing of this {staged.work} is visible.",
             todo="Try again.",
         )

@@ -9,8 +9,6 @@ import pytest
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import AssertRefSnapshotId
 
-from frazil.landing import land
-from frazil.landing.publication import Landed
 from frazil.tables import commit, ledger, rollback, stage
 from kit.model.catalog import ModelCatalog
 from kit.model.guards.guard import LANDERS, Guard, Out, nothing, put
@@ -73,16 +71,4 @@ COMMITS: tuple[Guard, ...] = (
         put(rollback, "rewind", nothing),
         {"first": ("land", "roll back"), "engine": ("append", "trim")},
     ),
-    Guard(
-        "branches of dead works go after six hours",
-        put(land, "drop_outlived", nothing),
-        {"first": ("compact",), "second": ("land",)},
-    ),
-    Guard(
-        "a landing drops the branches of those it overtook",
-        put(Landed, "rivals", ""),
-        {"first": ("land",), "second": ("land",)},
-        keyed=True,
-    ),
-    Guard("who gives up leaves no branch", put(land, "leave_branch", nothing), LANDERS, keyed=True),
 )

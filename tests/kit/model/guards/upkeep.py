@@ -8,7 +8,7 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 
 from frazil.tables import remainder, replacement
-from frazil.upkeep import expiry, orphans, survivors
+from frazil.upkeep import expiry, survivors
 from frazil.upkeep.compaction import arrow, rewrite, run
 from frazil.upkeep.forgetting import rows
 from kit.model.guards.guard import Guard, nothing, put
@@ -49,12 +49,6 @@ UPKEEP: tuple[Guard, ...] = (
         {"first": ("compact",), "engine": ("delete",)},
     ),
     Guard("what a compaction wrote is counted", put(rewrite, "audit_rows", nothing), COMPACTIONS, spoils=0.3),
-    Guard(
-        "files of a work that has not yet named them are no orphans",
-        put(orphans, "_begun", lambda _: float("inf")),
-        {"first": ("compact",), "second": ("seven hours", "seven hours", "orphans")},
-        lane=False,
-    ),
     Guard(
         "what a compaction by columns wrote is counted",
         put(arrow, "_audit", nothing),
