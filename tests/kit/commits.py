@@ -190,7 +190,7 @@ def _compaction(lake: Lake) -> Commit:
 
 
 def _expiry(lake: Lake) -> Commit:
-    """Of five snapshots two stay: the heads of the landings."""
+    """Of three snapshots two stay: the heads of the landings."""
     spec = SPEC.model_copy(update={"upkeep": Upkeep(min_snapshots=2, keep_snapshots_for=timedelta(0))})
     clients = Clients(Settings())
     clients.__dict__["catalog"] = lake.catalog
@@ -263,7 +263,7 @@ COMMITS: dict[str, Kind] = {
         _expiry,
         lambda lake: (len(lake.table.snapshots()), lake.quantities),
         (2, [0, 1, 2, 3]),
-        (5, [0, 1, 2, 3]),
+        (3, [0, 1, 2, 3]),
     ),
     "evolution": Kind(_evolution, _columns, True, False),
     "layout": Kind(_layout, lambda lake: [f.name for f in lake.table.spec().fields], ["quantity"], []),
