@@ -6,6 +6,7 @@ import json
 import time
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 
 import pyarrow as pa
 import pytest
@@ -26,6 +27,7 @@ from frazil.tables.commit import set_properties
 from frazil.tables.layout import create_table
 from frazil.tables.ledger import FORMAT
 from frazil.tables.stage import StagedFiles, check_still_there
+from frazil.upkeep import survivors
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
@@ -126,15 +128,16 @@ def test_rows_without_the_column_of_their_age_stay_until_the_spec_is_mended(tmp_
     assert catalog.load_table(("unit", "things")).scan().to_arrow()["n"].to_pylist() == [1]
 
 
-def test_a_compaction_that_took_too_long_is_tried_again_with_less() -> None:
+@pytest.mark.parametrize("module", [run, survivors])
+def test_a_compaction_that_took_too_long_is_tried_again_with_less(module: ModuleType) -> None:
     late = StagedFiles(until=time.time() - 1)
     with pytest.raises(RetryError, match="took so long") as told:
-        check_still_there(NAME, late, "compaction", run._SHORTER)
+        check_still_there(NAME, late, "compaction", module._SHORTER)
     assert "lower upkeep.max_bytes" in told.value.todo
     smaller = TableSpec.model_validate({"topic": "t", "upkeep": {"max_bytes": "1GB"}})
     assert smaller.upkeep.max_bytes < TableSpec(topic="t").upkeep.max_bytes
 
-    check_still_there(NAME, StagedFiles(until=time.time() + 3600), "compaction", run._SHORTER)
+    check_still_there(NAME, StagedFiles(until=time.time() + 3600), "compaction", module._SHORTER)
 
 
 def test_the_branch_of_a_dead_work_goes_as_the_check_says(tmp_path: Path) -> None:
