@@ -18,7 +18,6 @@ from frazil.connections import Connections
 from frazil.local.home import Home
 from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
-from frazil.tables import workers
 from kit.producing import plainly
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
@@ -129,19 +128,6 @@ def connections(stack: Settings) -> Connections:
 def lake(stack: Settings, request: pytest.FixtureRequest) -> Connections:
     """The stack with the catalog that a test is for; see `PAIRS`."""
     return Clients(stack.with_changes(**PAIRS[request.param]))
-
-
-@pytest.fixture(autouse=True)
-def given_up() -> Iterator[list[logging.LogRecord]]:
-    """What the Arrow lane gave up to Spark, which nobody would see: to be cleared where it is meant."""
-    workers._TOLD.clear()  # what a test before this one was told is news again
-    told: list[logging.LogRecord] = []
-    handler, log = logging.Handler(logging.WARNING), logging.getLogger("frazil.tables.workers")
-    handler.emit = told.append  # type: ignore[method-assign]
-    log.addHandler(handler)
-    yield told
-    log.removeHandler(handler)
-    assert [getattr(record, "why", "") for record in told] == []
 
 
 @pytest.fixture(autouse=True)

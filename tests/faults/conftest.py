@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 
@@ -30,13 +29,6 @@ def far(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
     """A broker that is reached over a wire, beside the stack that holds the tables."""
     with far_broker(tmp_path_factory.mktemp("far") / "home") as found:
         yield found
-
-
-@pytest.fixture
-def lane_may_give_up(given_up: list[logging.LogRecord]) -> Iterator[None]:
-    """For tests in which files go while tasks read them."""
-    yield
-    given_up.clear()
 
 
 def pytest_configure(config: pytest.Config) -> None:

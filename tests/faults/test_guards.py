@@ -13,8 +13,6 @@ from kit.model.round import Case, play
 from kit.model.seeds import SEEDS
 from kit.toll import Toll
 
-pytestmark = pytest.mark.usefixtures("lane_may_give_up")
-
 MOST = 500
 """Rounds in which a guard must be missed."""
 

@@ -22,7 +22,6 @@ from kit.model.round import Case, drawn, every, every_death, play, played
 from kit.model.world import World
 from kit.toll import Toll
 
-pytestmark = pytest.mark.usefixtures("lane_may_give_up")
 FEW = 40
 ROUNDS = int(os.environ.get("FRAZIL_TEST_MODEL", FEW))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if ROUNDS > FEW else 11)

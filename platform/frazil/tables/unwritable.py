@@ -33,11 +33,6 @@ def unwritable(table: Table) -> list[str]:
     return [*_of_table(table), *_of_store(table)]
 
 
-def takes_files(table: Table) -> bool:
-    """Whether all that is asked of the table's data files can be had."""
-    return not unwritable(table)
-
-
 def refuse_unwritable(table: Table) -> None:
     """Raises DifferentError where something else is asked of the table's data files than can be had."""
     if not (asked := unwritable(table)):

@@ -23,7 +23,7 @@ from frazil.tables.catalog import catalog_errors, open_catalog
 from frazil.tables.data_files import file_layout, write_files
 from frazil.tables.encryption import encrypting
 from frazil.tables.layout import create_table
-from frazil.tables.unwritable import takes_files
+from frazil.tables.unwritable import unwritable
 from kit.lying import glue_in_process
 from kit.wire import Wire, puts, wired
 
@@ -116,7 +116,7 @@ def test_workers_that_are_sent_the_layout_write_by_the_key_as_well(
         for _ in range(3):
             out.write(bytes(7 * 2**20))  # more than goes in one part
 
-    assert takes_files(table)
+    assert unwritable(table) == []
     assert keys_of(lake[2])["large one=1.bin"] == ("aws:kms", KEY)
     with store.open_input_file("lake/large one=1.bin") as file:
         assert file.size() == 21 * 2**20
