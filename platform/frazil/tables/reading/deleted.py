@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from frazil.exact import values_of
 from frazil.tables.conversion import IN_FILES, field_id, fitted
 from frazil.tables.reading.columns import Batch, FileReader, StoredFile
 
@@ -100,7 +101,7 @@ def _by_path(batches: Sequence[pa.RecordBatch]) -> dict[str, NDArray[np.int64]]:
         by_id = {field_id(own): batch.column(place) for place, own in enumerate(batch.schema)}
         known = by_id[_PATH].dictionary_encode()
         numbers, places = known.indices.to_numpy(), by_id[_POSITION].to_numpy()
-        for number, path in enumerate(known.dictionary.to_pylist()):
+        for number, path in enumerate(values_of(known.dictionary)):
             found[path].append(places[numbers == number])
     return {path: np.concatenate(parts) for path, parts in found.items()}
 
