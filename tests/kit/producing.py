@@ -16,7 +16,7 @@ from typing import Any, Literal
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from frazil.kafka.clients import client_config
+from frazil.kafka.clients import client_config, is_passing
 from frazil.settings.profile import Settings
 from kit.waiting import PATIENCE, wait_for
 
@@ -129,9 +129,14 @@ def is_stable(admin: AdminClient, topic: str, partitions: Iterable[int]) -> bool
     """Whether no transaction is open any more: the broker writes the end of one a bit later."""
     asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in partitions}
     ends = []
-    for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
-        answers = admin.list_offsets(asked, isolation_level=level) if asked else {}
-        ends.append([answers[place].result(PATIENCE).offset for place in asked])
+    try:
+        for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
+            answers = admin.list_offsets(asked, isolation_level=level) if asked else {}
+            ends.append([answers[place].result(PATIENCE).offset for place in asked])
+    except KafkaException as e:
+        if not is_passing(e):  # as where the broker was started again since this client asked last
+            raise
+        return False
     return ends[0] == ends[1]
 
 
