@@ -136,6 +136,7 @@ def is_stable(admin: AdminClient, topic: str, partitions: Iterable[int]) -> bool
     except KafkaException as e:
         if not is_passing(e):  # as where the broker was started again since this client asked last
             raise
+        admin.list_topics(topic, timeout=PATIENCE)  # its leader has another epoch now
         return False
     return ends[0] == ends[1]
 

@@ -105,7 +105,9 @@ class History:
         offset = sum(one.partition == partition for one in self.told)
         self.told.append(Told("", partition, offset, seconds, "t"))
         value = self.made.value("t", None, None)
-        self.topic.send_keyed([(None, value)], partition=partition, timestamp=self.made.moment)
+        self.topic.send_keyed(
+            [(None, value)], partition=partition, plain="offsets are foretold", timestamp=self.made.moment
+        )
 
     def held(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
         """The versions that rows say; None: those that the table holds, each of them once."""
