@@ -35,7 +35,7 @@ class _As(Landed):
 
 def rolled_back(lake: Lake) -> None:
     """By another engine, to the first landing: the copy of the position stays."""
-    first = lake.table.snapshots()[-3]
+    first = lake.table.snapshots()[-2]
     lake.table.manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
 
 

@@ -65,6 +65,11 @@ class Pace:
         """Seconds that stand for the week."""
         return self.landings * self.minute
 
+    @property
+    def orphans_after(self) -> float:
+        """Seconds that stand for three days; a compaction on a busy machine takes less than half of them."""
+        return max(self.week * 3 / 7, 600)
+
     def spec(self) -> dict[str, Any]:
         """The defaults of a spec, shortened, and files as small as the landings ask for."""
         share, size = self.landings / MINUTES, self.per_file * self.bytes
@@ -77,7 +82,7 @@ class Pace:
                 "min_snapshots": max(3, round(10 * share)),
                 "max_snapshots": max(20, round(1000 * share)),
                 "expire_every": timedelta(seconds=min(60, self.landings / 5) * self.minute),
-                "orphans_after": timedelta(seconds=self.week * 3 / 7),
+                "orphans_after": timedelta(seconds=self.orphans_after),
                 "orphans_every": timedelta(seconds=self.week / 7),
             },
         }
@@ -161,7 +166,7 @@ def live_through(topic: Topic, pace: Pace, pause: float = 0.2) -> Outcome:
                 largest = max(largest, stored(table_of(topic)).ratio)
         sensor.collect()
         busy = stored(table_of(topic))
-        _settle(sensor, time.time() + pace.week)
+        _settle(sensor, time.time() + max(pace.week, 2 * pace.orphans_after))
     rows, settled = pace.landings * pace.records, stored(table_of(topic))
     return Outcome(readings, rows, sensor.reports, largest, busy, settled, time.time() - begun)
 
