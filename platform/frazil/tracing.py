@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SECONDS = 10  # that an export may take; it happens beside the work
 
 _STEPS = {
-    "evolved": "evolve", "planned": "plan", "branched": "branch", "written": "write", "audited": "audit",
+    "evolved": "evolve", "planned": "plan", "written": "write", "audited": "audit",
     "kept": "keep", "published": "publish", "sent": "send", "committed": "commit", "noted": "note",
 }  # fmt: skip
 """By the word for a step that is done."""

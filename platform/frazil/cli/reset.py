@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, Name, Selection, select
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.derive.tables import load_tables
+from frazil.derive.tables import KnownTables, load_tables
 from frazil.errors import UsageError
 from frazil.settings.profile import Settings
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -41,7 +43,8 @@ def reset_command(
     """
     selection: Selection[AnyTable] = select([table], every=False)
     ((spec, _),) = selection.pairs
-    report = _removed(spec, selection.connections.of(spec), keep_files, dry_run, yes)
+    derived = load_tables(Settings.load()).derived
+    report = _removed(spec, selection.connections.of(spec), derived, keep_files, dry_run, yes)
     print_json(asdict(report)) if as_json else _show(report, "`frazil land` or `frazil derive` starts over.")
 
 
@@ -53,15 +56,16 @@ def drop_command(
     """Remove a table that no pipeline names any more, with its dead letters and what shows it."""
     settings = Settings.load()
     name = TableName.parse(table, legal(settings.cluster))
-    _refuse_known(name, settings)
+    known = load_tables(settings)
+    _refuse_known(name, known, settings)
     shown = ("glue", "snowflake") if settings.snowflake.account else ("glue",)
     spec = TableSpec(topic=name.table, namespace=name.namespace, table=name.table, publish=shown)
-    report = _removed(spec, Clients(settings), keep_files, dry_run, yes)
+    report = _removed(spec, Clients(settings), known.derived, keep_files, dry_run, yes)
     print_json(asdict(report)) if as_json else _show(report, "")
 
 
-def _refuse_known(name: TableName, settings: Settings) -> None:
-    for pipeline in load_tables(settings).pipelines.sound:
+def _refuse_known(name: TableName, known: KnownTables, settings: Settings) -> None:
+    for pipeline in known.pipelines.sound:
         if any(things(spec, settings).table == name for spec, _ in pipeline.every_table):
             raise UsageError(
                 f"Pipeline {pipeline.name} names table {name}.",
@@ -71,9 +75,9 @@ def _refuse_known(name: TableName, settings: Settings) -> None:
 
 
 def _removed(
-    spec: AnyTable, connections: Connections, keep_files: bool, dry_run: bool, yes: bool
-) -> RemovalReport:
-    derived = load_tables(Settings.load()).derived
+    spec: AnyTable, connections: Connections, derived: Sequence[DerivedSpec], keep_files: bool,
+    dry_run: bool, yes: bool,
+) -> RemovalReport:  # fmt: skip
     if not (dry_run or yes):
         _show(remove(spec, connections, derived, keep_files=keep_files, dry_run=True), "")
         typer.confirm("This can't be undone. Remove all of it?", abort=True, err=True)

@@ -29,7 +29,7 @@ LANDING, REDRIVE, REPLAY, DERIVING, REBUILDING = (
 )  # fmt: skip
 """Prefixes of the names of works that bring rows."""
 
-EXPIRING, FORGETTING, COMPACTING = "expiring_", "forgetting_", "compaction_"
+EXPIRING, FORGETTING = "expiring_", "forgetting_"
 """Prefixes of the names of upkeep's works."""
 
 Args = TypeVarTuple("Args")

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from frazil.tables.commit import LONGEST
+from frazil.tables.reading.held import are_parquet
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -19,10 +20,7 @@ IN_MEMORY = 256 * 2**20
 
 def may_move(table: Table, files: Iterable[DataFile], largest: int) -> bool:
     """Whether single tasks can move a table's files into new ones of about `largest` bytes at most."""
-    from pyiceberg.manifest import FileFormat
-
-    is_parquet = all(f.file_format == FileFormat.PARQUET for f in files)
-    return is_parquet and (table.spec().is_unpartitioned() or largest <= IN_MEMORY)
+    return are_parquet(files) and (table.spec().is_unpartitioned() or largest <= IN_MEMORY)
 
 
 def lifetime(orphans_after: timedelta) -> float:

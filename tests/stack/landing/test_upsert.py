@@ -14,7 +14,6 @@ from frazil.errors import DifferentError, SuspendedError, UsageError
 from frazil.landing.land import land
 from frazil.landing.redrive import redrive
 from frazil.landing.rollback import roll_back
-from frazil.tables.branches import COMPACTING
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.killed import upsert_process
@@ -201,7 +200,7 @@ def test_a_compaction_of_files_that_a_landing_replaced_is_dropped(make_one: Make
 
     assert report.numbers["overtaken"] == 1
     assert changing.held() == changing.rows
-    assert not [ref for ref in table_of(topic).metadata.refs if ref.startswith(COMPACTING)]
+    assert not [ref for ref in table_of(topic).metadata.refs if ref.startswith("compaction_")]
     assert sound(topic)
 
 

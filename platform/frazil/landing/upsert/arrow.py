@@ -119,7 +119,7 @@ def _run(settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin]
     """What tasks say of each bin."""
     from frazil.tables.transfer import FileBin, OldFile, old_file, run_bins
 
-    def told(files: Collection[DataFile]) -> tuple[OldFile, ...]:
+    def old_files(files: Collection[DataFile]) -> tuple[OldFile, ...]:
         return tuple(old_file(table, f) for f in files)
 
     split = {table.schema().find_column_name(f.source_id) for f in table.spec().fields}
@@ -129,9 +129,9 @@ def _run(settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin]
         """Where the key says the partition, its rows have no key of another one."""
         place = _place(bin_.old[0])
         own = [f for f in changes.files if _place(f) == place]
-        return told(own if by_key and place[0] == layout else changes.files)
+        return old_files(own if by_key and place[0] == layout else changes.files)
 
-    work = [FileBin(told(b.old), added=told(b.new), keys_in=keys_in(b)) for b in bins]
+    work = [FileBin(old_files(b.old), added=old_files(b.new), keys_in=keys_in(b)) for b in bins]
     return run_bins(changes.spark, table, work, settings.spark.parallelism, _ended(changes, table))
 
 

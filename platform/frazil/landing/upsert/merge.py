@@ -153,17 +153,17 @@ class _Merge:
     def _upon(self, table: Table) -> Merged:
         changes = self.changes
         if not changes.count and not changes.truncates:
-            return self.told(table, Matches({}), StagedFiles())
+            return self.outcome(table, Matches({}), StagedFiles())
         if rows_held(table, table.current_snapshot()):
             within = KeyRange(Box()) if changes.truncates else key_range(changes, table, self.plan)
             matches = find_matches(table, changes, within, self.plan)
         else:
             within, matches = KeyRange(Box()), no_matches(changes)
         if not matches.files and not self._replaces(matches) and not matches.strange_rows:
-            return self.told(table, matches, StagedFiles())
+            return self.outcome(table, matches, StagedFiles())
         if kept := self._by_columns(table, matches, within):
-            return replace(self.told(table, matches, kept.staged), taken=kept.taken)
-        return self.told(table, matches, self._kept(table, matches, within))
+            return replace(self.outcome(table, matches, kept.staged), taken=kept.taken)
+        return self.outcome(table, matches, self._kept(table, matches, within))
 
     def _by_columns(self, table: Table, matches: Matches, within: KeyRange) -> Kept | None:
         if self._replaces(matches):
@@ -222,7 +222,7 @@ class _Merge:
         """Whether the new files can't stay as they are."""
         return matches.older_rows > 0 or self.changes.emptied > 0
 
-    def told(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
+    def outcome(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
         """What becomes of the rows of a head."""
         replaced = matches.gone - matches.bare
         return Merged(

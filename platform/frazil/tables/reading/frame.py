@@ -99,11 +99,11 @@ def held_frame(
     Raises:
         PySparkException: See `files_frame`.
     """
-    from frazil.tables.reading.held import deletes_by_file, is_parquet
+    from frazil.tables.reading.held import are_parquet, deletes_by_file
 
     by_file = deletes_by_file(table, entries)
-    own = [(file, deletes) for file, deletes in by_file if is_parquet(file, deletes)]
-    others = [file.file_path for file, deletes in by_file if not is_parquet(file, deletes)]
+    own = [(file, deletes) for file, deletes in by_file if are_parquet((file, *deletes))]
+    others = [file.file_path for file, deletes in by_file if not are_parquet((file, *deletes))]
     rows = _frame(spark, table, planned(table, own), columns, with_path)
     return rows.unionByName(_by_spark(spark, table, others, rows.columns)) if others else rows
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -31,8 +31,8 @@ def deletes_by_file(
     return [(entry.data_file, applying[entry.data_file.file_path]) for entry in data]
 
 
-def is_parquet(file: DataFile, deletes: Sequence[DataFile]) -> bool:
-    """Whether a data file and its delete files are Parquet, all of them."""
+def are_parquet(files: Iterable[DataFile]) -> bool:
+    """Whether all of some data files and delete files are Parquet."""
     from pyiceberg.manifest import FileFormat
 
-    return all(each.file_format == FileFormat.PARQUET for each in (file, *deletes))
+    return all(each.file_format == FileFormat.PARQUET for each in files)

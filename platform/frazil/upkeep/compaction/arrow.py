@@ -15,7 +15,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.faults import files_there, spark_job
 from frazil.tables.manifests import Head
-from frazil.tables.reading.held import deletes_by_file, is_parquet
+from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.replacement import same_rows
 from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.unwritable import refuse_unwritable
@@ -49,7 +49,7 @@ def rewrite_by_columns(
     refuse_unwritable(table)
     with files_there(table):
         held = deletes_by_file(table, [head.entries[f.path] for f in plan.files])
-    if not all(is_parquet(*each) for each in held):
+    if not all(are_parquet((file, *deletes)) for file, deletes in held):
         return None
     until = time.time() + lifetime(spec.upkeep.orphans_after)
     with spark_job(compaction_job(name)):

@@ -48,9 +48,9 @@ def rewrite(
     until = time.time() + lifetime(spec.upkeep.orphans_after)
     entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
     with files_there(table):
-        held, exact = held_frame(spark, table, entries, (), with_path=True), not delete_manifests(table)
+        held = held_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
     with spark_job(compaction_job(name)):
-        rows = sum(f.records for f in plan.files) if exact else held.count()
+        rows = sum(f.records for f in plan.files) if held is None else held.count()
         files = _written(spark, table, head, plan, spec.sort_terms)
     staged = StagedFiles(files, until=until)
     audit_rows(staged, rows, f"A compaction of {name}", f"{rows} rows in the {len(plan.files)} old ones")

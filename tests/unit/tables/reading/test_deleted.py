@@ -21,7 +21,7 @@ from frazil.tables.manifests import files_matching
 from frazil.tables.reading import parts
 from frazil.tables.reading.deleted import among
 from frazil.tables.reading.frame import reader_of
-from frazil.tables.reading.held import deletes_by_file, is_parquet
+from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.reading.parts import planned
 from kit.delete_files import delete_by_equality, delete_by_position, live
 
@@ -50,7 +50,7 @@ def left(table: Table, *columns: str) -> list[Any]:
     """What tasks read of all files of the head."""
     entries = files_matching(table.refresh(), AlwaysTrue()).entries
     by_file = deletes_by_file(table, entries)
-    assert all(is_parquet(file, deletes) for file, deletes in by_file)
+    assert all(are_parquet((file, *deletes)) for file, deletes in by_file)
     reader = reader_of(table, planned(table, by_file), columns or ("number",))
     numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(reader.bins)))})
     rows = pa.Table.from_batches(reader.run([numbers]), schema=reader.schema)
