@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from frazil.spec.table import Upkeep
 from frazil.tables.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
@@ -18,6 +22,10 @@ def small(count: int, partition: str = "a", size: int = 32 * MB, layout: int = N
         LiveFile(f"{layout}-{partition}-{n}", size, 1000, (partition,), layout, sequence=n)
         for n in range(count)
     ]
+
+
+def landed(sizes: list[int]) -> list[LiveFile]:
+    return [LiveFile(str(n), size, 1000, ("a",), NOW, sequence=n) for n, size in enumerate(sizes)]
 
 
 def planned(files: list[LiveFile], most: int = 10 * GB, **more: bool) -> list[Round]:
@@ -64,6 +72,27 @@ def test_everything_takes_files_of_the_right_size_too_and_has_no_bound() -> None
 
     assert planned(files) == []
     assert sum(len(r.files) for r in planned(files, most=1, everything=True)) == 30
+
+
+def test_files_of_which_no_two_make_one_are_joined_as_soon_as_that_leaves_fewer() -> None:
+    """On a busy machine each compaction of a fast table makes a file of half the size or a little more."""
+    (only,) = planned(small(7, size=72 * MB))
+
+    assert [(len(b.files), b.into) for b in only.bins] == [(3, 2), (3, 2)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_after_a_compaction_the_bytes_of_a_partition_say_how_many_files_there_are(seed: int) -> None:
+    dice = random.Random(seed)
+    least = dice.randint(1, 90)
+    sizes = [dice.randint(least, least + 30) * MB for _ in range(dice.randint(1, 60))]
+
+    while rounds := planned(landed(sizes)):
+        taken = {f.path for r in rounds for f in r.files}
+        made = [bin_.bytes // bin_.into for r in rounds for bin_ in r.bins for _ in range(bin_.into)]
+        sizes = [f.bytes for f in landed(sizes) if f.path not in taken] + made
+
+    assert len(sizes) <= sum(sizes) // RULE.small + 1
 
 
 def test_a_bin_whose_files_are_partly_gone_is_left_out() -> None:

@@ -1,14 +1,14 @@
 """Which files a compaction makes one of: small ones that lie together, up to the size that files should have.
 
-Every bin is one task of Spark and becomes one file: so a compaction can only make files fewer, and one
-that would make none fewer does not begin. (Iceberg's own planner rewrites two files of 0.7 of the target
-size into two such files, for ever.)
+Every bin is one task of Spark and becomes fewer files than it has, most often one; a compaction that would
+make none fewer does not begin. (Iceberg's own planner rewrites two files of 0.7 of the target size into two
+such files, for ever.)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -17,6 +17,9 @@ from frazil.tables.files import LARGEST, LiveFile
 
 _ROOM = 1.1
 """What one of several files may have of its share, for encodings differ."""
+
+_TOGETHER = 4
+"""Files of which no two make one, and which are looked at together: three of 0.6 of the target become two."""
 
 _LARGE = 1.8
 _FULL = 1.1
@@ -161,8 +164,12 @@ def bins_of(files: Iterable[LiveFile], rule: Rule, most: int = 0, *, everything:
     too, that are as they should be.
     """
     taken = sorted((f for f in files if everything or rule.takes(f)), key=lambda f: (f.sequence, f.path))
-    bins = (_bin(b, rule, bool(most)) for b in _packed(taken, most or rule.full))
-    return [b for b in bins if everything or _gains(b, rule)]
+    bins = [_bin(b, rule, bool(most)) for b in _packed(taken, most or rule.full)]
+    if everything:
+        return bins
+    good = [b for b in bins if _gains(b, rule)]
+    alone = [file for b in bins if not _gains(b, rule) for file in b.files]
+    return good if most else [*good, *_joined(alone, rule)]
 
 
 def lean(bin_: Bin, rule: Rule, copies_of: Container[int | None]) -> Bin | None:
@@ -195,6 +202,17 @@ def _packed(files: Iterable[LiveFile], most: int) -> list[list[LiveFile]]:
         bins[-1].append(file)
         room -= file.bytes
     return bins
+
+
+def _joined(files: Iterable[LiveFile], rule: Rule) -> Iterator[Bin]:
+    """Files that are each too large for the next one, put together as soon as that leaves fewer."""
+    held: list[LiveFile] = []
+    for file in files:
+        held = [*held, file][-_TOGETHER:]
+        made = _bin(held, rule, shuffled=False)
+        if _gains(made, rule):
+            yield made
+            held = []
 
 
 def _into(files: Sequence[LiveFile], rule: Rule, shuffled: bool) -> int:
