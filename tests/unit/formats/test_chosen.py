@@ -82,3 +82,24 @@ def test_what_is_not_there_or_may_not_fit_is_refused(said: dict[str, str], why: 
 def test_what_tells_rows_apart_stays_as_it_is(word: str) -> None:
     with pytest.raises(SpecError, match="id tells rows apart"):
         columns({"id": word}, mode="upsert")
+
+
+@pytest.mark.parametrize(
+    ("said", "mended"),
+    [
+        ({"sn": "leave_out"}, {"ssn": "leave_out"}),
+        ({"n": "float"}, {"n": "long"}),
+        ({"many.element": "leave_out"}, {"many": "leave_out"}),
+    ],
+)
+def test_a_word_that_is_mended_or_taken_out_costs_no_other_column(
+    said: dict[str, str], mended: dict[str, str]
+) -> None:
+    with pytest.raises(SpecError) as refused:
+        columns(said)
+
+    left_out = {name for name, word in mended.items() if word == "leave_out"}
+
+    assert refused.value.todo == "Mend columns in defs.yaml, or take the name out."
+    assert columns(mended).keys() == columns({}).keys() - left_out
+    assert columns({}) == {f.name: str(f.type) for f in (*KEY, *VALUE)}

@@ -87,3 +87,18 @@ def test_a_key_that_is_left_out_is_in_nobodys_way() -> None:
 
 def test_one_name_in_key_and_value_is_the_values() -> None:
     assert columns(struct("id", "at"), struct("id", "n"))[:3] == ["at", "id", "n"]
+
+
+@pytest.mark.parametrize(
+    ("names", "todo", "renamed"),
+    [(["_file"], "Rename the field.", ["file"]), (["log.level"], "Rename one of them.", ["log_level"])],
+)
+def test_fields_that_are_renamed_as_told_are_columns(names: list[str], todo: str, renamed: list[str]) -> None:
+    log = Field("log", struct("level"))
+    with pytest.raises(SchemaRefusedError) as refused:
+        columns(BYTES, Struct((log, *struct(*names))))
+
+    found = columns(BYTES, Struct((log, *struct(*renamed))))
+
+    assert refused.value.todo == todo
+    assert found[1:3] == ["log", *renamed]

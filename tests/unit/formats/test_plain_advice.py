@@ -8,25 +8,29 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats import protocol
 from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
-from frazil.formats.protocol import VALUE, WriterSchema
+from frazil.formats.protocol import MAX_DEPTH, VALUE, WriterSchema
 from frazil.formats.record import schemas_of
 from frazil.spec.topic import TableSpec
 
 LONG, TEXT = Primitive("long"), Primitive("string")
+TOO_DEEP = MAX_DEPTH + 2
 INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+Dependencies = tuple[tuple[str, str], ...]
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "id", "type": "long"}]}
 
 
-def columns(kind: str, text: str) -> dict[str, Type]:
+def columns(kind: str, text: str, referred: Dependencies = (), **said: Any) -> dict[str, Type]:
     """The columns of a schema's values, by their names."""
-    spec = TableSpec(topic="orders")
-    return {f.name: f.type for f in schemas_of(spec, VALUE, [WriterSchema(1, 1, text, kind)]).columns}
+    spec = TableSpec.model_validate({"topic": "orders", **said})
+    writer = WriterSchema(1, 1, text, kind, dependencies=referred)
+    return {f.name: f.type for f in schemas_of(spec, VALUE, [writer]).columns}
 
 
-def refusal(kind: str, text: str) -> SchemaRefusedError:
+def refusal(kind: str, text: str, **said: Any) -> SchemaRefusedError:
     with pytest.raises(SchemaRefusedError) as refused:
-        columns(kind, text)
+        columns(kind, text, **said)
     return refused.value
 
 
@@ -47,6 +51,21 @@ DEEP = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["
 BOUND = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "long"]}]}
 VARIANT = {"type": "record", "name": "Variant", "namespace": "confluent.type", "fields": []}
 MULTISET = {**MAP, "flink.type": "multiset"}
+
+
+def records(levels: int) -> Any:
+    """A record in a record, and so on."""
+    kind: Any = "long"
+    for n in range(levels):
+        kind = {"type": "record", "name": f"R{n}", "fields": [{"name": "a", "type": kind}]}
+    return kind
+
+
+def structs(levels: int, inner: Type = LONG) -> Type:
+    """The column that becomes of it."""
+    for _ in range(levels):
+        inner = Struct((Field("a", inner),))
+    return inner
 
 
 @pytest.mark.parametrize(
@@ -89,6 +108,14 @@ MULTISET = {**MAP, "flink.type": "multiset"}
             avro({"type": "enum", "name": "E", "symbols": ["A", "B"]}),
             TEXT,
         ),
+        ("Flatten it.", avro(records(TOO_DEEP)), avro(records(3)), structs(3)),
+        (
+            "Add one.",
+            avro({"type": "record", "name": "E", "fields": []}),
+            avro({"type": "record", "name": "E", "fields": ITEM["fields"]}),
+            Struct((Field("id", LONG),)),
+        ),
+        ("Mend the schema.", avro("long")[:-1], avro("long"), LONG),
     ],
 )
 def test_a_schema_of_avro_that_is_mended_as_told_has_its_columns(
@@ -103,6 +130,13 @@ def document(schema: Any, **more: Any) -> str:
     return json.dumps({"type": "object", "properties": properties, **more})
 
 
+def nested(levels: int) -> str:
+    """A document with an object in an object, and so on, as text: Python can't walk the deepest ones."""
+    within = '{"type": "object", "properties": {"a": ' * levels + json.dumps(INTEGER) + "}}" * levels
+    return document(None).replace('"properties": {', f'"properties": {{"f": {within}, ', 1)
+
+
+OPEN = {"type": "object", "properties": {"a": INTEGER}}
 PAIR = {"type": "object", "properties": {"key": STRING, "value": INTEGER}, "required": ["value"]}
 MARKED = {"type": "array", "connect.type": "map"}
 TWO = {"type": "object", "patternProperties": {"^a": INTEGER}, "additionalProperties": STRING}
@@ -156,6 +190,27 @@ TWO = {"type": "object", "patternProperties": {"^a": INTEGER}, "additionalProper
             document(INTEGER, required=["f"]),
             LONG,
         ),
+        ("Make it flatter.", nested(TOO_DEEP), nested(1), Struct((Field("a", LONG, True),))),
+        ("Make it flatter.", nested(50_000), nested(1), Struct((Field("a", LONG, True),))),
+        (
+            "Move all into it.",
+            document({**OPEN, "oneOf": [{"properties": {"b": STRING}}, {"properties": {"c": STRING}}]}),
+            document({"type": "object", "properties": {"a": INTEGER, "b": STRING, "c": STRING}}),
+            Struct((Field("a", LONG, True), Field("b", TEXT, True), Field("c", TEXT, True))),
+        ),
+        (
+            "Rename it.",
+            document({"type": "object", "properties": {"unit price": INTEGER}}),
+            document({"type": "object", "properties": {"unit_price": INTEGER}}),
+            Struct((Field("unit_price", LONG, True),)),
+        ),
+        (
+            "Rename one of them.",
+            document({"type": "object", "properties": {"A": INTEGER, "a": STRING}}),
+            document({"type": "object", "properties": {"A": INTEGER, "b": STRING}}),
+            Struct((Field("A", LONG, True), Field("b", TEXT, True))),
+        ),
+        ("Mend the schema.", '{"type": "object", "properties": 7}', document(INTEGER), LONG),
     ],
 )
 def test_a_schema_of_json_that_is_mended_as_told_has_its_columns(
@@ -171,6 +226,12 @@ def proto(*lines: str) -> str:
 
 FREE = 'import "google/protobuf/struct.proto";'
 ORDER = "message Order { int64 id = 1; %s f = 2; }"
+
+
+def messages(levels: int) -> str:
+    """A message in a message, and so on."""
+    held = (f"message M{n} {{ {f'M{n - 1}' if n else 'int64'} a = 1; }}" for n in range(levels))
+    return proto(ORDER % f"M{levels - 1}", *held)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +256,25 @@ ORDER = "message Order { int64 id = 1; %s f = 2; }"
             proto(ORDER % "Node", "message Node { int64 next = 1; }"),
             Struct((Field("next", LONG),)),
         ),
+        ("Make it flatter.", messages(TOO_DEEP), messages(1), structs(1)),
+        (
+            "Write the value as text or as a map.",
+            proto('import "confluent/type/variant.proto";', ORDER % "confluent.type.Variant"),
+            proto(ORDER % "string"),
+            TEXT,
+        ),
+        (
+            "Write the value as text or as a map.",
+            proto('import "confluent/type/variant.proto";', ORDER % "confluent.type.Variant"),
+            proto(ORDER % "map<string, int64>"),
+            Map(TEXT, LONG),
+        ),
+        (
+            "Register a schema that compiles",
+            proto(ORDER % "Itm", "message Item { int64 id = 1; }"),
+            proto(ORDER % "Item", "message Item { int64 id = 1; }"),
+            Struct((Field("id", LONG),)),
+        ),
     ],
 )
 def test_a_schema_of_protobuf_that_is_mended_as_told_has_its_columns(
@@ -202,3 +282,75 @@ def test_a_schema_of_protobuf_that_is_mended_as_told_has_its_columns(
 ) -> None:
     assert todo in refusal("PROTOBUF", schema).todo
     assert columns("PROTOBUF", mended) == {"id": LONG, **({"f": expected} if expected else {})}
+
+
+@pytest.mark.parametrize(
+    ("kind", "todo", "schema", "referred"),
+    [
+        (
+            "AVRO",
+            "Register what it refers to, and the reference.",
+            avro("shop.Item"),
+            ("shop.Item", json.dumps({**ITEM, "namespace": "shop"})),
+        ),
+        (
+            "PROTOBUF",
+            "a reference for each file that it imports",
+            proto('import "item.proto";', ORDER % "Item"),
+            ("item.proto", proto("message Item { int64 id = 1; }")),
+        ),
+    ],
+)
+def test_a_schema_whose_references_are_registered_as_told_has_its_columns(
+    kind: str, todo: str, schema: str, referred: tuple[str, str]
+) -> None:
+    assert todo in refusal(kind, schema).todo
+    assert columns(kind, schema, (referred,)) == {"id": LONG, "f": Struct((Field("id", LONG),))}
+
+
+def test_a_union_with_a_branch_without_columns_is_split_into_fields_or_declares_fewer_digits() -> None:
+    """Its digits are text, as the spec says, once they are no branch."""
+    wide = {"type": "bytes", "logicalType": "decimal", "precision": 64, "scale": 2}
+    refused = refusal("AVRO", avro(["null", wide, "string"]), wide_decimals="text")
+
+    fields = [{"name": "f", "type": ["null", wide]}, {"name": "other", "type": ["null", "string"]}]
+    split = columns("AVRO", json.dumps({**ITEM, "fields": ITEM["fields"] + fields}), wide_decimals="text")
+
+    assert "Split it into fields." in refused.todo
+    assert split == {"id": LONG, "f": TEXT, "other": TEXT}
+    fewer = columns("AVRO", avro(["null", {**wide, "precision": 38}, "string"]), wide_decimals="text")
+    assert [str(f.type) for f in fewer["f"].fields] == ["decimal(38,2)", "string"]
+
+
+@pytest.fixture
+def few_fields(monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many fields a table has at most, for this test."""
+    monkeypatch.setattr(protocol, "MAX_FIELDS", 300)
+    return 300
+
+
+def test_a_schema_of_too_many_fields_is_split(few_fields: int) -> None:
+    def wide(fields: int) -> str:
+        return json.dumps({"type": "object", "properties": {f"f{n}": INTEGER for n in range(fields)}})
+
+    assert "Split it." in refusal("JSON", wide(few_fields + 1)).todo
+    assert len(columns("JSON", wide(few_fields // 2))) == few_fields // 2
+
+
+@pytest.mark.usefixtures("few_fields")
+def test_what_has_to_have_columns_in_a_schema_that_is_cut_is_made_flatter() -> None:
+    """Everything else is text, for there are too many fields."""
+    last = {"D9": INTEGER}
+    pairs = {f"D{n}": {"$ref": f"#/$defs/D{n + 1}"} for n in range(9)}
+    many = {name: {"type": "object", "properties": {"a": to, "b": to}} for name, to in pairs.items()}
+
+    def schema(levels: int) -> str:
+        within = json.loads(nested(levels))["properties"]
+        return json.dumps({"properties": {**within, "many": {"$ref": "#/$defs/D0"}}, "$defs": many | last})
+
+    said = {"unmappable": {"*": "text", "f" + ".a" * 20: "refuse"}}
+    refused = refusal("JSON", schema(30), **said)
+
+    assert "the schema is cut 12 levels deep" in refused.what
+    assert "Make it flatter." in refused.todo
+    assert columns("JSON", schema(1), **said)["f"] == Struct((Field("a", LONG, True),))

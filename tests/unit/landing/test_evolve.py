@@ -184,6 +184,19 @@ def test_a_partition_column_is_neither_dropped_nor_retyped(migration: Migration)
         planned(have, *wanted, migrations=(migration,))
 
 
+def test_without_the_migration_the_schema_lands_into_a_new_table_of_other_partitions() -> None:
+    have = table(Field("a", INT), Field("b", INT), by="a")
+    before = have.metadata
+    with pytest.raises(ConfigureError) as told:
+        planned(have, Field("b", INT), migrations=(Migration(id="x", drop=Drop(column="a")),))
+
+    found = planned(table(Field("b", INT), by="b"), Field("b", INT))
+
+    assert told.value.todo == "Take it out of defs.yaml, and land into a new table with other partitions."
+    assert (found.verdicts, names(found.schema)) == ((), ["b"])
+    assert have.metadata == before
+
+
 def test_a_column_that_left_the_partitions_is_told_so() -> None:
     have = table(Field("a", INT), Field("b", INT), by="a")
     specs = [*have.metadata.partition_specs, PartitionSpec(spec_id=1)]

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from frazil.errors import ConfigureError
-from frazil.formats.evolution import standing
+from frazil.formats.evolution import refused, standing, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, find
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
@@ -67,6 +67,25 @@ def test_a_migration_that_does_not_fit_is_a_clear_error(
 
     assert "defs.yaml" in str(raised.value)
     assert f"migrations: {migration}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "table", "wanted", "mended"),
+    [
+        (Rename(from_="x", to="b"), struct(a=INT), struct(b=INT), Rename(from_="a", to="b")),
+        (Rename(from_="a", to="c"), struct(a=INT), struct(b=INT), Rename(from_="a", to="b")),
+    ],
+)
+def test_a_migration_that_is_mended_as_told_keeps_the_columns_rows_and_without_it_none_is_in_the_way(
+    wrong: Rename, table: Struct, wanted: Struct, mended: Rename
+) -> None:
+    with pytest.raises(ConfigureError) as raised:
+        standing(Migration(id="r", rename=wrong), table, wanted)
+
+    assert raised.value.todo == "Mend it in defs.yaml, or take it out."
+    assert standing(Migration(id="r", rename=mended), table, wanted) == "due"
+    (stopping,) = refused(verdicts(table, wanted, ()))  # without it nothing is lost: the table asks
+    assert "rename: {from: a, to: b}" in stopping.todo
 
 
 def test_names_may_come_in_a_chain() -> None:

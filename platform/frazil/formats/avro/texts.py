@@ -100,7 +100,8 @@ class _Marks:
         names = iter(branch_names(real, hints))
         found = [b if b == _NULL else self._type(b, member_path(path, next(names))) for b in branches]
         if any(map(_is_text, found)):
-            raise AvroColumns(self._subject).refusal(path, "a branch of it has no column type", "Split it.")
+            why = "a branch of it has no column type"
+            raise AvroColumns(self._subject).refusal(path, why, "Split it into fields.")
         return found
 
 
