@@ -12,10 +12,10 @@ from assets.description import PipelineTable, after_upstream, asset_spec, op_nam
 from assets.outcome import engine_errors
 from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
-from frazil.landing.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
+from frazil.landing.repairs.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
 from frazil.publishing.target import Target
 from frazil.spec.names import TableName
-from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
 from resources.connections import FrazilConnections
 from resources.facts import link_to_target
 from resources.metadata import column_schema, dead_letters_metadata, shown_metadata

@@ -13,9 +13,9 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError
 from frazil.landing.land import land
 from frazil.landing.many import land_many
-from frazil.landing.published import published_by
+from frazil.landing.position.published import published_by
+from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
-from frazil.landing.state import TableState
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation, grown
 from resources.metadata import landing_metadata, state_metadata, table_metadata

@@ -7,8 +7,8 @@ import dagster as dg
 
 from assets.description import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.landing.tableflow import told_by_files
-from frazil.tables.catalog import catalog_errors
+from frazil.landing.tableflow.position import told_by_files
+from frazil.tables.catalogs.catalog import catalog_errors
 from resources.connections import FrazilConnections
 from resources.metadata import table_metadata
 

@@ -10,7 +10,7 @@ import dagster as dg
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from assets.checks import table_checks
+from assets.checks.comparisons import table_checks
 from assets.component import PipelineComponent, as_written, only_a_list
 from assets.description import TopicTable
 from assets.downstream import downstream_assets

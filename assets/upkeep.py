@@ -14,7 +14,7 @@ from frazil.connections import Connections, apart
 from frazil.errors import MissingError
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS

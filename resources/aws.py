@@ -7,10 +7,10 @@ from typing import Any
 
 import dagster as dg
 
-from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
+from frazil.settings.systems.aws import AwsSettings
 
 _RESOURCES = {
     "frazil_s3": ("dagster_aws.s3", "S3Resource"),

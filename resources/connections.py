@@ -11,7 +11,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
-from frazil.tables.spark import configure_session, is_connect, is_spent, spark_errors
+from frazil.tables.spark.session import configure_session, is_connect, is_spent, spark_errors
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
@@ -52,7 +52,7 @@ class OwnSparkSession(LazyPySparkResource):
     @property
     def spark_session(self) -> Any:
         """Opened when first asked for."""
-        from frazil.tables.connect import connect_session
+        from frazil.tables.spark.connect import connect_session
 
         remote: str | None = self.spark_config.get("spark.remote")
         if self._own is not None and is_spent(self._own):

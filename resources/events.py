@@ -13,14 +13,14 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 from frazil.checks.result import CheckResult
 from frazil.connections import Connections
 from frazil.derive.report import DeriveReport
-from frazil.landing.dead_letters import survey
+from frazil.landing.repairs.dead_letters import survey
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.reporting import Done
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 from frazil.upkeep.work import WorkReport
 from resources.facts import worth_telling
 from resources.metadata import (

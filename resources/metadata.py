@@ -14,19 +14,19 @@ import dagster as dg
 
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
-from frazil.derive.state import DerivedState, derived_states
-from frazil.formats.columns import metadata_names
+from frazil.derive.positions.state import DerivedState, derived_states
+from frazil.formats.columns.columns import metadata_names
 from frazil.kafka.provisioning import TopicState
-from frazil.landing.dead_letters import DeadLetters
+from frazil.landing.position.state import TableState, table_states
+from frazil.landing.repairs.dead_letters import DeadLetters
 from frazil.landing.report import LandingReport
-from frazil.landing.state import TableState, table_states
 from frazil.publishing.target import Shown
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.rows import newest_rows
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.reading.rows import newest_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.work import size_text
 from resources.facts import glimpse, group, link_to_object, listing, worth_telling

@@ -14,7 +14,7 @@ from assets.description import PipelineTable, TopicTable
 from assets.mistakes import CAN_BE_USED
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Findings, Journal, Subject, without_echoes
-from frazil.landing.state import look_at_parts
+from frazil.landing.position.state import look_at_parts
 from frazil.pipelines.folder import Pipelines
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal

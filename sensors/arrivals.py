@@ -9,7 +9,7 @@ import dagster as dg
 from dagster._core.definitions.asset_selection import TagAssetSelection
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 
-from assets.checks import check_keys
+from assets.checks.comparisons import check_keys
 from assets.description import MODE, TopicTable
 from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings

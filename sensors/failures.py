@@ -8,7 +8,7 @@ from typing import Literal
 
 import dagster as dg
 
-from assets.checks import check_keys
+from assets.checks.comparisons import check_keys
 from assets.description import PipelineTable
 from assets.outcome import causes_of
 from frazil.alarms.journal import Cause, Findings, Subject

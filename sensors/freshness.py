@@ -10,7 +10,7 @@ import dagster as dg
 
 from frazil.checks.run import freshness_results
 from frazil.landing.arrivals import Arrivals
-from frazil.landing.state import BLOCKED, TableState
+from frazil.landing.position.state import BLOCKED, TableState
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from resources.events import check_evaluation

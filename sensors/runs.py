@@ -15,7 +15,7 @@ import dagster as dg
 from dagster._core.remote_origin import CodeLocationOrigin
 from dagster._core.storage.tags import GRPC_INFO_TAG
 
-from assets.checks import steps_of
+from assets.checks.comparisons import steps_of
 from assets.description import PipelineTable
 from assets.outcome import causes_of
 from assets.upkeep import FAILED

@@ -18,10 +18,10 @@ from frazil.checks.run import checks_of, run_check
 from frazil.connections import Connections
 from frazil.continuous.bulletin import HELD_FOR
 from frazil.errors import RetryError, explain
-from frazil.landing.ledger import ledgers
+from frazil.landing.position.ledger import ledgers
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.work import SUMMARY, only_upkeep_since
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation, grown, letters_counted

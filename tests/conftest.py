@@ -16,8 +16,8 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.local.home import Home
-from frazil.logs import JsonLines
 from frazil.settings.profile import Settings
+from frazil.telemetry.logs import JsonLines
 from kit.producing import plainly
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets.checks import on_request
+from assets.checks.comparisons import on_request
 from assets.deployments.objects import DeploymentAssets, Heard
 from assets.outcome import engine_errors
 from frazil.cloud.plan import Step

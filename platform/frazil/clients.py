@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 
 OpenSpark = Callable[[Settings], "SparkSession"]
@@ -53,27 +53,27 @@ class Clients:
     @cached_property
     def registry(self) -> RegistryClient:
         """The schema registry's client."""
-        from frazil.formats.registry_client import registry_client
+        from frazil.formats.registry.client import registry_client
 
         return registry_client(self.settings)
 
     @cached_property
     def catalog(self) -> Catalog:
         """The Iceberg catalog that owns the tables."""
-        from frazil.tables.catalog import open_catalog
+        from frazil.tables.catalogs.catalog import open_catalog
 
         return open_catalog(self.settings)
 
     @cached_property
     def glue(self) -> Any:
         """Glue's boto3 client."""
-        from frazil.tables.catalog import glue_client
+        from frazil.tables.catalogs.catalog import glue_client
 
         return glue_client(self.settings)
 
     @cached_property
     def _session(self) -> SparkSession:
-        from frazil.tables.spark import open_spark
+        from frazil.tables.spark.session import open_spark
 
         return (self._open_spark or open_spark)(self.settings)
 
@@ -89,7 +89,7 @@ class Clients:
 
     @cached_property
     def _background_session(self) -> SparkSession:
-        from frazil.tables.spark import in_background, open_spark
+        from frazil.tables.spark.session import in_background, open_spark
 
         shared = None if self.settings.spark.upkeep_remote else self._open_spark
         return in_background((shared or open_spark)(self.settings.of_upkeep))
@@ -102,7 +102,7 @@ class Clients:
             return self._background_session
 
     def _drop_spent(self, name: str) -> None:
-        from frazil.tables.spark import is_spent
+        from frazil.tables.spark.session import is_spent
 
         session = self.__dict__.get(name)
         if session is not None and is_spent(session):

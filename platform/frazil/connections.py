@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyspark.sql import SparkSession
 
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 S = TypeVar("S", bound=AnyTable)
 

@@ -8,22 +8,21 @@ from typing import Any
 
 import dagster as dg
 
-from assets.checks import check_keys
+from assets.checks.comparisons import check_keys
+from assets.checks.doctor import access_checks
 from assets.component import folder_definitions
 from assets.deployments.homes import at_home
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import rotation_job, rotation_schedule
 from assets.derived import KNOWN, DerivedTable
 from assets.description import PIPELINE, PipelineTable, TopicTable
-from assets.doctor import access_checks
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
-from frazil.descriptors import raise_soft_limit
-from frazil.garbage import look_as_python_does, look_rarely
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.pipelines.folder import Pipelines, pipeline_folders
+from frazil.process import look_as_python_does, look_rarely, raise_soft_limit
 from frazil.settings.profile import Settings
 from resources.aws import aws_resources
 from resources.connections import FrazilConnections, spark_resource

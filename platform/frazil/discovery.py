@@ -19,7 +19,7 @@ from frazil.connections import Connections
 from frazil.deadline import call_all
 from frazil.errors import FrazilError, MissingError, SchemaRefusedError, explain
 from frazil.formats.record import topic_columns
-from frazil.formats.registry import owners, subject_versions
+from frazil.formats.registry.subjects import owners, subject_versions
 from frazil.kafka.facts import TopicFacts, all_topics, topic_facts
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.settings.profile import Settings

@@ -13,18 +13,18 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import topic_columns
-from frazil.formats.registry import subject_versions
+from frazil.formats.registry.subjects import subject_versions
 from frazil.formats.types import spark_type
-from frazil.landing.tables import ensure_table
+from frazil.landing.schema.tables import ensure_table
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 
 # The consumer of the bare job is tuned like ours: the comparison is about the rest.
 _CONSUMER = {

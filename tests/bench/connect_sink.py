@@ -32,7 +32,7 @@ from frazil.local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
 from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.client_properties import spark_properties
+from frazil.tables.catalogs.client_properties import spark_properties
 
 __all__ = ["COMMITS", "Sink", "versions"]
 

@@ -30,7 +30,7 @@ from frazil.derive.derive import DeriveReport, derive
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

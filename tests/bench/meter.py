@@ -14,7 +14,7 @@ from frazil.errors import MissingError
 from frazil.local.home import Home
 from frazil.local.ports import recall, url
 from frazil.local.process import find
-from frazil.local.stand_ins import TABLE_BUCKET
+from frazil.local.servers.stand_ins import TABLE_BUCKET
 from frazil.settings.profile import frazil_home
 
 __all__ = ["Cost", "Meter", "medians"]

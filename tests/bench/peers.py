@@ -46,8 +46,8 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import live_rows, spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.spark.session import live_rows, spark_name
 
 NAMESPACE = "bench"
 BATCH = 100_000

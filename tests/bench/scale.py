@@ -32,11 +32,11 @@ from frazil.clients import Clients
 from frazil.kafka.clients import client_config
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.arrivals import look_for_arrivals
-from frazil.landing.ledger import Ledger
-from frazil.landing.standing import Standings
+from frazil.landing.position.ledger import Ledger
+from frazil.landing.position.standing import Standings
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables.ledger import copied
+from frazil.tables.commits.ledger import copied
 
 _NAMESPACE, _COLUMNS, _AT_ONCE, _EACH = "scale", 20, 8, 12_345
 

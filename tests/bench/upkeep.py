@@ -33,8 +33,8 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 
 NAMESPACE = "bench"

@@ -32,15 +32,15 @@ from stamina.instrumentation import set_on_retry_hooks
 from topics import add, spread, topic_of
 
 from frazil.clients import Clients
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.snapshots import number, summary_of
-from frazil.tables.spark import spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.snapshots import number, summary_of
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 

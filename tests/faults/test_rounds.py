@@ -31,7 +31,7 @@ A_HANG_IN = 50
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A catalog or storage that is silent is given up after 15 seconds, not 60."""
-    monkeypatch.setattr("frazil.tables.client_properties.READ_SECONDS", 15.0)
+    monkeypatch.setattr("frazil.tables.catalogs.client_properties.READ_SECONDS", 15.0)
 
 
 @pytest.mark.also("glue", why="a lost answer ends in another way")

@@ -16,16 +16,16 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
-from frazil.formats.registry import WantedSchema, subject_versions, version_like
-from frazil.formats.registry_client import registry_client
-from frazil.landing.tables import ensure_table
+from frazil.formats.registry.client import registry_client
+from frazil.formats.registry.subjects import WantedSchema, subject_versions, version_like
+from frazil.landing.schema.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables import catalog
-from frazil.tables.catalog import catalog_errors, load_table, open_catalog
-from frazil.tables.pointers import load_pointers
+from frazil.tables.catalogs import catalog
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.catalogs.pointers import load_pointers
 from kit.answering import Answer, Answering, Rows, at_hand
 from kit.commits import COLUMNS, NAME, SPEC
 from kit.fuzzing import fuzz

@@ -13,16 +13,16 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 
 from frazil.derive.feeds.position import FedTo, noted
-from frazil.derive.ledger import DerivedLedger, Position
-from frazil.landing.ledger import Ledger, bytes_per_record, read_ledger
-from frazil.landing.standing import _standing
+from frazil.derive.positions.ledger import DerivedLedger, Position
+from frazil.landing.position.ledger import Ledger, bytes_per_record, read_ledger
+from frazil.landing.position.standing import _standing
 from frazil.spec.table import Upkeep
-from frazil.tables.branches import outlived
+from frazil.tables.catalogs.pointers import Pointer
+from frazil.tables.commits.branches import outlived
 from frazil.tables.layout import LAYOUT, _applied
 from frazil.tables.migrations import MIGRATIONS, retired
-from frazil.tables.pointers import Pointer
+from frazil.upkeep.expiry.retention import plan_expiry
 from frazil.upkeep.facts import read_facts, read_history
-from frazil.upkeep.retention import plan_expiry
 from kit.commits import NAME, lake_on
 from kit.fuzzing import fuzz
 from kit.lying import LyingCatalog

@@ -10,7 +10,7 @@ from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.dialects.spark import Spark
 
 from frazil.derive.queries.types import fields
-from frazil.formats.avro.schema import avro_name
+from frazil.formats.avro.schemas.logical import avro_name
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import spark_type
 from frazil.publishing.snowflake.statements import Relation, text
@@ -19,7 +19,7 @@ from frazil.quoting import double_quoted, literal, quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, subject_name, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.fuzzing import fuzz
 from kit.mutation import Mutator
 

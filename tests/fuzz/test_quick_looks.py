@@ -9,8 +9,8 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
+from frazil.cli.sandbox import Rows, sandbox
 from frazil.discovery import Sample, propose
-from frazil.sandbox import Rows, sandbox
 from kit.fuzzing import fuzz
 from kit.mutation import Mutator
 

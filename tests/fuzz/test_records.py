@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from frazil.formats.avro.parser import avro_text, parse_avro
+from frazil.formats.avro.schemas.parser import avro_text, parse_avro
 from frazil.formats.kinds import PLAIN_FORMATS, SCHEMA_FORMATS
 from frazil.formats.protobuf.decoder import ProtobufDecoder, batches_of
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas, WriterSchema

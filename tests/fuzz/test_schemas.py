@@ -11,13 +11,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from frazil.formats.columns import record_columns, table_fields
+from frazil.formats.columns.columns import record_columns, table_fields
 from frazil.formats.evolution import verdicts
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.registry import WantedSchema, differences, read_schema
+from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
 from frazil.formats.types import arrow_type, as_stored, spark_type, to_iceberg
 from frazil.spec.topic import TableSpec
 from kit.foreign_schemas import BROKEN, LAST

@@ -13,8 +13,8 @@ import fastavro
 import pyarrow as pa
 
 from frazil.formats.avro.format import Avro, AvroDecoder
+from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.protocol import VALUE, DecodedBatch, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import REFUSED, Unmappable
 
 __all__ = ["AvroColumns", "payload"]
 

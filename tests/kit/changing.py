@@ -16,10 +16,10 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.upsert.key import KEY_COLUMNS
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.stage import StagedFiles, put_in_place
 from frazil.tables.layout import create_table
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.rows import batches_in
-from frazil.tables.stage import StagedFiles, put_in_place
+from frazil.tables.reading.rows import batches_in
 from kit.made import NAMESPACE, TRADES, Row, Source
 
 KEYED = (Field("id", Primitive("int")), *TRADES)

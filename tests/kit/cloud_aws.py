@@ -19,8 +19,8 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from frazil.local.cloud.aws import ROOT
-from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session
+from frazil.settings.systems.aws import AwsSettings
 from kit.standin import free_port
 from kit.waiting import wait_for
 

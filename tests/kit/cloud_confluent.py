@@ -21,7 +21,7 @@ from frazil.cloud.reconciler import Reconciler
 from frazil.cloud.resource import Facts, GoesWithAnother, Known, Resource
 from frazil.local.cloud.confluent.organization import Held, Organization, Places
 from frazil.local.cloud.confluent.server import server
-from frazil.settings.confluent import ConfluentSettings
+from frazil.settings.systems.confluent import ConfluentSettings
 from frazil.spec.deployment import DeploymentSpec
 from kit.confluent_openapi import judged
 from kit.standin import free_port

@@ -16,28 +16,28 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
 from frazil.clients import Clients
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.publish import Derived
-from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.columns.columns import RecordColumns, table_fields
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import to_iceberg
-from frazil.landing.evolve import evolve
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.publication import Landed
+from frazil.landing.schema.evolve import evolve
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import drop_branch
-from frazil.tables.catalog import catalog_errors
-from frazil.tables.commit import remove_properties, set_properties
-from frazil.tables.data_files import write_files
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.commits.branches import drop_branch
+from frazil.tables.commits.commit import remove_properties, set_properties
+from frazil.tables.commits.replacement import same_rows, upon
+from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.layout import arrange
-from frazil.tables.manifests import HeadReader
-from frazil.tables.replacement import same_rows, upon
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.writing.data_files import write_files
 from frazil.upkeep.compaction.run import put_in_place
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 
 __all__ = [
     "COLUMNS",

@@ -16,12 +16,12 @@ import pytest
 from frazil.checks.run import run_values
 from frazil.connections import Connections
 from frazil.kafka.facts import topic_facts
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.snapshots import ancestors
+from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.metadata.snapshots import ancestors
 from kit.newest import newest_places
 from kit.shared_stack import shared_home
 

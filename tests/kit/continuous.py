@@ -10,8 +10,8 @@ from frazil.checks.result import CheckResult
 from frazil.continuous.progress import Progress
 from frazil.derive.report import DeriveReport
 from frazil.landing.arrivals import Arrivals, Due
+from frazil.landing.position.state import State, TableState
 from frazil.landing.report import LandingReport
-from frazil.landing.state import State, TableState
 from frazil.publishing.target import Shown
 from frazil.reporting import Done
 from frazil.settings.profile import Settings

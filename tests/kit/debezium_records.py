@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from frazil.formats.envelope import envelope
+from frazil.formats.debezium.envelope import envelope
 from frazil.formats.protocol import KEY, VALUE, WriterSchema
 from frazil.formats.record import RecordDecoder, row_columns, schemas_of
 from frazil.formats.record_batch import Verdicts

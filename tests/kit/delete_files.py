@@ -23,8 +23,8 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles
 from pyiceberg.typedef import Record
 
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.rewrite import DeleteManifestWriter
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.rewrite import DeleteManifestWriter
 
 _PATH = POSITIONAL_DELETE_SCHEMA.find_field("file_path").field_id
 

@@ -17,7 +17,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate, update_table_metadata
 from pyiceberg.typedef import Record
 
-from frazil.tables.rewrite import DeleteManifestWriter
+from frazil.tables.commits.rewrite import DeleteManifestWriter
 
 
 def with_equality_delete(table: Table) -> str:

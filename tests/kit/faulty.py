@@ -20,11 +20,11 @@ from pyiceberg.table import Table
 from frazil.connections import Connections
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
-from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.landing.position.ledger import read_ledger
+from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
 from frazil.tables.keys import Key
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from kit.made import NAMESPACE, Made, make_made
 from kit.sound import Looks, refusals_of_java

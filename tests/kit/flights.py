@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from frazil.formats.registry import WantedSchema
+from frazil.formats.registry.subjects import WantedSchema
 from frazil.local.generators.airline import addresses, ticket
 from frazil.local.generators.chance import Chance
 from frazil.local.generators.generator import Make, encoded

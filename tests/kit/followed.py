@@ -8,9 +8,9 @@ from dataclasses import replace
 import yaml
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import HalfSchemas
-from frazil.formats.unmappable import Unmappable
 
 _LINE = re.compile(r"`(unmappable: .+?)`(?=,|\.)")
 

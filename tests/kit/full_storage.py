@@ -12,8 +12,8 @@ from pathlib import Path
 from pyiceberg.io import FileIO
 
 from frazil.local.ports import LOOPBACK
+from frazil.local.servers.stand_ins import BUCKET
 from frazil.local.stack import Stack
-from frazil.local.stand_ins import BUCKET
 from kit.waiting import PATIENCE, wait_for
 
 __all__ = ["full_storage"]

@@ -9,9 +9,9 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 from frazil.local.authority import Authority
-from frazil.local.gate import NO, Answer, Editor, Gate, Rule, Signer
-from frazil.local.gate import signer as signer_of
 from frazil.local.home import Credentials
+from frazil.local.servers.gate import NO, Answer, Editor, Gate, Rule, Signer
+from frazil.local.servers.gate import signer as signer_of
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 

@@ -13,9 +13,9 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotLogEntry, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.spec.table import Upkeep
-from frazil.upkeep.retention import plan_expiry
+from frazil.upkeep.expiry.retention import plan_expiry
 
 HOUR = 3600.0
 

@@ -14,8 +14,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from confluent_kafka.admin import AdminClient
 
 from frazil.cloud.clouds import Clouds
-from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.keys import KAFKA_USES, KeyDuty
+from frazil.cloud.confluent.accounts import keys
+from frazil.cloud.confluent.accounts.keys import KAFKA_USES, KeyDuty
 from frazil.cloud.key_pair import KeyPair
 from frazil.cloud.resource import Known, RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys

@@ -21,7 +21,7 @@ from frazil.clients import Clients
 from frazil.derive.derive import derive
 from frazil.landing.land import land
 from frazil.landing.many import land_together
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec

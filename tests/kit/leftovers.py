@@ -7,7 +7,7 @@ from pyiceberg.table import Table
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from kit.stored import files_under, place_of
 

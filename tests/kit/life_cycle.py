@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from kit.in_clouds import in_it
 from kit.shell import Said
 

@@ -13,13 +13,13 @@ from pyiceberg.table import Table
 
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.layout import create_table
-from frazil.tables.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors
 
 NAMESPACE = "derive_tests"
 

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, cast
 
 from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.lateness import Lateness
 from frazil.cloud.aws.objects import objects
 from frazil.cloud.aws.removal import former
-from frazil.cloud.aws.role import Role
+from frazil.cloud.aws.rights.lateness import Lateness
+from frazil.cloud.aws.rights.role import Role
 from frazil.cloud.aws.secrets import SecretsManager
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.reconciler import Reconciler

@@ -8,11 +8,11 @@ from typing import Any
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import keep_dead_letters
-from frazil.landing.tables import ensure_table
+from frazil.landing.repairs.bad_records import BadRecord
+from frazil.landing.repairs.dead_letters import keep_dead_letters
+from frazil.landing.schema.tables import ensure_table
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors
 from kit.commits import COLUMNS, NAME, SPEC, ledger
 
 __all__ = ["bare", "make", "make_letters"]

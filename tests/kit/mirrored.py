@@ -18,10 +18,10 @@ from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import commit
-from frazil.tables.data_files import write_files
+from frazil.tables.commits.commit import commit
 from frazil.tables.layout import create_table
-from frazil.upkeep.expiry import expire
+from frazil.tables.writing.data_files import write_files
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.work import WorkReport
 

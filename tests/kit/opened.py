@@ -10,8 +10,8 @@ from typing import Any
 
 from pyiceberg.table import Table
 
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.spark.session import spark_name
 from kit.duck import duckdb_on
 from kit.topics import Topic
 

@@ -13,7 +13,7 @@ from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 
 
 class PointerFile:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.tables.spark import open_spark, spark_name
+from frazil.tables.spark.session import open_spark, spark_name
 from kit.opened import table_of
 from kit.topics import Topic
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from frazil.cloud.aws.client import Aws
-from frazil.cloud.confluent import keys
+from frazil.cloud.confluent.accounts import keys
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.resource import RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys

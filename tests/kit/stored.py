@@ -10,7 +10,7 @@ from pyarrow.fs import FileSelector, FileType
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
-from frazil.tables.file_io import opened_files
+from frazil.tables.catalogs.file_io import opened_files
 
 
 @dataclass(frozen=True, slots=True)

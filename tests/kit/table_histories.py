@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from pyiceberg.table import Table
 
-from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
-from frazil.tables.commit import set_properties
-from frazil.tables.replacement import Replacement
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.replacement import Replacement
+from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.upkeep.compaction.run import put_in_place
 from kit.commits import NAME, Lake, landed
 

@@ -33,7 +33,7 @@ from pyiceberg.types import (
 )
 
 from frazil.clients import Clients
-from frazil.landing.takeover import TakeoverReport, take_over
+from frazil.landing.tableflow.takeover import TakeoverReport, take_over
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

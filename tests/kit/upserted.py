@@ -15,7 +15,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from frazil.formats.columns import names_by_word, table_fields
+from frazil.formats.columns.columns import names_by_word, table_fields
 from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.intake import Task
 from frazil.landing.upsert.lane import deal
@@ -26,11 +26,11 @@ from frazil.landing.upsert.lane.newest import Identity
 from frazil.landing.upsert.lane.soft import Soft
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
-from frazil.tables.presence import Moves, moved_wrongly, total_of, values_told
-from frazil.tables.rows import batches_in
-from frazil.tables.transfer import OldFile, files_written
+from frazil.tables.reading.rows import batches_in
+from frazil.tables.writing.data_files import file_layout
+from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told
+from frazil.tables.writing.transfer import OldFile, files_written
 
 __all__ = ["Raw", "Upserted", "batch"]
 

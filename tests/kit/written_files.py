@@ -10,8 +10,8 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Primitive
 from frazil.spec.names import TableName
-from frazil.tables.data_files import data_file, file_layout
-from frazil.tables.parquet import DataFileWriter
+from frazil.tables.writing.data_files import data_file, file_layout
+from frazil.tables.writing.parquet import DataFileWriter
 
 __all__ = ["NAME", "kind", "written"]
 

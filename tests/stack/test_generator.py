@@ -25,7 +25,7 @@ from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry import subject_versions
+from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.local.generators import GENERATORS

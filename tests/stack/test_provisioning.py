@@ -13,8 +13,8 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, MissingError, PartDownError
-from frazil.formats.registry import subject_versions
-from frazil.formats.registry_client import registry_client
+from frazil.formats.registry.client import registry_client
+from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import ensure_topic
 from frazil.settings.profile import Settings

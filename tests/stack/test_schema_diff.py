@@ -19,7 +19,7 @@ from frazil.connections import Connections
 from frazil.errors import SpecError
 from frazil.formats.protocol import KEY, VALUE, Half
 from frazil.landing.land import land
-from frazil.landing.state import table_states
+from frazil.landing.position.state import table_states
 from frazil.spec.migrations import Drop, Migration
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from frazil.local.spark import CONSUMERS
+from frazil.local.servers.spark import CONSUMERS
 from frazil.settings.profile import fields, variable
-from frazil.tables.redaction import OF_SERVER
+from frazil.tables.spark.redaction import OF_SERVER
 from kit.requirements import ROOT
 
 FOLDER = ROOT / "docs" / "deploy"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from frazil.derive.ledger import DerivedLedger
-from frazil.landing.ledger import Ledger
+from frazil.derive.positions.ledger import DerivedLedger
+from frazil.landing.position.ledger import Ledger
 from frazil.settings.profile import Settings, fields, variable
 from frazil.spec.deployment import (
     AwsPart,

@@ -12,8 +12,8 @@ import pytest
 from frazil.cli.console import complain
 from frazil.cli.main import run
 from frazil.errors import OffsetsLostError
-from frazil.logs import configure_logs
 from frazil.settings.profile import Settings
+from frazil.telemetry.logs import configure_logs
 
 log = logging.getLogger("frazil.landing.land")
 

@@ -16,12 +16,12 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 
 from frazil.clients import Clients
-from frazil.derive.state import DerivedState
+from frazil.derive.positions.state import DerivedState
 from frazil.kafka.clients import admin_client
-from frazil.landing.state import TableState, known_states, look_at_parts
-from frazil.metrics import NAMES, Look, registry_of, rows_of
+from frazil.landing.position.state import TableState, known_states, look_at_parts
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil.telemetry.metrics import NAMES, Look, registry_of, rows_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 TRADES = TableState(

@@ -30,7 +30,7 @@ WORDS = (
 ALSO = {
     "keyed": {"frazil.kafka.clients"},  # it produces by itself
     "newest": {"frazil.kafka.clients"},  # it consumes by itself
-    "model.oracle": {"frazil.landing.ledger"},  # it reads what is claimed, and believes none of it
+    "model.oracle": {"frazil.landing.position.ledger"},  # it reads what is claimed, and believes none of it
     "query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
 }
 

@@ -27,7 +27,7 @@ from frazil.landing.write import laid_out
 from frazil.quoting import double_quoted, in_filter, in_shell, in_yaml, literal, quoted
 from frazil.spec.names import TableName
 from frazil.tables.filters import parse_filter
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 
 ODD = (
     "a`b",

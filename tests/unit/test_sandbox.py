@@ -25,8 +25,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from frazil.cli.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.errors import FrazilError, RepairError, UsageError
-from frazil.sandbox import Answer, Rows, Sandbox, sandbox
 from kit.equality_deletes import with_equality_delete
 
 SECONDS = 60.0

@@ -10,8 +10,8 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from frazil.errors import OffsetsLostError
-from frazil.settings.telemetry import TracingSettings
-from frazil.tracing import traced
+from frazil.settings.systems.telemetry import TracingSettings
+from frazil.telemetry.tracing import traced
 from kit.receivers import Receiver, web_receiver
 from kit.waiting import wait_for
 

@@ -17,8 +17,8 @@ import requests
 
 from frazil.alarms.journal import Alarm, Journal
 from frazil.deadline import call_all
-from frazil.settings.alarms import AlarmSettings, MailSettings
 from frazil.settings.secret import revealed
+from frazil.settings.systems.alarms import AlarmSettings, MailSettings
 
 _SECONDS = 10  # for each answer of a server
 _ALL_SECONDS = 20.0  # for all of a message: a sensor must end within Dagster's minute

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
-from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.columns.columns import RecordColumns, table_fields
 from frazil.formats.evolution import Verdict, refused
 from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.record import half_schemas, row_columns, schemas_of
 from frazil.formats.types import to_iceberg
-from frazil.landing.evolve import plan_evolution
+from frazil.landing.schema.evolve import plan_evolution
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import Things
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
-from frazil.tables.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

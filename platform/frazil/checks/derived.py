@@ -11,23 +11,23 @@ from frazil.checks.table import rows_in_files
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import good_rows
-from frazil.derive.inputs import Increment, at_head, is_unmoved, whole
 from frazil.derive.kinds import kind_of
-from frazil.derive.ledger import DerivedLedger, Position
 from frazil.derive.output import cast, types_in, types_of
 from frazil.derive.plan import load_inputs
+from frazil.derive.positions.inputs import Increment, at_head, is_unmoved, whole
+from frazil.derive.positions.ledger import DerivedLedger, Position
+from frazil.derive.positions.rows import rows_of
+from frazil.derive.positions.state import derived_states
 from frazil.derive.queries.columns import typed
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.queries.syntax import function_name, is_sketch
 from frazil.derive.queries.types import UNKNOWN, wider
-from frazil.derive.rows import rows_of
-from frazil.derive.state import derived_states
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.upsert.key import key_columns
 from frazil.quoting import comparable, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -21,14 +21,14 @@ from frazil.checks.topic import (
 from frazil.checks.values import compare_values
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
-from frazil.landing.state import TableState
+from frazil.landing.position.state import TableState
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors
 
 
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:

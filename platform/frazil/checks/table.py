@@ -11,12 +11,12 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import manifests_of, rows_named
-from frazil.tables.snapshots import number, summary_of
-from frazil.tables.spark import live_rows
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.manifests import manifests_of, rows_named
+from frazil.tables.metadata.snapshots import number, summary_of
+from frazil.tables.spark.session import live_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
-from frazil.upkeep.references import Reader, followers_of, pointer_of
+from frazil.upkeep.expiry.references import Reader, followers_of, pointer_of
 from frazil.upkeep.work import size_text
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.kafka.facts import TopicFacts, topic_fact
-from frazil.landing.ledger import Ledger
-from frazil.landing.tableflow import compare_rows, place_columns, told_by_files
+from frazil.landing.position.ledger import Ledger
+from frazil.landing.tableflow.position import compare_rows, place_columns, told_by_files
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import rows_held
-from frazil.tables.snapshots import number, summary_of
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

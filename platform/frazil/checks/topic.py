@@ -6,22 +6,22 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.checks.result import Number, Subject, Verdict
-from frazil.formats.columns import metadata_names, names_by_word
+from frazil.formats.columns.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import half_schemas, topic_columns
 from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
-from frazil.landing.acceptance import foreign_commits, told, ways_on
-from frazil.landing.evolve import plan_evolution
-from frazil.landing.ledger import Ledger, ledgers, read_ledger
-from frazil.landing.state import BLOCKED, TableState, table_states
+from frazil.landing.position.ledger import Ledger, ledgers, read_ledger
+from frazil.landing.position.state import BLOCKED, TableState, table_states
+from frazil.landing.repairs.acceptance import foreign_commits, told, ways_on
+from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference, key_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import live_rows, spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.spark.session import live_rows, spark_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.exact import rows_of, values_of
 from frazil.formats.bare import Bare, differences
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import UNREADABLE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import from_iceberg
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.extents import bounds_of
-from frazil.tables.manifests import HeadReader
-from frazil.tables.rows import batches_in
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.extents import bounds_of
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.reading.rows import batches_in
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,9 +17,8 @@ from frazil.cli.run import JsonLines, stopped_by_signals
 from frazil.cli.selection import Name, Selection, select_topics
 from frazil.continuous.backfill import Filled, backfill
 from frazil.continuous.bulletin import HELD_FOR
-from frazil.descriptors import raise_soft_limit
 from frazil.errors import InterruptedWorkError
-from frazil.garbage import look_as_python_does
+from frazil.process import look_as_python_does, raise_soft_limit
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import size_text
 

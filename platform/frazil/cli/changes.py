@@ -12,10 +12,10 @@ from frazil.cli.moment import moment_of
 from frazil.cli.query import plain
 from frazil.cli.selection import Json, Name, select_topics
 from frazil.landing.upsert.key import row_identity
-from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
 from frazil.tables.changelog import changelog
-from frazil.tables.rollback import snapshot_at
-from frazil.tables.snapshots import ancestors
+from frazil.tables.commits.rollback import snapshot_at
+from frazil.tables.metadata.snapshots import ancestors
 
 app = typer.Typer()
 

@@ -18,8 +18,8 @@ from rich.table import Table
 from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.errors import DEBUG, FaultError, FrazilError
-from frazil.logs import configure_logs, is_json
 from frazil.settings.profile import log_settings
+from frazil.telemetry.logs import configure_logs, is_json
 
 _log = logging.getLogger(__name__)
 

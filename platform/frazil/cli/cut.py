@@ -20,7 +20,7 @@ from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, rea
 from frazil.landing.land import land
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.upkeep.work import WorkReport
 
 app = typer.Typer()

@@ -22,7 +22,7 @@ from frazil.cli.selection import Json, Selection, select
 from frazil.cli.stack import Secure, up
 from frazil.cli.tables import State, states_of
 from frazil.connections import Connections
-from frazil.derive.state import DerivedState
+from frazil.derive.positions.state import DerivedState
 from frazil.errors import AuditFailedError, FrazilError
 from frazil.kafka.facts import topic_fact
 from frazil.publishing.target import Shown

@@ -39,8 +39,8 @@ from frazil.cloud.plan import Plan
 from frazil.cloud.reconciler import Reconciler
 from frazil.errors import PlanStaleError
 from frazil.graph import Asset, AssetGraph
-from frazil.logs import configure_logs
 from frazil.spec.deployment import DeploymentSpec
+from frazil.telemetry.logs import configure_logs
 
 app = typer.Typer()
 

@@ -13,22 +13,22 @@ from frazil.cli.console import IDS, paper, print_json, print_table
 from frazil.cli.selection import Json, Name, Selection, select
 from frazil.cli.tables import State, row_of, states_of
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.errors import DifferentError, FrazilError
 from frazil.exact import iso_moment
 from frazil.formats.evolution import Verdict
 from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
-from frazil.landing.evolve import plan_evolution
-from frazil.landing.history import unguarded
-from frazil.landing.ledger import Ledger, ledgers
+from frazil.landing.position.history import unguarded
+from frazil.landing.position.ledger import Ledger, ledgers
+from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
+from frazil.tables.catalogs.catalog import load_table_or_none
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable

@@ -21,7 +21,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
 from frazil.upkeep.forgetting.condition import Condition, condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
 from frazil.upkeep.forgetting.proof import Proof

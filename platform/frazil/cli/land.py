@@ -20,9 +20,9 @@ from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.land import land
 from frazil.landing.lane.joint import RunPart, alone
-from frazil.landing.ledger import Span
 from frazil.landing.many import land_together, quiet_tables
-from frazil.landing.published import published_by
+from frazil.landing.position.ledger import Span
+from frazil.landing.position.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of

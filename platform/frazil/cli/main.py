@@ -13,7 +13,7 @@ from typer._click.exceptions import UsageError as ClickUsageError
 from frazil.cli.commands import Commands
 from frazil.cli.imports import lean
 from frazil.errors import DEBUG, FrazilError, StopError, UsageError, explain
-from frazil.garbage import look_rarely
+from frazil.process import look_rarely
 
 NAME = "frazil"
 """What the command is called, and the shell's completion with it, whatever process runs it."""

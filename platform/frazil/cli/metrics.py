@@ -11,13 +11,13 @@ from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
 from frazil.cli.tables import states_of
 from frazil.errors import ConfigureError
-from frazil.landing.state import look_at_parts
+from frazil.landing.position.state import look_at_parts
 from frazil.spec.table import AnyTable
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from frazil.metrics import Look
+    from frazil.telemetry.metrics import Look
 
 app = typer.Typer()
 
@@ -32,7 +32,7 @@ def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json =
     """Print the state of all tables as metrics for Prometheus, or serve them."""
     from prometheus_client import generate_latest
 
-    from frazil.metrics import registry_of, rows_of
+    from frazil.telemetry.metrics import registry_of, rows_of
 
     selection = select((), every=True)
     registry = registry_of(lambda: _look(selection))
@@ -45,7 +45,7 @@ def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json =
 
 
 def _look(selection: Selection[AnyTable]) -> Look:
-    from frazil.metrics import Look
+    from frazil.telemetry.metrics import Look
 
     results = states_of(selection)
     parts = look_at_parts(selection.topics.specs, selection.connections)

@@ -13,9 +13,9 @@ from frazil.cli.land import landed, show_landings
 from frazil.cli.results import OnStep, each, person, run_id
 from frazil.cli.selection import Json, Pipelines, Selection, Tables, select_pipelines, select_topics
 from frazil.errors import StopError
-from frazil.landing.pause import PauseReport, pause, paused
+from frazil.landing.halts.pause import PauseReport, pause, paused
+from frazil.landing.halts.resume import refuse_running, resume
 from frazil.landing.report import LandingReport
-from frazil.landing.resume import refuse_running, resume
 from frazil.spec.topic import TableSpec
 from frazil.tables.keys import Key
 

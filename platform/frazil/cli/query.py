@@ -1,4 +1,4 @@
-"""`frazil sample` and `frazil query`: a quick look at tables' rows. See `frazil.sandbox`."""
+"""`frazil sample` and `frazil query`: a quick look at tables' rows. See `frazil.cli.sandbox`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from rich.table import Table
 
 from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
+from frazil.cli.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.cli.selection import Json, Name, select, select_topics
 from frazil.errors import printable
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.quoting import double_quoted
-from frazil.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.rollback import snapshot_at
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.commits.rollback import snapshot_at
 
 app = typer.Typer()
 

@@ -17,17 +17,17 @@ from frazil.cli.moment import moment_of
 from frazil.cli.results import person, run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
 from frazil.derive.derive import DeriveReport
-from frazil.derive.inputs import readers_of
+from frazil.derive.positions.inputs import readers_of
 from frazil.derive.publish import DerivedRollback, roll_back_derived
-from frazil.landing.acceptance import accept
-from frazil.landing.redrive import RedriveReport, redrive
-from frazil.landing.repair import find_repair
+from frazil.landing.repairs.acceptance import accept
+from frazil.landing.repairs.redrive import RedriveReport, redrive
+from frazil.landing.repairs.repair import find_repair
+from frazil.landing.repairs.rollback import RollbackReport, roll_back
 from frazil.landing.replay.run import ReplayReport, replay
 from frazil.landing.report import LandingReport
-from frazil.landing.rollback import RollbackReport, roll_back
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 
 app = typer.Typer()
 

@@ -22,7 +22,7 @@ from frazil.errors import (
     explain,
     interruptible,
 )
-from frazil.landing.pause import PauseReport
+from frazil.landing.halts.pause import PauseReport
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable

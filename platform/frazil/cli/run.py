@@ -19,11 +19,10 @@ from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say
 from frazil.continuous.runner import Runner
 from frazil.continuous.work import WarmWork
-from frazil.descriptors import raise_soft_limit
 from frazil.errors import InterruptedWorkError, UsageError
-from frazil.garbage import look_as_python_does
-from frazil.logs import is_json
+from frazil.process import look_as_python_does, raise_soft_limit
 from frazil.spec.table import AnyTable
+from frazil.telemetry.logs import is_json
 
 app = typer.Typer()
 _log = logging.getLogger(__name__)

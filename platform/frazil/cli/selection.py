@@ -15,7 +15,6 @@ from frazil.clients import Clients
 from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
 from frazil.errors import FrazilError, UsageError
-from frazil.logs import configure_logs
 from frazil.pipelines.folder import Broken, load_pipelines, pipeline_folders
 from frazil.reporting import Done, Reporter, load_reporters
 from frazil.settings.profile import Settings
@@ -23,6 +22,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, Things, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+from frazil.telemetry.logs import configure_logs
 
 S = TypeVar("S", bound=AnyTable, covariant=True)
 T = TypeVar("T", bound=AnyTable)

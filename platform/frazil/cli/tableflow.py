@@ -12,9 +12,9 @@ from frazil.cli.console import console, print_json
 from frazil.cli.results import run_id
 from frazil.cli.selection import Json, Name, select_topics
 from frazil.errors import ConfigureError
-from frazil.landing.release import release
 from frazil.landing.report import LandingReport
-from frazil.landing.takeover import take_over
+from frazil.landing.tableflow.release import release
+from frazil.landing.tableflow.takeover import take_over
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 

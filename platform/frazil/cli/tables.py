@@ -13,12 +13,12 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select, select_topics
-from frazil.derive.state import DerivedState, derived_states
+from frazil.derive.positions.state import DerivedState, derived_states
 from frazil.errors import FrazilError, PartDownError, explain
 from frazil.kafka.facts import TopicFacts, known_facts
-from frazil.landing.history import lost_offsets, starts
-from frazil.landing.refusal import with_refusals
-from frazil.landing.state import TableState, known_states
+from frazil.landing.position.history import lost_offsets, starts
+from frazil.landing.position.refusal import with_refusals
+from frazil.landing.position.state import TableState, known_states
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable

@@ -16,7 +16,7 @@ from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
 from frazil.upkeep.census import Census, PartitionCensus, census_of
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS

@@ -11,11 +11,11 @@ from frazil.continuous.schedule import turn_of
 from frazil.errors import OvertakenError
 from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.arrivals import Due
-from frazil.landing.history import starts
 from frazil.landing.land import land
-from frazil.landing.ledger import GUESS
+from frazil.landing.position.history import starts
+from frazil.landing.position.ledger import GUESS
+from frazil.landing.position.state import TableState, table_states
 from frazil.landing.report import LandingReport, sum_of
-from frazil.landing.state import TableState, table_states
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 

@@ -18,8 +18,8 @@ from frazil.errors import FrazilError, OvertakenError, PausedError, RepairError,
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.lane.joint import MOST
 from frazil.landing.many import AT_ONCE
+from frazil.landing.position.state import BLOCKED
 from frazil.landing.report import LandingReport
-from frazil.landing.state import BLOCKED
 from frazil.spec.topic import TableSpec
 
 LOOK_EVERY = 1.0

@@ -18,14 +18,14 @@ from frazil.landing.arrivals import Arrivals, Memory, look_at_each
 from frazil.landing.land import land
 from frazil.landing.lane.joint import JointJobs
 from frazil.landing.many import AT_ONCE
-from frazil.landing.published import published_by
+from frazil.landing.position.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors
 
 _LOOKS_A_TURN = 10  # each tenth look asks for some of the tables that are not due, as the sensor's do
 _KEEPS = 120.0  # seconds for which new clients are kept, whatever fails with them

@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.queries.legality import refuse_unfit, unfollowed
 from frazil.derive.queries.query import NOW, Query, function_code, names_now, read_query
 from frazil.errors import SpecError

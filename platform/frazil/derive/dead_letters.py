@@ -12,21 +12,21 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from frazil.derive.inputs import Increment, increment, standing
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan, refuse_forgotten
+from frazil.derive.positions.inputs import Increment, increment, standing
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.derive.queries.query import ERROR_COLUMN
 from frazil.derive.write import insert, overtaken
 from frazil.formats.logical import Field, Primitive
-from frazil.landing.dead_letters import DeadLetters, survey
+from frazil.landing.repairs.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
-from frazil.tables.branches import drop_outlived
-from frazil.tables.erasure import forgettings
+from frazil.tables.commits.branches import drop_outlived
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.stage import StagedFiles, publish
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

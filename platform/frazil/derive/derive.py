@@ -15,27 +15,27 @@ from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
-from frazil.derive.inputs import Increment, is_changing, note_reader, rows_read, whole
 from frazil.derive.kinds import kind_of
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import ensure_output
 from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_forgotten, refuse_loss, refuse_unheld
+from frazil.derive.positions.inputs import Increment, is_changing, note_reader, rows_read, whole
+from frazil.derive.positions.ledger import DerivedLedger
+from frazil.derive.positions.rows import rows_in
 from frazil.derive.publish import Derived
+from frazil.derive.queries.texts import with_texts_checked
 from frazil.derive.report import DeriveReport, nothing_new, report_of
-from frazil.derive.rows import rows_in
-from frazil.derive.texts import with_texts_checked
 from frazil.derive.write import Changed, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.branches import DERIVING, REBUILDING, drop_outlived, new_branch
-from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.erasure import forgettings
-from frazil.tables.faults import files_there, spark_job
-from frazil.tables.manifests import delete_manifests
-from frazil.tables.spark import Watched, samples
-from frazil.tables.stage import publish
-from frazil.tracing import traced
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.commits.branches import DERIVING, REBUILDING, drop_outlived, new_branch
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.stage import publish
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.spark.faults import files_there, spark_job
+from frazil.tables.spark.session import Watched, samples
+from frazil.telemetry.tracing import traced
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -9,13 +9,13 @@ from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.evolution import Verdict, refused, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.types import from_iceberg, spark_type
-from frazil.landing.evolve import apply_changes
+from frazil.landing.schema.evolve import apply_changes
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.commit import commit, is_staged
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit, is_staged
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
-from frazil.tables.pyiceberg import transaction
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

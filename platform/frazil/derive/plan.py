@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.derive.computation import Computation
-from frazil.derive.inputs import (
+from frazil.derive.positions.inputs import (
     LOST,
     Increment,
     Inputs,
@@ -21,17 +21,17 @@ from frazil.derive.inputs import (
     standing,
     whole,
 )
-from frazil.derive.ledger import DerivedLedger, Position
+from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.derive.write import forgotten_meanwhile, overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RetryError, RowsLostError
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.commit import commit
-from frazil.tables.erasure import forgettings
-from frazil.tables.ledger import Told
-from frazil.tables.manifests import rows_held
-from frazil.tables.rollback import move_main
-from frazil.tables.snapshots import ancestors, is_first
+from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.commits.commit import commit
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.ledger import Told
+from frazil.tables.commits.rollback import move_main
+from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -8,17 +8,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.write import forgotten_meanwhile
 from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.catalog import catalog_errors
-from frazil.tables.erasure import forgettings
-from frazil.tables.manifests import rows_held
-from frazil.tables.rollback import Rollback, report_of, turn_back
-from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import Staged, put_in_place
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.rollback import Rollback, report_of, turn_back
+from frazil.tables.commits.stage import Staged, put_in_place
+from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.snapshots import ancestors
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.plan import Plan
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.write import Result
 from frazil.spec.derived import DerivedKind, DerivedSpec
-from frazil.tables.commit import Committed
-from frazil.tables.snapshots import ancestors
+from frazil.tables.commits.commit import Committed
+from frazil.tables.metadata.snapshots import ancestors
 
 _ADDED = (
     "rows", "removed", "bad", "late", "input_rows", "input_bytes", "state_bytes", "files", "conflicts",

@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import cast, types_of
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.queries.query import Query
 from frazil.errors import (
     CommitConflictError,
@@ -29,16 +29,16 @@ from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
-from frazil.tables.arrangement import arranged
 from frazil.tables.box import Box
-from frazil.tables.branches import started_at
-from frazil.tables.faults import Job, cause_line, files_there, spark_job
-from frazil.tables.manifests import Candidates, files_matching
-from frazil.tables.presence import differing, values_told
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.metadata.manifests import Candidates, files_matching
 from frazil.tables.reading.frame import held_frame
-from frazil.tables.spark import Watched, samples
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.workers import lifetime
+from frazil.tables.spark.arrangement import arranged
+from frazil.tables.spark.faults import Job, cause_line, files_there, spark_job
+from frazil.tables.spark.session import Watched, samples
+from frazil.tables.writing.presence import differing, values_told
+from frazil.tables.writing.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -120,7 +120,7 @@ class Kind(ABC):
 _ROW = ("21", "22", "23", "38", "39", "54", "P0")
 """Classes of SQL states that blame a value: wrong, too big, raised by the query or by a function of it."""
 
-_OURS = "frazil/tables/insertion.py"
+_OURS = "frazil/tables/writing/insertion.py"
 """In the trace of a task that could not write rows: no function of the query is to blame."""
 
 _UNSEEN = "Nothing of this derivation is visible; the next one starts at the same position."
@@ -208,7 +208,7 @@ def insert(
     Raises:
         FrazilError: See `spark_job`.
     """
-    from frazil.tables.insertion import insert_rows
+    from frazil.tables.writing.insertion import insert_rows
 
     fitting = cast(rows, types_of(table))
     with spark_job(derivation_job(name)):

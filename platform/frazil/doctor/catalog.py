@@ -17,10 +17,10 @@ from frazil.doctor.probe import PREFIX, Patient, Probe, Probes
 from frazil.errors import AuditFailedError
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
-from frazil.tables.catalog import catalog_errors, is_lost, load_table, load_table_or_none
-from frazil.tables.commit import commit
+from frazil.tables.catalogs.catalog import catalog_errors, is_lost, load_table, load_table_or_none
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit
 from frazil.tables.layout import create_table
-from frazil.tables.pyiceberg import transaction
 from frazil.upkeep.storage import delete_files, list_files
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from frazil.connections import Connections
 from frazil.doctor.probe import Probe, Probes, Slow
 from frazil.errors import ConfigureError, FrazilError
-from frazil.tables.faults import cause_line
-from frazil.tables.spark import shares_workers
+from frazil.tables.spark.faults import cause_line
+from frazil.tables.spark.session import shares_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

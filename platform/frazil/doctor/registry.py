@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
-from frazil.formats.registry import WITHOUT_SCHEMA, check_registrable, subject_versions
+from frazil.formats.registry.subjects import WITHOUT_SCHEMA, check_registrable, subject_versions
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 
 def probes(patient: Patient) -> Probes:

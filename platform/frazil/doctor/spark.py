@@ -14,8 +14,8 @@ from frazil.kafka.facts import topic_facts
 from frazil.landing.faults import KAFKA_DOWN
 from frazil.landing.source import read_slices
 from frazil.settings.profile import Settings
-from frazil.tables.faults import Job, cause_line, spark_job
-from frazil.tables.spark import spark_errors, spark_name
+from frazil.tables.spark.faults import Job, cause_line, spark_job
+from frazil.tables.spark.session import spark_errors, spark_name
 
 _OFF_KAFKA = ("AuthenticationException", "AuthorizationException", *KAFKA_DOWN)
 

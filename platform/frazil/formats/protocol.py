@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
 from frazil.formats.bare import Bare
+from frazil.formats.columns.proposals import advised
+from frazil.formats.columns.unmappable import REFUSED, Unmappable, note, plain
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 from frazil.formats.paths import member_path
-from frazil.formats.proposals import advised
-from frazil.formats.unmappable import REFUSED, Unmappable, note, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
 from frazil.formats.bare import Bare, Unknown
-from frazil.formats.columns import CHANGE, RecordColumns, record_columns, table_fields
-from frazil.formats.debezium import with_types
-from frazil.formats.envelope import ROWS_AT, Envelope, envelope
+from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
+from frazil.formats.columns.unmappable import Unmappable
+from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
+from frazil.formats.debezium.types import with_types
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
-from frazil.formats.registry import owners, read_schema, subject_versions
+from frazil.formats.registry.subjects import owners, read_schema, subject_versions
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
-from frazil.formats.unmappable import Unmappable
 from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, schema_id_of
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
 
 if TYPE_CHECKING:
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 OK, BAD = "_ok", "_bad"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
-from frazil.formats.envelope_batch import ArrowEnvelope, Change
+from frazil.formats.debezium.envelope_batch import ArrowEnvelope, Change
 from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from frazil.errors import SchemaRefusedError, SpecError
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Decimal, Field, Fixed, Primitive, Struct
 from frazil.formats.protocol import KEY, VALUE, Reason
 from frazil.quoting import quoted

@@ -13,10 +13,10 @@ from confluent_kafka.admin import AdminClient
 
 from frazil.errors import STAYS, ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.kafka.access import librdkafka_access
-from frazil.settings.kafka import KafkaSettings
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.settings.secret import read_anew, revealed
+from frazil.settings.systems.kafka import KafkaSettings
 
 T = TypeVar("T")
 

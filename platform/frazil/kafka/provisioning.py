@@ -11,14 +11,14 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry import WantedSchema, read_schema, register, version_like
+from frazil.formats.registry.subjects import WantedSchema, read_schema, register, version_like
 from frazil.kafka.clients import asked, kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 _PARTITIONS = 6
 _TIMEOUT = 10.0

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, PartDownError
 from frazil.kafka.facts import known_facts
-from frazil.landing.evolve import fits_again
-from frazil.landing.ledger import GUESS
-from frazil.landing.standing import Standings, ask_tables
-from frazil.landing.state import BLOCKED, TableState, raise_first, state_of
+from frazil.landing.position.ledger import GUESS
+from frazil.landing.position.standing import Standings, ask_tables
+from frazil.landing.position.state import BLOCKED, TableState, raise_first, state_of
+from frazil.landing.schema.evolve import fits_again
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 

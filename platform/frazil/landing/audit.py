@@ -10,8 +10,8 @@ from frazil.kafka.tally import Tally
 from frazil.landing.plan import Plan
 from frazil.landing.write import Written
 from frazil.settings.profile import Settings
-from frazil.tables.presence import differing
-from frazil.tables.stage import audit_failed
+from frazil.tables.commits.stage import audit_failed
+from frazil.tables.writing.presence import differing
 
 
 def readable(settings: Settings, plan: Plan, read: int) -> dict[int, Tally]:

@@ -8,8 +8,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
-from frazil.formats.columns import CHANGE
-from frazil.formats.oversize import TOO_LARGE
+from frazil.formats.batches.oversize import TOO_LARGE
+from frazil.formats.columns.columns import CHANGE
 from frazil.formats.protocol import KEY, VALUE, DecodedBatch, Half
 from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.record_batch import ArrowRecords, Verdicts
@@ -62,7 +62,7 @@ class Decoding:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Adds to each batch what `with_decoded` says; some records at a time."""
-        from frazil.tables.task import begin_task
+        from frazil.tables.writing.task import begin_task
 
         begin_task(self.version)
         for batch in batches:

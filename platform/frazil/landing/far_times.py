@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
-from frazil.formats.oversize import bounded
+from frazil.formats.batches.oversize import bounded
 from frazil.kafka.probe import open_probe
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading, record_schema

@@ -14,39 +14,39 @@ from frazil.errors import FrazilError, NotAllowedError, NotYetError, UnreadableT
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.landing.audit import audit, gaps_of, readable
-from frazil.landing.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.cut.note import limited
-from frazil.landing.dead_letters import keep_dead_letters
-from frazil.landing.evolve import fitting
 from frazil.landing.far_times import with_records
-from frazil.landing.halt import refuse_halted
-from frazil.landing.history import Accepted, cut_meanwhile, forked, look, recreated
+from frazil.landing.halts.halt import refuse_halted
 from frazil.landing.lane.job import lane_of
 from frazil.landing.lane.joint import RunPart, alone
-from frazil.landing.ledger import GUESS, Span, bytes_per_record, read_ledger
 from frazil.landing.plan import Plan, make_plan
+from frazil.landing.position.history import Accepted, cut_meanwhile, forked, look, recreated
+from frazil.landing.position.ledger import GUESS, Span, bytes_per_record, read_ledger
 from frazil.landing.publication import Landed
+from frazil.landing.repairs.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
+from frazil.landing.repairs.dead_letters import keep_dead_letters
 from frazil.landing.report import LandingReport, report_of, sum_of
+from frazil.landing.schema.evolve import fitting
+from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import Reading, planned_reading
-from frazil.landing.tables import ensure_table
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import (
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.commits.branches import (
     LANDING,
     drop_outlived,
     new_branch,
     until_settled,
 )
-from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.commits.suspension import SUSPENDED, is_halted
 from frazil.tables.keys import Key
-from frazil.tables.stage import StagedFiles, publish
-from frazil.tables.suspension import SUSPENDED, is_halted
-from frazil.tracing import traced
+from frazil.telemetry.tracing import traced
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

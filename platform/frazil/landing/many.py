@@ -15,8 +15,8 @@ from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, InterruptedWorkError
 from frazil.landing.land import land
 from frazil.landing.lane.joint import MOST, JointJobs, RunPart
+from frazil.landing.position.state import TableState, known_states
 from frazil.landing.report import LandingReport
-from frazil.landing.state import TableState, known_states
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 

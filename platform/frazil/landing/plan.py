@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from frazil.landing.history import History, starts
-from frazil.landing.ledger import Ledger, Span
+from frazil.landing.position.history import History, starts
+from frazil.landing.position.ledger import Ledger, Span
 
 Slice = dict[int, Span]
 """What is read of a topic: for some partitions a range each."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import OvertakenError
 from frazil.landing.cut.note import refuse_passing, tag_reached
-from frazil.landing.halt import refuse_halted
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.halts.halt import refuse_halted
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.erasure import forgettings
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.stage import Staged
 from frazil.tables.keys import NAMES, Key, keys_in
-from frazil.tables.stage import Staged
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression

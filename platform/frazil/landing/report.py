@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from frazil.landing.ledger import Ledger, Span
+from frazil.landing.position.ledger import Ledger, Span
 from frazil.spec.names import TableName
-from frazil.tables.commit import Committed
+from frazil.tables.commits.commit import Committed
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.formats.oversize import TOO_LARGE, parts_sql
+from frazil.formats.batches.oversize import TOO_LARGE, parts_sql
 from frazil.kafka.access import java_access
 from frazil.kafka.epochs import leader_epochs
 from frazil.kafka.facts import NO_ID
-from frazil.landing.ledger import Span
 from frazil.landing.plan import Plan, Slice, cut
+from frazil.landing.position.ledger import Span
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 

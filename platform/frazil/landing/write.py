@@ -7,28 +7,28 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from frazil.formats.columns import metadata_columns
+from frazil.formats.batches.matching import refuse_unmatched
+from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import List, Map, Struct, Type, alike
-from frazil.formats.matching import refuse_unmatched
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
-from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
 from frazil.spec.topic import TableSpec
-from frazil.tables.arrangement import arranged
-from frazil.tables.branches import started_at
-from frazil.tables.faults import spark_job
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.keys import Key
-from frazil.tables.presence import values_told
-from frazil.tables.spark import Watched, samples
-from frazil.tables.stage import StagedFiles
-from frazil.tables.workers import lifetime
+from frazil.tables.spark.arrangement import arranged
+from frazil.tables.spark.faults import spark_job
+from frazil.tables.spark.session import Watched, samples
+from frazil.tables.writing.presence import values_told
+from frazil.tables.writing.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -146,7 +146,7 @@ def insert_arranged(
     rows: DataFrame, spec: TableSpec, table: Table, landing: str, distribution: str = ""
 ) -> StagedFiles:
     """Writes rows to files, shuffled and sorted as the table says, or shuffled as it is said here."""
-    from frazil.tables.insertion import insert_rows
+    from frazil.tables.writing.insertion import insert_rows
 
     is_arranged = spec.write.sorts or distribution
     files = insert_rows(arranged(rows, table, distribution) if is_arranged else rows, table)

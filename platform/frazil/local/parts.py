@@ -11,7 +11,6 @@ from frazil.errors import ConfigureError
 from frazil.local.cloud.parts import add_clouds, administrator, cloud_servers, has_clouds, leave_clouds
 from frazil.local.home import Home, s3_credentials, secret, template, write_private
 from frazil.local.jars import Jars, cache_folder, java_home, read_lock
-from frazil.local.kafka import kafka, kafka_access, registry, registry_access
 from frazil.local.locks import lock, locks_of, unlock
 from frazil.local.northwind.parts import (
     add_northwind,
@@ -22,9 +21,18 @@ from frazil.local.northwind.parts import (
 )
 from frazil.local.ports import LOOPBACK, Ports, choose, recall, remember, url
 from frazil.local.server import Server
-from frazil.local.spark import Spark, cores
+from frazil.local.servers.kafka import kafka, kafka_access, registry, registry_access
+from frazil.local.servers.spark import Spark, cores
+from frazil.local.servers.stand_ins import (
+    BUCKET,
+    aws,
+    catalog,
+    rest_access,
+    snowflake,
+    snowflake_login,
+    storage,
+)
 from frazil.local.stack import Stack
-from frazil.local.stand_ins import BUCKET, aws, catalog, rest_access, snowflake, snowflake_login, storage
 from frazil.settings.profile import read_profile
 
 _CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing")

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from frazil.errors import RepairError
 from frazil.publishing.pointer import metadata_shown, ways_on
 from frazil.spec.names import TableName
-from frazil.tables.commit import commit
-from frazil.tables.manifests import HeadReader, manifests_of, read_entries
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.replacement import Replacement, replacing, same_rows
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit
+from frazil.tables.commits.replacement import Replacement, replacing, same_rows
+from frazil.tables.metadata.manifests import HeadReader, manifests_of, read_entries
+from frazil.tables.metadata.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
@@ -43,7 +43,7 @@ def adopt(catalog: Catalog, name: TableName, location: str) -> None:
     """
 
     def stage(table: Table) -> Transaction | None:
-        from frazil.tables.rewrite import stage_new_rows, stage_same_rows
+        from frazil.tables.commits.rewrite import stage_new_rows, stage_same_rows
 
         if is_adopted(table, location):
             return None

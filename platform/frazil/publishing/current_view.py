@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from frazil.errors import SpecError
-from frazil.formats.columns import metadata_names, names_by_word
+from frazil.formats.columns.columns import metadata_names, names_by_word
 from frazil.spec.topic import TableSpec
 
 CURRENT = "_current"

@@ -30,9 +30,9 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, is_lost, load_table
-from frazil.tables.pyiceberg import glue_table, glue_type
-from frazil.tables.snapshots import number
+from frazil.tables.catalogs.catalog import catalog_errors, is_lost, load_table
+from frazil.tables.catalogs.pyiceberg import glue_table, glue_type
+from frazil.tables.metadata.snapshots import number
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
-from frazil.settings.kafka import KafkaSettings
-from frazil.settings.registry import RegistrySettings
-from frazil.settings.rest import RestSettings
-from frazil.settings.snowflake import SnowflakeSettings
-from frazil.settings.spark import SparkSettings
-from frazil.settings.system import SystemSettings
+from frazil.settings.systems.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.systems.kafka import KafkaSettings
+from frazil.settings.systems.registry import RegistrySettings
+from frazil.settings.systems.rest import RestSettings
+from frazil.settings.systems.snowflake import SnowflakeSettings
+from frazil.settings.systems.spark import SparkSettings
+from frazil.settings.systems.system import SystemSettings
 
 
 class ConnectionSettings(SystemSettings):

@@ -27,19 +27,19 @@ from pydantic_settings import (
 )
 
 from frazil.errors import MALFORMED, UsageError
-from frazil.settings.alarms import AlarmSettings
-from frazil.settings.aws import AwsSettings, GlueSettings, S3Settings
-from frazil.settings.confluent import ConfluentSettings
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.identity import aws_session
-from frazil.settings.kafka import KafkaSettings
 from frazil.settings.reference import KEEP, Keep
-from frazil.settings.registry import RegistrySettings
-from frazil.settings.rest import RestSettings
-from frazil.settings.snowflake import SnowflakeSettings
-from frazil.settings.spark import SparkSettings
-from frazil.settings.system import SystemSettings
-from frazil.settings.telemetry import LogSettings, TracingSettings
+from frazil.settings.systems.alarms import AlarmSettings
+from frazil.settings.systems.aws import AwsSettings, GlueSettings, S3Settings
+from frazil.settings.systems.confluent import ConfluentSettings
+from frazil.settings.systems.kafka import KafkaSettings
+from frazil.settings.systems.registry import RegistrySettings
+from frazil.settings.systems.rest import RestSettings
+from frazil.settings.systems.snowflake import SnowflakeSettings
+from frazil.settings.systems.spark import SparkSettings
+from frazil.settings.systems.system import SystemSettings
+from frazil.settings.systems.telemetry import LogSettings, TracingSettings
 
 if TYPE_CHECKING:
     from botocore.session import Session

@@ -17,10 +17,10 @@ from frazil.errors import MissingError, RepairError
 from frazil.exact import shown_rows
 from frazil.quoting import comparable, in_shell, literal, quoted
 from frazil.spec.names import TableName
-from frazil.tables.faults import Job, spark_job
-from frazil.tables.redaction import SPARK_CATALOG
-from frazil.tables.snapshots import hides_changes, line_of, summary_of
-from frazil.tables.spark import spark_name
+from frazil.tables.metadata.snapshots import hides_changes, line_of, summary_of
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.spark.redaction import SPARK_CATALOG
+from frazil.tables.spark.session import spark_name
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

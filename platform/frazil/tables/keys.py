@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from frazil.exact import values_of
 from frazil.quoting import quoted
-from frazil.tables.faults import files_there
+from frazil.tables.spark.faults import files_there
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression

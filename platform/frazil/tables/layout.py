@@ -19,10 +19,10 @@ from frazil.formats.logical import Field
 from frazil.formats.types import to_iceberg
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm, Write
-from frazil.tables.catalog import is_lost, load_table, load_table_or_none
-from frazil.tables.commit import commit
-from frazil.tables.ledger import read
-from frazil.tables.pyiceberg import transaction
+from frazil.tables.catalogs.catalog import is_lost, load_table, load_table_or_none
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit
+from frazil.tables.commits.ledger import read
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

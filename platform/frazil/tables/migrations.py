@@ -13,7 +13,7 @@ from frazil.formats.evolution import Change, Verdict, standing, target
 from frazil.formats.logical import Field, Struct, Where, find
 from frazil.formats.types import from_iceberg, iceberg_type
 from frazil.spec.migrations import Migration
-from frazil.tables.ledger import read, whole_number
+from frazil.tables.commits.ledger import read, whole_number
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.branches import outlived
-from frazil.tables.files import Deletes, LiveFile
+from frazil.tables.commits.branches import outlived
 from frazil.tables.folders import folder_of
-from frazil.tables.manifests import Head, HeadReader, files_named, rows_named
-from frazil.tables.snapshots import ancestors, number, summary_of
+from frazil.tables.metadata.files import Deletes, LiveFile
+from frazil.tables.metadata.manifests import Head, HeadReader, files_named, rows_named
+from frazil.tables.metadata.snapshots import ancestors, number, summary_of
 from frazil.upkeep.compaction.bins import Bin, Gain, Rule, gain_of, waiting
 from frazil.upkeep.compaction.plan import Partition, Plan, group_files, plan_bins, read_copies
 from frazil.upkeep.facts import read_left

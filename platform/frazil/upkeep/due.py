@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, is_outage, load_table
-from frazil.tables.pointers import AT_ONCE, Pointer, load_pointers
+from frazil.tables.catalogs.catalog import catalog_errors, is_outage, load_table
+from frazil.tables.catalogs.pointers import AT_ONCE, Pointer, load_pointers
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Finding, Kind, Known, View, Work
 from frazil.upkeep.kinds import KINDS

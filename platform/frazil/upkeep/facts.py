@@ -1,6 +1,7 @@
 """What a table's metadata tells without its manifests: the facts of its head, and its history.
 
-Facts need no snapshot but the head, which is all that is read of a table at each look (tables/pointers.py).
+Facts need no snapshot but the head, which is all that is read of a table at each look
+(tables/catalogs/pointers.py).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.tables.snapshots import ancestors, number, number_or_none, summary_of
+from frazil.tables.metadata.snapshots import ancestors, number, number_or_none, summary_of
 from frazil.upkeep.compaction.bins import Left
 from frazil.upkeep.compaction.plan import Copies, read_copies
 from frazil.upkeep.work import SEEN, SUMMARY, LastWork, last_works, only_upkeep_since

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.connections import Connections
 from frazil.spec.table import AnyTable
-from frazil.tables.manifests import Head, HeadReader
+from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.upkeep.facts import Facts, History
 from frazil.upkeep.work import Number, WorkReport
 

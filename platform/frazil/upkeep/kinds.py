@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from frazil.upkeep.compaction.kind import Compaction
-from frazil.upkeep.expiry import Expiry
+from frazil.upkeep.expiry.expiry import Expiry
 from frazil.upkeep.kind import Kind
 from frazil.upkeep.orphans import Orphans
 from frazil.upkeep.row_expiry.run import RowExpiry

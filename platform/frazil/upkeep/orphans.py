@@ -10,9 +10,9 @@ from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import at_work
+from frazil.tables.commits.branches import at_work
+from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
-from frazil.upkeep.references import References, references_of
 from frazil.upkeep.storage import (
     StoredFile,
     delete_files,

@@ -17,8 +17,8 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, load_table_or_none
-from frazil.tables.snapshots import number_or_none, summary_of
+from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.storage import delete_files, list_files, may_delete_files
 
 if TYPE_CHECKING:

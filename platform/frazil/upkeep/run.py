@@ -16,9 +16,9 @@ from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
-from frazil.tables.catalog import catalog_errors, is_conflict, load_table
-from frazil.tables.commit import set_properties
-from frazil.tables.spark import spark_errors
+from frazil.tables.catalogs.catalog import catalog_errors, is_conflict, load_table
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.spark.session import spark_errors
 from frazil.upkeep.kind import AS_USUAL, Kind, Order, Work
 from frazil.upkeep.work import LastWork, WorkReport, only_upkeep_since, remembered
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.file_io import opened_files
-from frazil.tables.manifests import content_named, is_gone, manifests_named
+from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.file_io import opened_files
+from frazil.tables.metadata.manifests import content_named, is_gone, manifests_named
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

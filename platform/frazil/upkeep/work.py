@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.metadata.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata

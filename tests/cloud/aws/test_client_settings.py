@@ -10,7 +10,7 @@ import pytest
 from frazil.cloud.aws.client import Aws
 from frazil.cloud.aws.client_settings import client_settings
 from frazil.errors import ClientSettingsError
-from frazil.settings.aws import AwsSettings
+from frazil.settings.systems.aws import AwsSettings
 from frazil.spec.deployment import DeploymentSpec
 from kit.cloud_aws import CloudAws
 

@@ -8,7 +8,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from kit.cloud_aws import ACCOUNT
 from kit.made_at_aws import MadeAtAws
 

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.cloud.aws.bucket import object_keys
 from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.policies import canonical
+from frazil.cloud.aws.rights.policies import canonical
 from frazil.errors import ConfigureError, DifferentError
 from kit.cloud_aws import ACCOUNT, CloudAws, policy, trust
 from kit.made_at_aws import FOREIGN, MadeAtAws

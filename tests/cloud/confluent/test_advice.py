@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from frazil.cloud.confluent.accounts.keys import KeyDuty
 from frazil.cloud.confluent.client import Confluent, stored_pair
-from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.resource import Known
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.keys import ApiKey, KeyDuty
+from frazil.cloud.confluent.accounts import keys
+from frazil.cloud.confluent.accounts.keys import ApiKey, KeyDuty
 from frazil.cloud.patience import Waiting
 from frazil.cloud.resource import AnswerLost, RefusedYet
 from frazil.cloud.rotation.api_keys import ApiKeys

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, rotation_job, rotation_schedule, step_of
-from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.accounts import keys
+from frazil.cloud.confluent.accounts.keys import KeyDuty
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.deployment import open_clouds
 from frazil.cloud.reconciler import Reconciler

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from frazil.clients import Clients
-from frazil.cloud.confluent import keys
-from frazil.cloud.confluent.keys import KeyDuty
+from frazil.cloud.confluent.accounts import keys
+from frazil.cloud.confluent.accounts.keys import KeyDuty
 from frazil.cloud.key_pair import KeyPair, secret_values
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.settings import reference

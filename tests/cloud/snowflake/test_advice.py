@@ -14,8 +14,8 @@ from frazil.cloud.aws.client import Aws
 from frazil.cloud.rotation.candidate import StagedSecret
 from frazil.cloud.rotation.rsa import RsaKeys
 from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.snowflake.grants import Grants
 from frazil.cloud.snowflake.ownership import Marked
+from frazil.cloud.snowflake.rights.grants import Grants
 from frazil.doctor.snowflake import _Account
 from frazil.errors import ConfigureError, DifferentError, MissingError, NotAllowedError, RepairError
 from frazil.publishing.snowflake.connection import open_snowflake, rows

@@ -15,7 +15,7 @@ import pytest
 
 from frazil.cloud.plan import differences
 from frazil.cloud.resource import RefusedYet
-from frazil.cloud.snowflake.grants import Grants
+from frazil.cloud.snowflake.rights.grants import Grants
 from frazil.errors import ConfigureError, NotAllowedError
 from kit.in_snowflake import InSnowflake
 from kit.waiting import wait_for

@@ -16,18 +16,18 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from pyspark.errors import PySparkException
 
 import frazil.derive.derive as deriving
-from frazil.derive.inputs import Increment
+from frazil.derive.positions.inputs import Increment
 from frazil.derive.write import Result, Task, derivation_job
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
-from frazil.tables.branches import started_at
-from frazil.tables.faults import spark_job
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.manifests import added_files
-from frazil.tables.snapshots import ancestors
-from frazil.tables.stage import StagedFiles
+from frazil.tables.metadata.manifests import added_files
+from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.spark.faults import spark_job
 from kit.model.rewrites import LANE_LIVES, TASK_STEPS
 from kit.model.spark import Rows, found_at
 from kit.model.standins import StandIns

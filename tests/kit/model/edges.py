@@ -24,12 +24,12 @@ from pyspark.errors import PySparkException
 from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
 import frazil.landing.cut.create
-import frazil.landing.dead_letters
-import frazil.landing.history
 import frazil.landing.land
-import frazil.landing.redrive
-import frazil.landing.rollback
-import frazil.landing.selection
+import frazil.landing.position.history
+import frazil.landing.repairs.dead_letters
+import frazil.landing.repairs.redrive
+import frazil.landing.repairs.rollback
+import frazil.landing.repairs.selection
 import frazil.landing.source
 import frazil.tables.keys
 import frazil.upkeep.compaction.arrow
@@ -37,18 +37,18 @@ import frazil.upkeep.compaction.rewrite
 import frazil.upkeep.forgetting.forget
 import frazil.upkeep.orphans
 import frazil.upkeep.storage
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.row_key import NO_KEY, RowKey
-from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import DeadLetter, of_log
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
+from frazil.landing.repairs.bad_records import BadRecord
+from frazil.landing.repairs.dead_letters import DeadLetter, of_log
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
-from frazil.tables.branches import started_at
-from frazil.tables.faults import spark_job
-from frazil.tables.stage import StagedFiles
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.spark.faults import spark_job
 from kit.model.derivations import Derivations
 from kit.model.haste import make_haste
 from kit.model.replays import Replays
@@ -233,9 +233,9 @@ def _raw(record: Record) -> dict[str, Any]:
 def edges() -> Iterator[Edges]:
     """The engine among stand-ins."""
     found, here = Edges(), Here()
-    landing, letters = frazil.landing.land, frazil.landing.dead_letters
-    redrive, chosen = frazil.landing.redrive, frazil.landing.selection
-    rollback, source = frazil.landing.rollback, frazil.landing.source
+    landing, letters = frazil.landing.land, frazil.landing.repairs.dead_letters
+    redrive, chosen = frazil.landing.repairs.redrive, frazil.landing.repairs.selection
+    rollback, source = frazil.landing.repairs.rollback, frazil.landing.source
     rewrite, storage = frazil.upkeep.compaction.rewrite, frazil.upkeep.storage
     columns = frazil.upkeep.compaction.arrow
     with pytest.MonkeyPatch.context() as patch:

@@ -9,9 +9,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from frazil.tables.commit import move_ref, remove_snapshots
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.snapshots import ancestors
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import move_ref, remove_snapshots
+from frazil.tables.metadata.snapshots import ancestors
 from kit.delete_files import DeleteFiles
 from kit.model.catalog import ON_THE_WAY
 from kit.model.world import NAME, World

@@ -18,7 +18,7 @@ from pyiceberg.manifest import DataFile, ManifestFile, ManifestWriter
 from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Snapshot
 
-from frazil.tables.ledger import Entry
+from frazil.tables.commits.ledger import Entry
 
 __all__ = ["make_haste"]
 

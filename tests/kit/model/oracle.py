@@ -14,7 +14,7 @@ from typing import Any
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from frazil.landing.ledger import ledger_of
+from frazil.landing.position.ledger import ledger_of
 from kit.model.catalog import Applied, ModelCatalog
 from kit.model.conditions import is_of
 from kit.model.store import Store

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 
 from frazil.checks.run import run_check
 from frazil.landing.land import land
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.upkeep.forgetting.rows import Going, take_rows
 from kit.model.edges import edges
 from kit.model.stage import Dice

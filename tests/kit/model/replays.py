@@ -11,7 +11,7 @@ import frazil.landing.replay.outcome as outcome
 import frazil.landing.replay.plan as plan
 import frazil.landing.replay.run as run
 from frazil.landing.replay.difference import Difference
-from frazil.tables.faults import spark_job
+from frazil.tables.spark.faults import spark_job
 from kit.model.spark import is_within
 from kit.model.standins import StandIns
 

@@ -15,11 +15,11 @@ from pyspark.errors import PySparkException
 import frazil.landing.upsert.arrow as arrow
 import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
-import frazil.tables.insertion as insertion
-import frazil.tables.remainder as remainder
-import frazil.tables.transfer as transfer
+import frazil.tables.rewrites.remainder as remainder
+import frazil.tables.writing.insertion as insertion
+import frazil.tables.writing.transfer as transfer
+import frazil.upkeep.expiry.survivors as survivors
 import frazil.upkeep.forgetting.forget as forget
-import frazil.upkeep.survivors as survivors
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
@@ -27,11 +27,11 @@ from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.box import Box
-from frazil.tables.branches import started_at
-from frazil.tables.faults import Job, spark_job
-from frazil.tables.manifests import Head, HeadReader
-from frazil.tables.presence import Moves
-from frazil.tables.stage import StagedFiles
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.writing.presence import Moves
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters
 from frazil.upkeep.forgetting.rows import Going

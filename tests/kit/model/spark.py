@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 
 from frazil.landing.write import Written
-from frazil.tables.stage import StagedFiles
+from frazil.tables.commits.stage import StagedFiles
 from kit.model.topic import Record, tally_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from frazil.kafka.facts import TopicFacts
 from frazil.kafka.tally import Tally
-from frazil.landing.ledger import Span
+from frazil.landing.position.ledger import Span
 from frazil.tables.keys import Key
 
 __all__ = ["Record", "Topic"]

@@ -9,12 +9,12 @@ from frazil.derive.derive import derive
 from frazil.errors import CommitUnknownError, FrazilError, PositionLostError
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
-from frazil.landing.redrive import redrive
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
-from frazil.landing.rollback import roll_back
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order

@@ -13,12 +13,12 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from frazil.landing.cut.note import notes
-from frazil.landing.ledger import ledger_of, read_ledger
+from frazil.landing.position.ledger import ledger_of, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import at_work
+from frazil.tables.commits.branches import at_work
 from kit.model.catalog import ModelCatalog
 from kit.model.conditions import is_of
 from kit.model.oracle import Doubled, Lost, Oracle, Stuck, Wrong

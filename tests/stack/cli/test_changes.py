@@ -14,7 +14,7 @@ from frazil.errors import MissingError, RepairError
 from frazil.landing.land import land
 from frazil.landing.upsert.key import row_identity
 from frazil.tables.changelog import Change, Changelog, changelog
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget

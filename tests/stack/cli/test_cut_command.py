@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.shell import NAMESPACE, Command, Shell
 from kit.topics import Topic, create_topic
 

@@ -11,7 +11,7 @@ from frazil.errors import FaultError, FrazilError
 from frazil.landing.land import land
 from frazil.publishing.targets import targets_of
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
+from frazil.tables.catalogs.catalog import load_table_or_none
 from frazil.upkeep.storage import list_files
 from kit.opened import table_of
 from kit.shell import NAMESPACE, Command, Shell

@@ -13,8 +13,8 @@ import requests
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from frazil.cloud.confluent.accounts.keys import KeyDuty
 from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.kafka.clients import client_config
 from frazil.local.home import Home

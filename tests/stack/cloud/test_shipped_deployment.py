@@ -28,8 +28,8 @@ from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table_or_none, open_catalog
-from frazil.tables.manifests import rows_held
+from frazil.tables.catalogs.catalog import load_table_or_none, open_catalog
+from frazil.tables.metadata.manifests import rows_held
 from kit.alone import alone
 from kit.in_clouds import at_aws, done, in_it, settings_in
 from kit.key_clients import KeyClients

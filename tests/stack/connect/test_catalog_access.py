@@ -17,7 +17,7 @@ from frazil.errors import ConfigureError
 from frazil.landing.land import land
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors
 from kit.gate import gate, signer
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker

@@ -13,8 +13,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
-from frazil.formats.registry import subject_versions
-from frazil.formats.registry_client import registry_client
+from frazil.formats.registry.client import registry_client
+from frazil.formats.registry.subjects import subject_versions
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from kit.gate import gate

@@ -10,7 +10,7 @@ import pytest
 
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
-from frazil.tables.spark import open_spark, shares_workers
+from frazil.tables.spark.session import open_spark, shares_workers
 
 
 @pytest.fixture(params=["landings", "upkeep"])

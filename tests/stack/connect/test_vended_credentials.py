@@ -14,9 +14,9 @@ from frazil.errors import ConfigureError, NotAllowedError
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
-from frazil.tables.catalog import catalog_errors
-from frazil.tables.faults import Job, spark_job
-from frazil.tables.spark import spark_name
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.spark.session import spark_name
 from kit.gate import gate, signer
 from kit.topics import topic_maker
 

@@ -23,7 +23,7 @@ from frazil.derive.publish import roll_back_derived
 from frazil.errors import PositionLostError
 from frazil.formats.logical import Decimal, Field, Map, Primitive
 from frazil.spec.derived import Window
-from frazil.tables.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.changing import KEYED, Changing, make_changing

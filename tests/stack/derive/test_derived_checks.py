@@ -9,7 +9,7 @@ import pytest
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_check
-from frazil.derive.state import derived_states
+from frazil.derive.positions.state import derived_states
 from kit.made import Made, MakeTable, Source
 
 

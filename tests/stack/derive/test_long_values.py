@@ -9,7 +9,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from kit.made import Source, make_made
 

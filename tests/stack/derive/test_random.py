@@ -17,7 +17,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from frazil.derive.publish import roll_back_derived
-from frazil.tables.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.duck import duckdb_on

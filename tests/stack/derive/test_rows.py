@@ -14,8 +14,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive import write
 from frazil.derive.derive import derive
-from frazil.derive.inputs import increment
-from frazil.derive.rows import rows_of
+from frazil.derive.positions.inputs import increment
+from frazil.derive.positions.rows import rows_of
 from frazil.errors import (
     AuditFailedError,
     DifferentError,
@@ -27,7 +27,7 @@ from frazil.errors import (
 )
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
 
 

@@ -15,7 +15,7 @@ from frazil.checks.run import run_check, run_values
 from frazil.clients import Clients
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from frazil.settings.profile import Settings
 from frazil.spec.migrations import Migration
 from kit.avro_columns import payload

@@ -14,15 +14,15 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from pyiceberg.table import Table
 
 from frazil.checks.run import checks_of, run_check
+from frazil.cli.sandbox import Rows, sandbox
 from frazil.clients import Clients
 from frazil.derive.feeds.feed import feed
 from frazil.errors import RepairError, SuspendedError
 from frazil.kafka.clients import client_config
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
-from frazil.landing.resume import resume
-from frazil.sandbox import Rows, sandbox
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.upkeep.compaction.run import compact

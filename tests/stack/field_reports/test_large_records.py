@@ -14,10 +14,10 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import SuspendedError
 from frazil.kafka.clients import client_config
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
-from frazil.landing.resume import resume
 from frazil.settings.profile import Settings
 from kit.envelopes import captured
 from kit.topics import MakeTopic, Topic, topic_maker

@@ -7,9 +7,9 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.discovery import discover
 from frazil.errors import MissingError, SuspendedError
-from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.dead_letters import DeadLetter
+from frazil.landing.repairs.redrive import redrive
 from frazil.spec.topic import TableSpec
 from kit.topics import TRADE, MakeTopic, Topic, create_topic
 

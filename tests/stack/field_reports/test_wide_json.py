@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frazil.formats.protocol import MOST_PLACES
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.formats import MakeSource, Source
 
 WIDTH = 1000

@@ -9,7 +9,7 @@ from frazil.connections import Connections
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, OK, decoder_for
-from frazil.formats.registry_client import registry_client
+from frazil.formats.registry.client import registry_client
 from frazil.landing.decoding import with_decoded
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec

@@ -14,7 +14,7 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from kit.formats import Source, avro
 from kit.wire import Fate, Plan, Wire, wired
 

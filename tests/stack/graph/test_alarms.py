@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import dagster as dg
 import pytest
 
-from frazil.landing.resume import resume
+from frazil.landing.halts.resume import resume
 from kit.graphs import MakeGraph
 from kit.receivers import Receiver, web_receiver
 

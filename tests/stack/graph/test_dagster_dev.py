@@ -11,8 +11,8 @@ import dagster as dg
 import pytest
 
 import frazil
-from frazil.derive.ledger import DerivedLedger
-from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.derive.positions.ledger import DerivedLedger
+from frazil.tables.catalogs.catalog import load_table, load_table_or_none
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph

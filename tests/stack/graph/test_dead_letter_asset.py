@@ -10,7 +10,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from kit.graphs import Graph, MakeGraph, materialized, verdicts
 from kit.topics import Topic, create_topic
 

@@ -8,7 +8,7 @@ import pytest
 from assets.description import op_name
 from frazil.derive.derive import derive
 from frazil.landing.land import land
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.targets import snowflake_path
 

@@ -20,7 +20,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.names import Things
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.producing import BESIDE
 from kit.targets import glue_path, snowflake_path, sync_glue, sync_snowflake

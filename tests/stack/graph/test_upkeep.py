@@ -10,7 +10,7 @@ import pytest
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.kinds import KINDS
 from kit.foreign import ROWS, file_count, foreign_table
 from kit.graphs import Graph, MakeGraph, all_paths, failures

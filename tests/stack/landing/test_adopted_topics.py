@@ -7,14 +7,14 @@ from confluent_kafka.admin import NewPartitions
 
 from frazil.checks.run import run_check
 from frazil.errors import TopicChangedError
-from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers
-from frazil.landing.redrive import redrive
-from frazil.landing.rollback import roll_back
-from frazil.landing.state import TableState, table_states
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import spark_name
+from frazil.landing.position.ledger import ledgers
+from frazil.landing.position.state import TableState, table_states
+from frazil.landing.repairs.dead_letters import DeadLetter
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.spark.session import spark_name
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE
 

@@ -13,8 +13,8 @@ from confluent_kafka.schema_registry import Schema
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import SuspendedError
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.resume import resume
 from frazil.spec.topic import TableSpec
 from kit.topics import Topic, create_topic
 

@@ -8,7 +8,7 @@ from frazil.checks.run import run_check
 from frazil.errors import SuspendedError
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
-from frazil.landing.state import table_states
+from frazil.landing.position.state import table_states
 from kit.producing import BESIDE
 from kit.topics import MakeTopic, Topic
 

@@ -12,12 +12,12 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import checks_of, run_check, run_checks
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.publication import Landed
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import added_files
-from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.metadata.manifests import added_files
+from frazil.tables.spark.session import spark_name
 from kit.targets import sync_glue, sync_snowflake
 from kit.topics import TRADE, Topic
 from kit.waiting import PATIENCE

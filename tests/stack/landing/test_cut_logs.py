@@ -13,7 +13,7 @@ from frazil.clients import Clients
 from frazil.errors import RetryError, TopicChangedError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
-from frazil.landing.state import TableState, table_states
+from frazil.landing.position.state import TableState, table_states
 from frazil.local.home import Home
 from frazil.local.parts import prepared_stack
 from frazil.local.stack import Stack

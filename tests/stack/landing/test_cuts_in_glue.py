@@ -9,8 +9,8 @@ import pytest
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import drop_cut, found_cut, members_of
 from frazil.landing.land import land
-from frazil.tables.spark import spark_name
-from frazil.upkeep.expiry import expire
+from frazil.tables.spark.session import spark_name
+from frazil.upkeep.expiry.expiry import expire
 from kit.opened import table_of
 from kit.topics import MakeTopic, Topic
 

@@ -11,15 +11,15 @@ import pytest
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_check
 from frazil.errors import ConfigureError, PositionLostError, RowsLostError
-from frazil.landing.acceptance import accept, foreign_commits
-from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
-from frazil.landing.redrive import redrive
-from frazil.landing.rollback import roll_back
-from frazil.tables.spark import spark_name
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.repairs.acceptance import accept, foreign_commits
+from frazil.landing.repairs.dead_letters import DeadLetter
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from kit.made import make_made
 from kit.opened import table_of

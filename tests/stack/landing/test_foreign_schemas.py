@@ -10,7 +10,7 @@ from frazil.checks.run import run_check
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.quoting import quoted
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.topics import Topic
 
 

@@ -12,8 +12,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import MissingError, OffsetsLostError
 from frazil.landing.lane import joint
-from frazil.landing.ledger import read_ledger
 from frazil.landing.many import land_many
+from frazil.landing.position.ledger import read_ledger
 from frazil.landing.report import LandingReport
 from frazil.landing.source import Logs
 from frazil.upkeep.orphans import remove_orphans

@@ -18,7 +18,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.rollback import roll_back
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.upsert.key import row_identity
 from frazil.quoting import quoted
 from frazil.tables.changelog import changelog

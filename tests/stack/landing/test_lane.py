@@ -17,14 +17,14 @@ from pyiceberg.table import Table
 
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.formats.record import topic_columns
-from frazil.landing import bad_records
 from frazil.landing.land import land
 from frazil.landing.lane import job
-from frazil.landing.tables import ensure_table
+from frazil.landing.repairs import bad_records
+from frazil.landing.schema.tables import ensure_table
 from frazil.spec.names import things
-from frazil.tables.manifests import added_files
-from frazil.tables.parquet import FileLayout
-from frazil.tables.spark import spark_name
+from frazil.tables.metadata.manifests import added_files
+from frazil.tables.spark.session import spark_name
+from frazil.tables.writing.parquet import FileLayout
 from frazil.upkeep.orphans import remove_orphans
 from kit.killed import landing_process
 from kit.opened import table_of

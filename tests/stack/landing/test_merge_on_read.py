@@ -8,10 +8,10 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
-from frazil.tables.snapshots import number, summary_of
-from frazil.tables.spark import spark_name
+from frazil.landing.repairs.acceptance import accept, foreign_commits
+from frazil.tables.metadata.snapshots import number, summary_of
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from kit.delete_files import delete_by_equality
 from kit.opened import table_of

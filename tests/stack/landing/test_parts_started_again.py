@@ -24,7 +24,7 @@ from frazil.local.stack import Stack
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables.spark import configure_session
+from frazil.tables.spark.session import configure_session
 from frazil.upkeep.kind import Order
 from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work

@@ -15,14 +15,14 @@ from pyspark.sql.functions import lit
 from frazil.checks.run import run_check
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import Step, land
-from frazil.landing.ledger import Ledger, ledger_of, read_ledger
+from frazil.landing.position.ledger import Ledger, ledger_of, read_ledger
+from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
-from frazil.landing.state import table_states
 from frazil.spec.names import TableName
 from frazil.spec.topic import LandWhen
-from frazil.tables.catalog import load_table
-from frazil.tables.spark import spark_name
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.spark.session import spark_name
 from kit.branches import make_branch
 from kit.producing import BESIDE
 from kit.stored import files_under

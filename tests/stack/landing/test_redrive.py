@@ -9,10 +9,10 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import ConfigureError, OvertakenError, SuspendedError
-from frazil.landing.dead_letters import DeadLetter
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
-from frazil.landing.state import table_states
+from frazil.landing.position.state import table_states
+from frazil.landing.repairs.dead_letters import DeadLetter
+from frazil.landing.repairs.redrive import redrive
 from kit import killed
 from kit.producing import BESIDE
 from kit.topics import MakeTopic, Topic

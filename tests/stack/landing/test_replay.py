@@ -10,13 +10,13 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import OffsetsLostError, PositionLostError, RepairError
-from frazil.landing.acceptance import accept, foreign_commits
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.repairs.acceptance import accept, foreign_commits
 from frazil.landing.replay.run import replay
-from frazil.tables.branches import drop_outlived
-from frazil.tables.spark import spark_name
-from frazil.upkeep.expiry import expire
+from frazil.tables.commits.branches import drop_outlived
+from frazil.tables.spark.session import spark_name
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from kit.killed import REPLAYED, replay_process
 from kit.leftovers import MONTH, unnamed

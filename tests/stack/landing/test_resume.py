@@ -6,9 +6,9 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import ConfigureError, FrazilError, SuspendedError
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.resume import resume
-from frazil.landing.state import table_states
+from frazil.landing.position.state import table_states
 from kit.producing import BESIDE
 from kit.topics import MakeTopic, Topic
 

@@ -14,11 +14,11 @@ from frazil.checks.run import run_check
 from frazil.errors import SchemaRefusedError
 from frazil.formats.record import topic_columns
 from frazil.landing.arrivals import look_for_arrivals
-from frazil.landing.evolve import evolve
 from frazil.landing.land import land
-from frazil.landing.standing import Standings
-from frazil.landing.state import table_states
-from frazil.landing.tables import ensure_table
+from frazil.landing.position.standing import Standings
+from frazil.landing.position.state import table_states
+from frazil.landing.schema.evolve import evolve
+from frazil.landing.schema.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from kit.topics import TRADE, Topic
 

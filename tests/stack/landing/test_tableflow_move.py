@@ -13,11 +13,11 @@ from frazil.checks.run import run_checks
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, StopError
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.release import release
-from frazil.landing.resume import resume
-from frazil.landing.state import table_states
-from frazil.landing.takeover import take_over
+from frazil.landing.position.state import table_states
+from frazil.landing.tableflow.release import release
+from frazil.landing.tableflow.takeover import take_over
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.names import things

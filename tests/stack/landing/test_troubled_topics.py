@@ -16,7 +16,7 @@ from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
-from frazil.landing.state import TableState, table_states
+from frazil.landing.position.state import TableState, table_states
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE, wait_for
 

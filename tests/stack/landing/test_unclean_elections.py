@@ -13,7 +13,7 @@ from frazil.errors import PartDownError, TopicChangedError
 from frazil.kafka.facts import describe, topic_fact
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
-from frazil.landing.state import known_states, table_states
+from frazil.landing.position.state import known_states, table_states
 from frazil.settings.profile import Settings
 from frazil.spec.topic import LandWhen, TableSpec
 from kit.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers

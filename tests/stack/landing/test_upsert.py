@@ -12,8 +12,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import DifferentError, SuspendedError, UsageError
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
-from frazil.landing.rollback import roll_back
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.killed import upsert_process

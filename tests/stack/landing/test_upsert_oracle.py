@@ -21,9 +21,9 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers
-from frazil.landing.rollback import roll_back
-from frazil.tables.spark import spark_name
+from frazil.landing.position.ledger import ledgers
+from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.duck import duckdb_on

@@ -8,7 +8,7 @@ from frazil.checks.run import run_values
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.envelopes import Written, captured
 from kit.topics import MakeTopic, Topic, topic_maker
 from kit.upserts import upserts

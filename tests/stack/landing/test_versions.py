@@ -13,7 +13,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
-from frazil.landing.rollback import roll_back
+from frazil.landing.repairs.rollback import roll_back
 from kit.commits import position
 from kit.envelopes import captured
 from kit.killed import upsert_process

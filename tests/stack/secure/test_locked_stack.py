@@ -23,7 +23,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.errors import ConfigureError, FrazilError, PartDownError
-from frazil.formats.registry import subject_versions
+from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
 from frazil.local.generators import GENERATORS
@@ -35,9 +35,9 @@ from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors
-from frazil.tables.redaction import SECRETS
-from frazil.tables.spark import open_spark
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.spark.redaction import SECRETS
+from frazil.tables.spark.session import open_spark
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.day import IN_ENVIRONMENTS, KEPT, Day, a_day_of_work, events, log_events

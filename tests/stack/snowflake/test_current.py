@@ -7,7 +7,7 @@ from frazil.landing.land import land
 from frazil.publishing.current_view import current_sql
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.quoting import quoted
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.opened import table_of
 from kit.targets import sync_glue
 from kit.topics import topic_maker

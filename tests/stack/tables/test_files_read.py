@@ -12,10 +12,10 @@ from pyspark.sql.types import DataType
 
 from frazil.connections import Connections
 from frazil.spec.names import TableName
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import HeadReader
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.frame import files_frame, held_frame
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from kit.delete_files import delete_by_equality
 
 TYPES = """

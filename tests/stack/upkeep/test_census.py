@@ -22,9 +22,9 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import set_properties
-from frazil.tables.spark import spark_name
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.kind import Order

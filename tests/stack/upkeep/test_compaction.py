@@ -18,17 +18,17 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.data_files import write_files
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import append_files
 from frazil.tables.layout import create_table
-from frazil.tables.manifests import added_files
-from frazil.tables.presence import values_told
-from frazil.tables.snapshots import ancestors
-from frazil.tables.spark import spark_name
-from frazil.tables.stage import append_files
+from frazil.tables.metadata.manifests import added_files
+from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.spark.session import spark_name
+from frazil.tables.writing.data_files import write_files
+from frazil.tables.writing.presence import values_told
 from frazil.upkeep.compaction.run import Step, compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.work import WorkReport

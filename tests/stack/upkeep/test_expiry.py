@@ -11,11 +11,11 @@ from pyiceberg.table import Table
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.landing.ledger import ledger_of
+from frazil.landing.position.ledger import ledger_of
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from kit.opened import data_files, table_of
 from kit.producing import BESIDE
 from kit.stored import files_under, stored

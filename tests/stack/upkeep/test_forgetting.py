@@ -17,19 +17,19 @@ from pyiceberg.table import Table
 from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.errors import OvertakenError, RepairError, RetryError, UsageError
-from frazil.landing.acceptance import accept, foreign_commits
-from frazil.landing.dead_letters import _table as create_letters
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
-from frazil.landing.redrive import redrive
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.repairs.acceptance import accept, foreign_commits
+from frazil.landing.repairs.dead_letters import _table as create_letters
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay import run
 from frazil.landing.replay.run import replay
-from frazil.landing.rollback import roll_back
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.catalog import load_table, load_table_or_none
-from frazil.tables.spark import spark_name
-from frazil.upkeep import survivors
-from frazil.upkeep.expiry import expire
+from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.spark.session import spark_name
+from frazil.upkeep.expiry import survivors
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
 from frazil.upkeep.forgetting.report import ForgetReport, read_report

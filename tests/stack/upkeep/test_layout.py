@@ -13,8 +13,8 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError, SpecError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import set_properties
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.opened import table_of

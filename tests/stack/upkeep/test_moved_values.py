@@ -17,9 +17,9 @@ from frazil.errors import AuditFailedError
 from frazil.landing.land import land
 from frazil.landing.replay.run import replay
 from frazil.settings.profile import Settings
-from frazil.tables import moved
-from frazil.tables.moved import Parted
-from frazil.tables.presence import Told
+from frazil.tables.rewrites import moved
+from frazil.tables.rewrites.moved import Parted
+from frazil.tables.writing.presence import Told
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order

@@ -11,7 +11,7 @@ from frazil.connections import Connections
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
-from frazil.tables.snapshots import summary_of
+from frazil.tables.metadata.snapshots import summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kind import Work

@@ -13,7 +13,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import LANDING, drop_branch, new_branch
+from frazil.tables.commits.branches import LANDING, drop_branch, new_branch
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from kit.branches import make_branch

@@ -15,7 +15,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.landing.report import LandingReport
 from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work

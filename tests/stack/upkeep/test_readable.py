@@ -10,8 +10,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.table import Upkeep
-from frazil.tables.commit import set_properties
-from frazil.upkeep.expiry import expire
+from frazil.tables.commits.commit import set_properties
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.run import show
 from kit.duck import duckdb_on

@@ -13,7 +13,7 @@ from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFile
 
 from frazil.landing.land import land
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.duck import duckdb_on

@@ -12,13 +12,13 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import MissingError, OffsetsLostError, OvertakenError, RepairError
-from frazil.landing.dead_letters import DeadLetter, survey
 from frazil.landing.land import land
-from frazil.landing.ledger import ledger_of, read_ledger
-from frazil.landing.redrive import redrive
-from frazil.landing.rollback import roll_back
-from frazil.tables.commit import set_properties
-from frazil.tables.suspension import SUSPENDED
+from frazil.landing.position.ledger import ledger_of, read_ledger
+from frazil.landing.repairs.dead_letters import DeadLetter, survey
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.suspension import SUSPENDED
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows

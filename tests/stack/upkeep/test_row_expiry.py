@@ -14,13 +14,13 @@ from pyspark.sql.connect.observation import Observation
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.landing.dead_letters import DeadLetter, survey
 from frazil.landing.land import land
-from frazil.landing.ledger import read_ledger
-from frazil.landing.redrive import redrive
-from frazil.landing.state import table_states
-from frazil.tables.branches import EXPIRING
-from frazil.tables.spark import spark_name
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.position.state import table_states
+from frazil.landing.repairs.dead_letters import DeadLetter, survey
+from frazil.landing.repairs.redrive import redrive
+from frazil.tables.commits.branches import EXPIRING
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import Step, expire_rows

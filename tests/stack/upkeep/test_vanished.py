@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from frazil.landing.land import land
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import is_gone
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.metadata.manifests import is_gone
 from kit.topics import Topic
 
 AS_A_MANIFEST = 4_096

@@ -10,7 +10,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from kit.opened import table_of
 from kit.topics import Topic, topic_maker
 from kit.week import Outcome, Pace, live_through

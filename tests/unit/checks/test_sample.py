@@ -9,13 +9,13 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.types import StringType
 
 from frazil.checks.values import _sample
-from frazil.formats.columns import metadata_columns
+from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.data_files import write_files
+from frazil.tables.commits.stage import append_files
 from frazil.tables.layout import create_table
-from frazil.tables.stage import append_files
+from frazil.tables.writing.data_files import write_files
 
 SPEC = TableSpec(topic="t")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from frazil.cloud.plan import differences
-from frazil.cloud.snowflake.grants import Grants
-from frazil.cloud.snowflake.held import Grant
+from frazil.cloud.snowflake.rights.grants import Grants
+from frazil.cloud.snowflake.rights.held import Grant
 from frazil.errors import DifferentError
 
 VOLUME = Grant("USAGE", "EXTERNAL VOLUME", ("LAKE",))

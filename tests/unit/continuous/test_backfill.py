@@ -8,11 +8,11 @@ import pytest
 
 from frazil.continuous.backfill import Filled, backfill
 from frazil.errors import PausedError
-from frazil.landing.history import History
+from frazil.landing.halts.pause import pause
 from frazil.landing.land import land
-from frazil.landing.pause import pause
 from frazil.landing.plan import Plan, make_plan
-from frazil.landing.state import table_states
+from frazil.landing.position.history import History
+from frazil.landing.position.state import table_states
 from kit.model.edges import edges
 from kit.model.stage import Dice
 from kit.model.world import SPEC, World
@@ -22,7 +22,7 @@ from kit.model.world import SPEC, World
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A topic of ten records in one partition, and four in the other."""
     with edges() as found:
-        monkeypatch.setattr("frazil.landing.state.known_facts", found.known_facts)
+        monkeypatch.setattr("frazil.landing.position.state.known_facts", found.known_facts)
         monkeypatch.setattr("frazil.continuous.backfill.topic_fact", found.topic_fact)
         found.world = world = World(Dice())
         for partition in (*[0] * 10, *[1] * 4):

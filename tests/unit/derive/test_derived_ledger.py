@@ -16,8 +16,16 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
-from frazil.derive.inputs import all_held, at_head, increment, is_unmoved, none_went_back, standing, whole
-from frazil.derive.ledger import DerivedLedger, Position
+from frazil.derive.positions.inputs import (
+    all_held,
+    at_head,
+    increment,
+    is_unmoved,
+    none_went_back,
+    standing,
+    whole,
+)
+from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.errors import MissingError, PositionLostError
 
 UUID_ = "11111111-1111-1111-1111-111111111111"

@@ -14,7 +14,7 @@ from frazil.errors import (
     SpecError,
 )
 from frazil.spec.names import TableName
-from frazil.tables.faults import spark_job
+from frazil.tables.spark.faults import spark_job
 
 NAME = TableName("sales", "sized")
 

@@ -13,10 +13,10 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.connections import Connections
-from frazil.derive.inputs import at_head, increment, rows_lost, whole
-from frazil.derive.ledger import Position
+from frazil.derive.positions.inputs import at_head, increment, rows_lost, whole
+from frazil.derive.positions.ledger import Position
 from frazil.errors import PositionLostError
-from frazil.landing.acceptance import foreign_commits
+from frazil.landing.repairs.acceptance import foreign_commits
 from frazil.landing.upsert.key import KEY_COLUMNS
 from frazil.spec.names import TableName
 from kit.delete_files import delete_by_position, live

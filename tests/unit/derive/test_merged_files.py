@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.errors import CommitConflictError
-from frazil.tables.manifests import delete_manifests
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.metadata.manifests import delete_manifests
 from kit.commits import NAME, Lake, lake_on
 from kit.delete_files import delete_by_equality, delete_by_position, live
 

@@ -12,13 +12,13 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, TimestamptzNanoType
 
-from frazil.formats.avro.parser import PRIMITIVES
-from frazil.formats.avro.schema import _LOGICAL
+from frazil.formats.avro.schemas.logical import _LOGICAL
+from frazil.formats.avro.schemas.parser import PRIMITIVES
+from frazil.formats.batches.zoned import ZONED
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf.well_known import DECIMAL, KNOWN, NO_COLUMN, VARIANT
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.zoned import ZONED
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "types.md").read_text()

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError, FrazilError, SchemaRefusedError
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.kinds import schema_format
 from frazil.formats.logical import Field, List, Primitive, Struct
 from frazil.formats.protocol import KEY, VALUE, WriterSchema
 from frazil.formats.record import half_schemas, row_columns, schemas_of
-from frazil.formats.registry_client import RegistryClient, registry_client
+from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.row_key import NO_KEY, row_key
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec

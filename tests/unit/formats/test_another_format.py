@@ -11,8 +11,8 @@ from frazil.errors import ConfigureError, SpecError
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import decoder_for, topic_columns
-from frazil.formats.registry import WantedSchema, differences, read_schema
-from frazil.formats.registry_client import RegistryClient, registry_client
+from frazil.formats.registry.client import RegistryClient, registry_client
+from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
 from frazil.settings.profile import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 from kit.comma_separated import KIND, SCHEMA_ID, CommaSeparated, registry_with

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from frazil.formats.avro import arrow
+from frazil.formats.avro.decoding import arrow
+from frazil.formats.avro.decoding.rowwise import RowReader
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
-from frazil.formats.avro.rowwise import RowReader
 from frazil.formats.protocol import MOST_PLACES
 from kit import avro_oracle
 from kit.avro_cases import AVRO, HINTS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.avro.schema import avro_to_logical
+from frazil.formats.avro.schemas.logical import avro_to_logical
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.types import from_iceberg, spark_type, to_iceberg
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SpecError
-from frazil.formats.columns import record_columns
+from frazil.formats.columns.columns import record_columns
 from frazil.formats.evolution import verdicts
 from frazil.formats.logical import Decimal, Field, List, Primitive, Struct
 from frazil.spec.topic import TableSpec

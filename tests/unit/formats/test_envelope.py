@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError, SchemaRefusedError
-from frazil.formats.columns import metadata_names, table_fields
-from frazil.formats.envelope import Envelope, envelope
+from frazil.formats.columns.columns import metadata_names, table_fields
+from frazil.formats.debezium.envelope import Envelope, envelope
 from frazil.formats.logical import Field, Primitive, Struct, Type
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.record import HalfSchemas, file_fields, row_columns, schemas_of

@@ -9,7 +9,7 @@ import sqlglot
 import yaml
 
 from frazil.errors import printable
-from frazil.formats.columns import record_columns
+from frazil.formats.columns.columns import record_columns
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored

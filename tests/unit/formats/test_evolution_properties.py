@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
-from frazil.formats.columns import RecordColumns, table_fields
+from frazil.formats.columns.columns import RecordColumns, table_fields
 from frazil.formats.evolution import verdicts
 from frazil.formats.logical import Struct
 from frazil.formats.types import from_iceberg, to_iceberg
-from frazil.landing.evolve import plan_evolution
+from frazil.landing.schema.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
 from kit.examples import examples
 from kit.schema_pairs import Expected, Pair, schema_pairs

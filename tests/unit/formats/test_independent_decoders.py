@@ -17,9 +17,9 @@ import pytest
 
 from frazil.formats.avro.format import Avro, AvroDecoder
 from frazil.formats.bare import Bare, Unknown
+from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import Unmappable
 from kit import avro_cases, json_cases
 from kit.avro_columns import payload
 from kit.conformance import RECORDS, Case

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from frazil.exact import rows_of
+from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import Unmappable
 from kit import json_oracle
 from kit.damage import FRAME, damaged
 from kit.formats import plain, same

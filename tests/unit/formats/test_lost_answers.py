@@ -10,8 +10,8 @@ from typing import get_args
 import pytest
 
 from frazil.errors import PartDownError
-from frazil.formats.registry import WantedSchema, register, subject_versions
-from frazil.formats.registry_client import RegistryClient, registry_client
+from frazil.formats.registry.client import RegistryClient, registry_client
+from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
 from frazil.settings.profile import Settings
 from kit.answering import serving
 from kit.wire import Fate, Wire, wired

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from frazil.formats.debezium.marks import are_infinite, are_unavailable
 from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
-from frazil.formats.marks import are_infinite, are_unavailable
 
 MARK = "__debezium_unavailable_value"
 UUID = "b68a35a7-17ad-35b3-af2a-ae46edb4545a"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import SchemaRefusedError
-from frazil.formats.columns import record_columns, table_fields
+from frazil.formats.columns.columns import record_columns, table_fields
 from frazil.formats.kinds import PLAIN_FORMATS
 from frazil.formats.logical import Field, List, Primitive, Struct
 from frazil.formats.protocol import KEY, HalfSchemas

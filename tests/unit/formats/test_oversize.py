@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frazil.formats.oversize import TOO_LARGE, bounded, still_too_large, why_too_large
+from frazil.formats.batches.oversize import TOO_LARGE, bounded, still_too_large, why_too_large
 
 RECORD = {"raw_key": b"k", "raw_value": b"v" * 11, "headers": [], "offset": 7}
 SIZES = {"key": 1, "value": 11, "headers": 0}

@@ -10,8 +10,8 @@ import pytest
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 from avro.schema import parse
 
-from frazil.formats.avro.pairs import misfit, reader_for
-from frazil.formats.avro.parser import avro_text, parse_avro
+from frazil.formats.avro.schemas.pairs import misfit, reader_for
+from frazil.formats.avro.schemas.parser import avro_text, parse_avro
 
 MILLIS, MICROS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros"))
 TIME_MILLIS = {"type": "int", "logicalType": "time-millis"}

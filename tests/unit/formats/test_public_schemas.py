@@ -17,10 +17,10 @@ from google.protobuf.message_factory import GetMessageClass
 
 from frazil.exact import rows_of
 from frazil.formats.bare import differences
+from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.kinds import schema_format
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import REFUSED, Unmappable
 from kit.followed import followed
 
 HERE = Path(__file__).parent / "public_schemas"

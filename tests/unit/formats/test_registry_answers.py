@@ -10,8 +10,8 @@ import pytest
 
 from frazil.errors import ConfigureError, PartDownError, SchemaRefusedError
 from frazil.formats.record import decoder_for
-from frazil.formats.registry import subject_versions
-from frazil.formats.registry_client import RegistryClient, registry_client
+from frazil.formats.registry.client import RegistryClient, registry_client
+from frazil.formats.registry.subjects import subject_versions
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.answering import Server, serving

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import FrazilError
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Decimal, Field, List, Primitive, Struct
 from frazil.formats.row_key import NO_KEY, row_key
 from frazil.spec.topic import TableSpec

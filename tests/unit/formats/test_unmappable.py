@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.avro.format import Avro
+from frazil.formats.columns.unmappable import REFUSED, Unmappable, json_text
 from frazil.formats.json.format import Json, JsonDecoder
-from frazil.formats.json.schema import json_columns
+from frazil.formats.json.schemas.logical import json_columns
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import VALUE, ArrowDecoder, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import REFUSED, Unmappable, json_text
 from kit.examples import examples
 
 TEXT = Unmappable.of("text")

@@ -13,14 +13,14 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats import logical
 from frazil.formats.bare import differences
-from frazil.formats.columns import record_columns
+from frazil.formats.columns.columns import record_columns
+from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
-from frazil.formats.json.schema import json_columns, json_node
+from frazil.formats.json.schemas.logical import json_columns, json_node
 from frazil.formats.logical import Field, List, Struct
 from frazil.formats.protobuf.decoder import ProtobufDecoder
 from frazil.formats.protobuf.format import Protobuf
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.unmappable import Unmappable
 from frazil.spec.topic import TableSpec
 from kit.avro_columns import AvroColumns, payload
 from kit.avro_versions import array, decimal, record

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from frazil.exact import values_of
-from frazil.formats.zoned import micros, moments
+from frazil.formats.batches.zoned import micros, moments
 
 
 def read(*texts: str | None) -> list[int | None]:

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from frazil.errors import ConfigureError
 from frazil.kafka.access import java_access, librdkafka_access
-from frazil.settings.aws import AwsSettings
-from frazil.settings.kafka import KafkaSettings
 from frazil.settings.profile import Settings
+from frazil.settings.systems.aws import AwsSettings
+from frazil.settings.systems.kafka import KafkaSettings
 
 CLOUD = {"tls": True, "mechanism": "PLAIN", "username": "KEY", "password": 'se"cret\\'}
 AWS = AwsSettings()

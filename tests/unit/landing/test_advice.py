@@ -26,24 +26,24 @@ from frazil.errors import (
     TopicChangedError,
     UsageError,
 )
-from frazil.formats.columns import RecordColumns
+from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Struct
-from frazil.landing.acceptance import accept
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import drop_cut, found_cut, members_of
+from frazil.landing.halts.pause import pause
+from frazil.landing.halts.resume import refuse_running, resume
 from frazil.landing.land import land
-from frazil.landing.ledger import Span, ledgers, read_ledger
-from frazil.landing.pause import pause
+from frazil.landing.position.ledger import Span, ledgers, read_ledger
+from frazil.landing.repairs.acceptance import accept
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
 from frazil.landing.report import LandingReport
-from frazil.landing.resume import refuse_running, resume
-from frazil.landing.rollback import roll_back
-from frazil.landing.tables import ensure_table
+from frazil.landing.schema.tables import ensure_table
 from frazil.spec.topic import TableSpec
-from frazil.tables import remainder
-from frazil.tables.catalog import load_table
-from frazil.tables.faults import files_there
+from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.filters import parse_filter
+from frazil.tables.rewrites import remainder
+from frazil.tables.spark.faults import files_there
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.model.edges import edges

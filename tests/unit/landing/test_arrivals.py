@@ -15,15 +15,15 @@ from frazil.clients import Clients
 from frazil.errors import PartDownError, SchemaRefusedError
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.arrivals import MOST_ASKED, Arrivals, look_for_arrivals
-from frazil.landing.history import History
 from frazil.landing.many import land_many
+from frazil.landing.position.history import History
+from frazil.landing.position.standing import Standings
+from frazil.landing.position.state import TableState, known_states
 from frazil.landing.report import LandingReport
-from frazil.landing.standing import Standings
-from frazil.landing.state import TableState, known_states
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from kit.commits import NAME, Lake, lake_of, landed
 from kit.lying import glue_in_process
 from kit.many_tables import RestTables, Topics, clients_of, rest_tables
@@ -210,7 +210,7 @@ def test_a_table_whose_log_kafka_does_not_tell_of_keeps_no_other_from_being_know
             raise PartDownError("Kafka does not answer.")
         return History(name, facts, None)
 
-    monkeypatch.setattr("frazil.landing.state.look", silent)
+    monkeypatch.setattr("frazil.landing.position.state.look", silent)
     known, down = known_states(specs, clients)
     seen = look_for_arrivals(specs, clients, later, {})
 
@@ -285,7 +285,7 @@ def test_glue_tells_of_all_tables_in_one_request_and_no_metadata_is_read_twice(
     memory: Standings = {}
 
     first = look_for_arrivals(specs, clients, later, memory)
-    monkeypatch.setattr("frazil.tables.pointers.read_metadata", None)
+    monkeypatch.setattr("frazil.tables.catalogs.pointers.read_metadata", None)
     again = look_for_arrivals(specs, clients, later, memory)
 
     assert [asked.operation for asked in wire.asked] == ["GetTables", "GetTable"], "later one in turn"

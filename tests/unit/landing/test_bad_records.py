@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from frazil.errors import RepairError
-from frazil.formats.oversize import TOO_LARGE, bounded, why_too_large
+from frazil.formats.batches.oversize import TOO_LARGE, bounded, why_too_large
 from frazil.kafka.facts import TopicFacts
-from frazil.landing.bad_records import MOST, BadRecord, find_bad, first_bad, setting_for, suspended
-from frazil.landing.history import History
 from frazil.landing.plan import Plan, make_plan
+from frazil.landing.position.history import History
+from frazil.landing.repairs.bad_records import MOST, BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

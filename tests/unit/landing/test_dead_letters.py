@@ -15,12 +15,18 @@ from pyiceberg.expressions import AlwaysTrue
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, OvertakenError, RetryError
-from frazil.landing import dead_letters
-from frazil.landing.bad_records import BadRecord
-from frazil.landing.dead_letters import keep_dead_letters, letters_schema, of_log, read_letters, survey
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
+from frazil.landing.repairs import dead_letters
+from frazil.landing.repairs.bad_records import BadRecord
+from frazil.landing.repairs.dead_letters import (
+    keep_dead_letters,
+    letters_schema,
+    of_log,
+    read_letters,
+    survey,
+)
 from frazil.spec.names import TableName
-from frazil.tables.erasure import forgettings
+from frazil.tables.commits.erasure import forgettings
 from frazil.tables.keys import keys_in
 from frazil.upkeep.forgetting.rows import Going, Gone, came_since
 

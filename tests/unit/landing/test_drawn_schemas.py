@@ -28,16 +28,16 @@ from pyiceberg.typedef import Record
 from frazil.errors import SchemaRefusedError
 from frazil.exact import rows_of
 from frazil.formats.bare import differences
-from frazil.formats.columns import RecordColumns, record_columns, table_fields
+from frazil.formats.columns.columns import RecordColumns, record_columns, table_fields
 from frazil.formats.evolution import refused
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Field, List, Primitive, Struct, Type, same_type, with_fields
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas
 from frazil.formats.types import to_iceberg
-from frazil.landing.evolve import plan_evolution
+from frazil.landing.schema.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
-from frazil.tables.pyiceberg import OWN_CODE, transaction
+from frazil.tables.catalogs.pyiceberg import OWN_CODE, transaction
 from kit.drawn_formats import DRAWN_FORMATS, Written
 from kit.drawn_schemas import changed, columns_of, drawn, later, refusals, value_of
 from kit.duck import extensions

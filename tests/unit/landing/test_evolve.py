@@ -19,15 +19,15 @@ from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.transforms import IdentityTransform
 
 from frazil.errors import ConfigureError
-from frazil.formats.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.columns.columns import RecordColumns, metadata_names, table_fields
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 from frazil.formats.types import as_stored, from_iceberg, to_iceberg
-from frazil.landing.evolve import Evolution, plan_evolution
+from frazil.landing.schema.evolve import Evolution, plan_evolution
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
+from frazil.tables.commits.suspension import SUSPENDED, SUSPENDED_BY
 from frazil.tables.migrations import MIGRATIONS
-from frazil.tables.suspension import SUSPENDED, SUSPENDED_BY
 from kit.examples import examples
 
 SPEC = TableSpec(topic="t")

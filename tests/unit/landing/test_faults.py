@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from frazil.errors import FrazilError, OffsetsLostError, PartDownError
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.spark.faults import Job, spark_job
 
 PLAN = Plan("orders", "id", {0: (5, 9), 1: (0, 0)}, capped=False)
 

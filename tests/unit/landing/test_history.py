@@ -8,9 +8,9 @@ import pytest
 
 from frazil.errors import TopicChangedError
 from frazil.kafka.facts import NO_ID, TopicFacts
-from frazil.landing.history import Accepted, History, unguarded
-from frazil.landing.ledger import Ledger
 from frazil.landing.plan import make_plan
+from frazil.landing.position.history import Accepted, History, unguarded
+from frazil.landing.position.ledger import Ledger
 from frazil.spec.names import TableName
 
 NAME = TableName("shop", "trades")

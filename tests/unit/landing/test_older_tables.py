@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from frazil.clients import Clients
-from frazil.formats.columns import table_fields
+from frazil.formats.columns.columns import table_fields
 from frazil.formats.types import to_iceberg
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.table import Upkeep
 from frazil.tables.layout import METADATA_STAYS
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry.expiry import expire
 from kit.commits import COLUMNS, NAME, SPEC, Lake, landed, position, rows
 from kit.lying import LyingCatalog
 

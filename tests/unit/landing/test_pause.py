@@ -9,16 +9,16 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.errors import NotYetError, PausedError, SchemaRefusedError, StopError
 from frazil.landing.arrivals import look_for_arrivals
-from frazil.landing.evolve import fitting
-from frazil.landing.halt import halt
+from frazil.landing.halts.halt import halt
+from frazil.landing.halts.pause import pause, paused
+from frazil.landing.halts.resume import refuse_running, resume
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers, read_ledger
-from frazil.landing.pause import pause, paused
-from frazil.landing.redrive import redrive
-from frazil.landing.resume import refuse_running, resume
-from frazil.landing.rollback import roll_back
-from frazil.landing.state import TableState, table_states
-from frazil.tables.suspension import TABLEFLOW
+from frazil.landing.position.ledger import ledgers, read_ledger
+from frazil.landing.position.state import TableState, table_states
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
+from frazil.landing.schema.evolve import fitting
+from frazil.tables.commits.suspension import TABLEFLOW
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.model.edges import edges

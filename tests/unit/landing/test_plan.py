@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from frazil.errors import OffsetsLostError, TopicChangedError
 from frazil.kafka.facts import TopicFacts
-from frazil.landing.history import NOTHING, Accepted, History
-from frazil.landing.ledger import Ledger
 from frazil.landing.plan import MIN_SLICE, Plan, cut
 from frazil.landing.plan import make_plan as plan_of
+from frazil.landing.position.history import NOTHING, Accepted, History
+from frazil.landing.position.ledger import Ledger
 from frazil.spec.names import TableName
 
 MANY = 10**9

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
 
 LEDGER = Ledger(
     topic="trades",

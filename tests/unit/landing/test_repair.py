@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.landing.dead_letters import DeadLetter
-from frazil.landing.repair import find_repair, repaired
+from frazil.landing.repairs.dead_letters import DeadLetter
+from frazil.landing.repairs.repair import find_repair, repaired
 
 LETTER = DeadLetter("trades", 0, 7, None, None, b"k", b"v", None, "too_short", "why")
 OTHER = replace(LETTER, offset=8)

@@ -8,8 +8,8 @@ import pytest
 
 from frazil.errors import MissingError
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers, read_ledger
-from frazil.landing.rollback import roll_back
+from frazil.landing.position.ledger import ledgers, read_ledger
+from frazil.landing.repairs.rollback import roll_back
 from kit.model.edges import edges
 from kit.model.stage import Dice
 from kit.model.world import World

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
-from frazil.landing.state import table_states
+from frazil.landing.position.state import table_states
 from kit.model.edges import edges
 from kit.model.stage import Dice
 from kit.model.world import SPEC, World

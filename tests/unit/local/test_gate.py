@@ -16,9 +16,9 @@ import jwt
 import pytest
 
 from frazil.local.authority import Authority
-from frazil.local.gate import TOKENS, Gate, Issuer
 from frazil.local.server import get
-from frazil.tables.login import ClientCredentials
+from frazil.local.servers.gate import TOKENS, Gate, Issuer
+from frazil.tables.catalogs.login import ClientCredentials
 from kit.gate import server_tls
 
 CLIENT, SECRET = "frazil", "a secret of more than thirty-two letters"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.formats.registry import read_schema
+from frazil.formats.registry.subjects import read_schema
 from frazil.local.generators import GENERATORS
 from frazil.local.generators.generator import Generator
 from frazil.pipelines.folder import load_pipelines, pipeline_folders

@@ -16,11 +16,11 @@ from frazil.checks.run import run_check
 from frazil.errors import RepairError
 from frazil.publishing.adoption import ADOPTED, adopt
 from frazil.spec.topic import TableSpec
-from frazil.tables.data_files import write_files
-from frazil.tables.manifests import HeadReader
-from frazil.tables.replacement import same_rows
-from frazil.tables.rewrite import stage_same_rows
-from frazil.tables.snapshots import summary_of
+from frazil.tables.commits.replacement import same_rows
+from frazil.tables.commits.rewrite import stage_same_rows
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.metadata.snapshots import summary_of
+from frazil.tables.writing.data_files import write_files
 from kit.mirrored import NAME, Mirror
 from kit.wire import Fate, Wire
 

@@ -12,13 +12,13 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.clients import Clients
 from frazil.errors import ConfigureError, PartDownError, RepairError
-from frazil.landing.tables import ensure_table
+from frazil.landing.schema.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
 from kit import commits
 from kit.answering import Rows, Server, at_hand, serving
 

@@ -4,8 +4,8 @@ import pytest
 
 from frazil.errors import ConfigureError
 from frazil.local.snowflake.answers import Refused
-from frazil.local.snowflake.parsing import parse_name, parse_statement
-from frazil.local.snowflake.statements import (
+from frazil.local.snowflake.language.parsing import parse_name, parse_statement
+from frazil.local.snowflake.language.statements import (
     Alter,
     Call,
     Create,

@@ -17,7 +17,7 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables.pyiceberg import live_entries
+from frazil.tables.catalogs.pyiceberg import live_entries
 from frazil.upkeep.census import FILES_READ
 from kit.commits import NAME, lake_on
 from kit.many_tables import Topics, clients_of
@@ -57,7 +57,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(manifest.added_files_count or 0)
         return live_entries(io, manifest)
 
-    monkeypatch.setattr("frazil.tables.manifests.live_entries", noted)
+    monkeypatch.setattr("frazil.tables.metadata.manifests.live_entries", noted)
     return found
 
 

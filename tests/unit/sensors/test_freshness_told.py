@@ -7,7 +7,7 @@ from dataclasses import replace
 import dagster as dg
 
 from frazil.landing.arrivals import Arrivals
-from frazil.landing.state import State, TableState
+from frazil.landing.position.state import State, TableState
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.continuous import Clock

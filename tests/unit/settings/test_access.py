@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.formats.registry_client import registry_client
+from frazil.formats.registry.client import registry_client
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 
 OPENED: dict[str, Callable[[Settings], object]] = {"registry": registry_client, "rest": open_catalog}
 

@@ -16,8 +16,8 @@ from moto import mock_aws
 
 from frazil.cloud.key_pair import KeyPair
 from frazil.errors import ConfigureError
-from frazil.formats.registry import subject_versions
-from frazil.formats.registry_client import registry_client
+from frazil.formats.registry.client import registry_client
+from frazil.formats.registry.subjects import subject_versions
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.settings import reference
 from frazil.settings.profile import Settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from kit.commits import Lake, lake_of
 from kit.lying import LIES, LyingCatalog, glue_in_process
 from kit.wire import Wire, wired

@@ -19,7 +19,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import TruncateTransform, YearTransform
 
 from frazil.tables.box import Box, Side, box_from, measures
-from frazil.tables.manifests import files_matching
+from frazil.tables.metadata.manifests import files_matching
 
 KINDS = {
     "n": "bigint",

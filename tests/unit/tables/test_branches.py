@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import FrazilError
-from frazil.tables.branches import drop_outlived, new_branch
-from frazil.tables.stage import publish
+from frazil.tables.commits.branches import drop_outlived, new_branch
+from frazil.tables.commits.stage import publish
 from kit.branches import make_branch
 from kit.commits import NAME, Lake, landed, stage
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.settings.profile import Settings
-from frazil.tables.client_properties import pyiceberg_properties, spark_properties
+from frazil.tables.catalogs.client_properties import pyiceberg_properties, spark_properties
 
 KEYS = {"access_key": "AKIA", "secret_key": "secret", "session_token": "token"}
 ROLE = {"role_arn": "arn:aws:iam::123456789012:role/x", "external_id": "id", "region": "eu-west-1"}

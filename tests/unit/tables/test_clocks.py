@@ -11,8 +11,8 @@ import pytest
 from pyiceberg.table import Table, Transaction
 
 from frazil.errors import FrazilError
-from frazil.tables.commit import commit
-from frazil.tables.pyiceberg import transaction
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit
 from kit.commits import COMMITS, NAME, Lake, landed
 from kit.sound import refusals_of_java
 

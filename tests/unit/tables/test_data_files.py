@@ -24,12 +24,12 @@ from frazil.errors import DifferentError
 from frazil.exact import rows_of
 from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
-from frazil.tables.conversion import fitted
-from frazil.tables.data_files import file_layout
+from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.layout import create_table
-from frazil.tables.manifests import files_matching
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.unwritable import refuse_unwritable
+from frazil.tables.metadata.manifests import files_matching
+from frazil.tables.writing.conversion import fitted
+from frazil.tables.writing.data_files import file_layout
+from frazil.tables.writing.unwritable import refuse_unwritable
 from kit.partition_values import partition_value
 from kit.written_files import NAME, kind, written
 
@@ -251,7 +251,7 @@ def test_no_value_names_the_folders_of_a_table_that_is_divided_by_whole_texts(
 def test_rows_that_alternate_between_many_partitions_make_one_file_each(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
+    monkeypatch.setattr("frazil.tables.writing.parquet.HELD", 1000)
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
     layout = file_layout(table)
     batches = [
@@ -267,8 +267,8 @@ def test_rows_that_alternate_between_many_partitions_make_one_file_each(
 def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
-    monkeypatch.setattr("frazil.tables.parquet._WAITING", 5000)
+    monkeypatch.setattr("frazil.tables.writing.parquet.HELD", 1000)
+    monkeypatch.setattr("frazil.tables.writing.parquet._WAITING", 5000)
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
     batches = [
         pa.RecordBatch.from_arrays([pa.array(range(n % 10, 400, 10))], schema=file_layout(table).schema)
@@ -367,10 +367,10 @@ def test_one_column_may_be_partitioned_twice(catalog: InMemoryCatalog) -> None:
 def test_large_files_of_partitions_do_not_wait_in_memory(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet.HELD", 1000)
-    monkeypatch.setattr("frazil.tables.parquet._SMALL", 2000)
-    monkeypatch.setattr("frazil.tables.parquet._UNDER_WAY", 0)
-    monkeypatch.setattr("frazil.tables.parquet._WAITING", 5000)
+    monkeypatch.setattr("frazil.tables.writing.parquet.HELD", 1000)
+    monkeypatch.setattr("frazil.tables.writing.parquet._SMALL", 2000)
+    monkeypatch.setattr("frazil.tables.writing.parquet._UNDER_WAY", 0)
+    monkeypatch.setattr("frazil.tables.writing.parquet._WAITING", 5000)
     table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[100000]", "id")], {})
     batches = [
         pa.RecordBatch.from_arrays([pa.array(range(n, 300000, 300))], schema=file_layout(table).schema)

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry
 from pyiceberg.typedef import Record
 
-from frazil.tables.deletions import Burden, Deletions
+from frazil.tables.metadata.deletions import Burden, Deletions
 
 _PATH = 2147483546
 

@@ -19,11 +19,11 @@ from frazil.errors import NotAllowedError, PartDownError
 from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.catalog import catalog_errors, open_catalog
-from frazil.tables.data_files import file_layout, write_files
-from frazil.tables.encryption import encrypting
+from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
+from frazil.tables.catalogs.encryption import encrypting
 from frazil.tables.layout import create_table
-from frazil.tables.unwritable import unwritable
+from frazil.tables.writing.data_files import file_layout, write_files
+from frazil.tables.writing.unwritable import unwritable
 from kit.lying import glue_in_process
 from kit.wire import Wire, puts, wired
 

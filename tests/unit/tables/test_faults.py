@@ -16,7 +16,7 @@ from frazil.errors import (
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.spec.names import TableName
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.spark.faults import Job, spark_job
 
 NAME = TableName("sales", "orders")
 JOBS = {
@@ -58,7 +58,7 @@ GONE = [
 
 
 @pytest.mark.parametrize("sign", GONE)
-@pytest.mark.parametrize("reader", ["frazil/tables/reading/columns.py", "frazil/tables/transfer.py"])
+@pytest.mark.parametrize("reader", ["frazil/tables/reading/columns.py", "frazil/tables/writing/transfer.py"])
 @pytest.mark.parametrize("work", JOBS)
 def test_a_file_that_expired_while_tasks_read_it_is_a_conflict(work: str, reader: str, sign: str) -> None:
     error = told(JOBS[work], f'Traceback (most recent call last):\n  File "/x/{reader}", line 7\n{sign}')

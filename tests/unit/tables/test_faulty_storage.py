@@ -20,14 +20,14 @@ from frazil.errors import PartDownError
 from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.catalog import catalog_errors, load_table, open_catalog
-from frazil.tables.data_files import file_layout
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.commits.replacement import same_rows
+from frazil.tables.commits.rewrite import stage_same_rows
 from frazil.tables.layout import create_table
-from frazil.tables.manifests import HeadReader
-from frazil.tables.replacement import same_rows
-from frazil.tables.rewrite import stage_same_rows
-from frazil.tables.rows import batches_in
-from frazil.tables.transfer import OldFile, rows_in
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.reading.rows import batches_in
+from frazil.tables.writing.data_files import file_layout
+from frazil.tables.writing.transfer import OldFile, rows_in
 from kit.duck import duckdb_on
 from kit.lying import glue_in_process
 from kit.wire import Asked, Wire, wired

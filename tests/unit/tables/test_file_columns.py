@@ -13,8 +13,8 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.formats.logical import Field
 from frazil.spec.names import TableName
-from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
+from frazil.tables.writing.data_files import file_layout
 from kit.written_files import NAME, kind, written
 
 
@@ -119,7 +119,7 @@ def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemory
 def test_a_column_is_written_quickly_only_where_that_takes_no_more_room(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.parquet._WORTH", 0)
+    monkeypatch.setattr("frazil.tables.writing.parquet._WORTH", 0)
     chance, words = random.Random(1), [f"{n * n:x}{n}" for n in range(2000)]
     digests = [chance.randbytes(40).hex() for _ in range(5000)]
     texts = [" ".join(chance.choices(words, k=20)) for _ in digests]

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyiceberg.io import load_file_io
 
 from frazil.settings.profile import Settings
-from frazil.tables.client_properties import pyiceberg_properties
+from frazil.tables.catalogs.client_properties import pyiceberg_properties
 
 PROPERTIES = pyiceberg_properties(Settings())
 
@@ -31,7 +31,7 @@ def test_who_only_looks_at_metadata_waits_for_no_pyarrow() -> None:
     code = """
 import sys
 from frazil.settings.profile import Settings
-from frazil.tables.client_properties import pyiceberg_properties
+from frazil.tables.catalogs.client_properties import pyiceberg_properties
 from pyiceberg.io import load_file_io
 
 load_file_io(pyiceberg_properties(Settings()), "s3://lake/t")

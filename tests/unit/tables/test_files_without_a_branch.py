@@ -7,10 +7,10 @@ import time
 import pytest
 
 from frazil.errors import OvertakenError, RetryError
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.landing.publication import Landed
-from frazil.tables.data_files import write_files
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.writing.data_files import write_files
 from kit.commits import NAME, Lake, landed, ledger, rows
 
 

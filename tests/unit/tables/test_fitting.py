@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.tables.conversion import ID, IN_FILES, NAME, UnmatchedError, fitted, rows_fitted
+from frazil.tables.writing.conversion import ID, IN_FILES, NAME, UnmatchedError, fitted, rows_fitted
 
 
 def required(name: str, kind: pa.DataType) -> pa.Field:

@@ -13,8 +13,8 @@ from pyiceberg.catalog import Catalog
 
 from frazil.errors import RepairError
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import load_table, open_catalog
-from frazil.tables.file_io import LateFileIO, opened_files
+from frazil.tables.catalogs.catalog import load_table, open_catalog
+from frazil.tables.catalogs.file_io import LateFileIO, opened_files
 from kit.answering import Answer, at_hand
 from kit.commits import NAME
 

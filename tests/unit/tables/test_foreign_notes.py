@@ -9,12 +9,12 @@ import pytest
 from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 
 from frazil.derive.feeds.position import FedTo
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.errors import PositionLostError
-from frazil.landing.ledger import Ledger
-from frazil.tables.branches import started_at
+from frazil.landing.position.ledger import Ledger
+from frazil.tables.commits.branches import started_at
+from frazil.tables.metadata.snapshots import ancestors, number
 from frazil.tables.migrations import MIGRATIONS, retired
-from frazil.tables.snapshots import ancestors, number
 from frazil.upkeep.facts import read_facts
 from kit.commits import Lake
 

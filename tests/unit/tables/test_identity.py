@@ -14,7 +14,7 @@ from pyiceberg.types import LongType, NestedField
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
-from frazil.tables.catalog import catalog_errors, open_catalog
+from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from kit.gate import gate
 from kit.lying import glue_in_process
 from kit.sts import BASE, EXTERNAL_ID, ROLE, WEB_TOKEN, Sts, token_service

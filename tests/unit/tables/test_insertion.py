@@ -14,10 +14,10 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.spec.names import TableName
-from frazil.tables.data_files import file_layout
-from frazil.tables.insertion import Insertion
 from frazil.tables.layout import create_table
-from frazil.tables.transfer import files_written
+from frazil.tables.writing.data_files import file_layout
+from frazil.tables.writing.insertion import Insertion
+from frazil.tables.writing.transfer import files_written
 
 LONG, STRING = Primitive("long"), Primitive("string")
 FIELDS = (

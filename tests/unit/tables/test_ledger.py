@@ -10,11 +10,11 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
-from frazil.derive.ledger import DerivedLedger, Position
+from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.errors import ConfigureError, PositionLostError
-from frazil.landing.ledger import Ledger
-from frazil.tables.ledger import SEQUENCE, Entry, copied, disown_copy, rewind
-from frazil.tables.snapshots import ancestors
+from frazil.landing.position.ledger import Ledger
+from frazil.tables.commits.ledger import SEQUENCE, Entry, copied, disown_copy, rewind
+from frazil.tables.metadata.snapshots import ancestors
 
 KINDS: Mapping[str, Entry] = {
     "landing": Ledger("trades", "abc", {0: (0, 4)}, {0: 0}, records=4, landing="landing_1_a"),

@@ -10,7 +10,7 @@ import pytest
 from frazil.errors import ConfigureError
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from kit.answering import serving
 from kit.gate import gate
 from kit.planted import encrypt

@@ -10,8 +10,8 @@ import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.exact import rows_of
-from frazil.tables.pyiceberg import OWN_CODE
-from frazil.tables.rows import batches_in
+from frazil.tables.catalogs.pyiceberg import OWN_CODE
+from frazil.tables.reading.rows import batches_in
 
 STRUCT = pa.struct([pa.field("a", pa.int64())])
 KINDS = {

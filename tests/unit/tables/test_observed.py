@@ -9,8 +9,8 @@ import pytest
 from frazil.landing.upsert.truncates import TRUNCATES_TOLD
 from frazil.landing.write import counters
 from frazil.spec.topic import TableSpec
-from frazil.tables.faults import Job
-from frazil.tables.spark import Watched, not_plain
+from frazil.tables.spark.faults import Job
+from frazil.tables.spark.session import Watched, not_plain
 
 JOB = Job("landing", "topic t", "", "")
 

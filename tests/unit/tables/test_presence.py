@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.tables.presence import Moves, Told, differing, moved_wrongly, values_in, values_in_files
+from frazil.tables.writing.presence import Moves, Told, differing, moved_wrongly, values_in, values_in_files
 
 KIND = pa.struct(
     [

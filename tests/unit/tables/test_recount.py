@@ -16,13 +16,13 @@ from pyiceberg.table import Table
 from pyiceberg.types import DoubleType
 
 from frazil.errors import AuditFailedError
-from frazil.tables.data_files import write_files
-from frazil.tables.footers import leaves_of
-from frazil.tables.manifests import HeadReader
-from frazil.tables.moved import audit_values
-from frazil.tables.presence import Moves
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.recount import values_read
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.rewrites.moved import audit_values
+from frazil.tables.rewrites.recount import values_read
+from frazil.tables.writing.data_files import write_files
+from frazil.tables.writing.footers import leaves_of
+from frazil.tables.writing.presence import Moves
 
 ITEM = pa.struct([("s", pa.int64()), ("t", pa.string())])
 KINDS = {

@@ -12,12 +12,12 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
-from frazil.derive.ledger import DerivedLedger, Position
+from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.errors import CommitConflictError, MissingError, PositionLostError, RepairError
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
 from frazil.spec.names import TableName
-from frazil.tables.ledger import Entry, copied
-from frazil.tables.rollback import Turn, report_of, turn_back
+from frazil.tables.commits.ledger import Entry, copied
+from frazil.tables.commits.rollback import Turn, report_of, turn_back
 
 NAME = TableName("sales", "orders")
 KINDS: Mapping[str, Entry] = {

@@ -13,8 +13,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, DoubleType, LongType, NestedField, StringType, StructType, UUIDType
 
 from frazil.spec.topic import TableSpec
-from frazil.tables import sorting
-from frazil.tables.sorting import SortKey, in_order, sort_keys
+from frazil.tables.writing import sorting
+from frazil.tables.writing.sorting import SortKey, in_order, sort_keys
 
 SCHEMA = Schema(
     NestedField(1, "a.b", StringType()),

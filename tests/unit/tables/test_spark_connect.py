@@ -16,8 +16,8 @@ from pyspark.sql.connect.session import SparkSession
 from frazil.errors import ConfigureError, PartDownError, RetryError
 from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
-from frazil.tables.connect import connect_session
-from frazil.tables.spark import is_spent, open_spark, shares_workers, spark_errors
+from frazil.tables.spark.connect import connect_session
+from frazil.tables.spark.session import is_spent, open_spark, shares_workers, spark_errors
 from kit.connect_server import connect_server
 from kit.waiting import PATIENCE
 

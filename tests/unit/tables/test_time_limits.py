@@ -13,8 +13,8 @@ from pyiceberg.schema import Schema
 from urllib3 import HTTPConnectionPool, Timeout
 
 from frazil.settings.profile import Settings
-from frazil.tables.catalog import open_catalog
-from frazil.tables.client_properties import pyiceberg_properties, spark_properties
+from frazil.tables.catalogs.catalog import open_catalog
+from frazil.tables.catalogs.client_properties import pyiceberg_properties, spark_properties
 
 DEAD = {"endpoint": "http://127.0.0.1:1"}
 TOLD = {"s3": DEAD, "glue": DEAD, "aws": {"access_key": "key", "secret_key": "secret"}}

@@ -6,7 +6,7 @@ import pytest
 from pyiceberg import table as pyiceberg_table
 from pyiceberg.table import Transaction
 
-from frazil.tables.pyiceberg import transaction
+from frazil.tables.catalogs.pyiceberg import transaction
 from kit.commits import Lake
 
 

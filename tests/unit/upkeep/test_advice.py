@@ -16,20 +16,20 @@ from pyiceberg.types import LongType, NestedField
 
 from frazil.checks.run import run_check
 from frazil.clients import Clients
-from frazil.derive.inputs import at_head, note_reader
-from frazil.derive.ledger import DerivedLedger
+from frazil.derive.positions.inputs import at_head, note_reader
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.errors import DifferentError, RetryError, UsageError
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.ledger import FORMAT
+from frazil.tables.commits.stage import StagedFiles, check_still_there
 from frazil.tables.layout import create_table
-from frazil.tables.ledger import FORMAT
-from frazil.tables.stage import StagedFiles, check_still_there
-from frazil.upkeep import survivors
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.expiry import survivors
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.made import MadeOf, refuse_behind
 from frazil.upkeep.forgetting.report import ForgetReport, read_report

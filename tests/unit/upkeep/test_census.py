@@ -13,7 +13,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.spec.table import Upkeep
-from frazil.tables.files import LiveFile
+from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
 from frazil.upkeep.facts import read_facts, read_history

@@ -23,10 +23,10 @@ from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, 
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables import transfer
-from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
-from frazil.tables.manifests import HeadReader
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.writing import transfer
+from frazil.tables.writing.data_files import write_files
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction import arrow, run
 from frazil.upkeep.compaction.kind import Compaction

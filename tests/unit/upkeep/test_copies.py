@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from frazil.spec.table import Upkeep
-from frazil.tables.files import LiveFile
+from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule, gain_of
 from frazil.upkeep.compaction.plan import Copies, Plan, plan_bins
 from frazil.upkeep.work import MB

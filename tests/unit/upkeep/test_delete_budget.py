@@ -23,7 +23,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import create_table, load_with_head
-from frazil.tables.snapshots import number, summary_of
+from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.facts import read_facts, read_history

@@ -24,8 +24,8 @@ from frazil.errors import RepairError
 from frazil.settings.profile import Settings
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.upkeep import expiry
-from frazil.upkeep.expiry import expire
+from frazil.upkeep.expiry import expiry
+from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.storage import key_of, list_files, named_keys

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.spec.table import Upkeep
-from frazil.upkeep.retention import plan_expiry
+from frazil.upkeep.expiry.retention import plan_expiry
 from kit.examples import examples
 from kit.histories import HOUR, START, History
 

@@ -25,10 +25,10 @@ from pyiceberg.types import (
 from frazil.errors import UsageError
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
-from frazil.tables.erasure import must_go, older_than_forgotten
+from frazil.tables.commits.erasure import must_go, older_than_forgotten
+from frazil.upkeep.expiry.retention import aged_refs, plan_expiry
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.proof import prove
-from frazil.upkeep.retention import aged_refs, plan_expiry
 from kit.histories import History
 from kit.lying import LyingCatalog
 

@@ -17,10 +17,10 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField
 
 from frazil.spec.table import Upkeep
-from frazil.tables.manifests import Entries, HeadReader, manifests_of, read_entries
-from frazil.tables.pyiceberg import live_entries
-from frazil.tables.replacement import same_rows
-from frazil.tables.rewrite import stage_same_rows
+from frazil.tables.catalogs.pyiceberg import live_entries
+from frazil.tables.commits.replacement import same_rows
+from frazil.tables.commits.rewrite import stage_same_rows
+from frazil.tables.metadata.manifests import Entries, HeadReader, manifests_of, read_entries
 from frazil.upkeep.census import take_census
 
 WIDE, FILES, TARGET = 200, 200, 128 * 2**20
@@ -111,7 +111,7 @@ def test_a_landing_looks_into_the_files_that_came_last_and_counts_all(
         opened.append(manifest.sequence_number)
         return live_entries(io, manifest)
 
-    monkeypatch.setattr("frazil.tables.manifests.live_entries", noted)
+    monkeypatch.setattr("frazil.tables.metadata.manifests.live_entries", noted)
     few = take_census(table, Upkeep(), TARGET, 0.0, most=20)
     all_of_them = take_census(table, Upkeep(), TARGET, 0.0, most=34)
 

@@ -10,15 +10,15 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.derive.feeds.position import FedTo, note
-from frazil.derive.inputs import at_head, increment, note_reader, readers_of, standing
-from frazil.derive.ledger import DerivedLedger, Position
+from frazil.derive.positions.inputs import at_head, increment, note_reader, readers_of, standing
+from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.layout import create_table
-from frazil.tables.ledger import FORMAT
 from kit.mirrored import NAME, Mirror
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)

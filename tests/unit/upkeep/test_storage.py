@@ -17,10 +17,10 @@ from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from frazil.spec.table import Upkeep
-from frazil.tables.files import LiveFile
+from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import plan_rounds, read_copies
-from frazil.upkeep.retention import plan_expiry
+from frazil.upkeep.expiry.retention import plan_expiry
 from frazil.upkeep.work import MB
 
 TARGET = 128 * MB

@@ -13,11 +13,11 @@ from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, PositionLostError
-from frazil.landing.ledger import ledgers
-from frazil.tables.branches import at_work
-from frazil.tables.manifests import files_matching
+from frazil.landing.position.ledger import ledgers
+from frazil.tables.commits.branches import at_work
+from frazil.tables.metadata.manifests import files_matching
+from frazil.upkeep.expiry.survivors import Leaving, Says, Taken, take_out
 from frazil.upkeep.row_expiry.plan import PastRows
-from frazil.upkeep.survivors import Leaving, Says, Taken, take_out
 from kit.commits import NAME, Lake, lake_on, position
 
 UNTOLD = Says({"frazil.upkeep": "forgetting"}, lambda *_: {})

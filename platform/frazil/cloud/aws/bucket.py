@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from frazil.cloud.aws.client import Aws, GoneError, ThereError
 from frazil.cloud.aws.mark import foreign, is_ours, own_tags, tag_dict, tag_list, tags
-from frazil.cloud.aws.policies import canonical, document
 from frazil.cloud.aws.proof import try_objects
+from frazil.cloud.aws.rights.policies import canonical, document
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.errors import ConfigureError
 from frazil.spec.deployment import DeploymentSpec

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, RefusedYet, Throttled
-from frazil.settings.aws import AwsSettings
 from frazil.settings.identity import aws_session
 from frazil.settings.refusals import aws_refusal
+from frazil.settings.systems.aws import AwsSettings
 
 T = TypeVar("T")
 

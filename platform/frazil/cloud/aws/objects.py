@@ -6,9 +6,9 @@ from frazil.cloud.aws.bucket import Bucket
 from frazil.cloud.aws.glue import GlueDatabase
 from frazil.cloud.aws.logs import LogGroup
 from frazil.cloud.aws.parameters import Parameters
-from frazil.cloud.aws.reader import ReaderRole
-from frazil.cloud.aws.secret_policies import SecretPolicies
-from frazil.cloud.aws.writer import WriterRole
+from frazil.cloud.aws.rights.reader import ReaderRole
+from frazil.cloud.aws.rights.secret_policies import SecretPolicies
+from frazil.cloud.aws.rights.writer import WriterRole
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Resource
 from frazil.spec.deployment import DeploymentSpec

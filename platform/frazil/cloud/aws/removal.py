@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from frazil.cloud.aws.bucket import Bucket
 from frazil.cloud.aws.glue import GlueDatabase, former_names
-from frazil.cloud.aws.reader import ReaderRole
-from frazil.cloud.aws.writer import WriterRole
+from frazil.cloud.aws.rights.reader import ReaderRole
+from frazil.cloud.aws.rights.writer import WriterRole
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.resource import Known, Resource
 from frazil.spec.deployment import DeploymentSpec

@@ -22,7 +22,7 @@ from frazil.cloud.patience import insisting
 from frazil.cloud.resource import AnswerLost, NeedMissingError, NotYet, RefusedYet, Throttled
 from frazil.cloud.secrets import SecretStore
 from frazil.errors import MALFORMED, ConfigureError, NotAllowedError
-from frazil.settings.confluent import ConfluentSettings
+from frazil.settings.systems.confluent import ConfluentSettings
 
 Json = dict[str, Any]
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from frazil.cloud.aws.bucket import object_keys
 from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.accounts.extra import ExtraRights
+from frazil.cloud.confluent.accounts.keys import KeyDuty
+from frazil.cloud.confluent.accounts.rights import Account, Binding, Key
 from frazil.cloud.confluent.client import Confluent
 from frazil.cloud.confluent.datagen import Datagen
-from frazil.cloud.confluent.extra import ExtraRights
 from frazil.cloud.confluent.kafka import MANAGED, Acl, AclKind, Topic, mark_of
-from frazil.cloud.confluent.keys import KeyDuty
 from frazil.cloud.confluent.places import (
     CLUSTER_ROLE,
     ENVIRONMENT_ROLE,
@@ -20,7 +21,6 @@ from frazil.cloud.confluent.places import (
     Pool,
     Registry,
 )
-from frazil.cloud.confluent.rights import Account, Binding, Key
 from frazil.cloud.confluent.statement import FlinkStatement
 from frazil.cloud.confluent.tableflow import GlueSync, ProviderIntegration, TableflowTopic
 from frazil.cloud.resource import Known, Resource

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from frazil.cloud.clouds import Clouds
+from frazil.cloud.confluent.accounts.keys import created, held_pair, statements_path
+from frazil.cloud.confluent.accounts.rights import Account
 from frazil.cloud.confluent.client import settled_key
 from frazil.cloud.confluent.kafka import MANAGERS_ROLE, Acl, Topic, marked_topics
-from frazil.cloud.confluent.keys import created, held_pair, statements_path
 from frazil.cloud.confluent.objects import objects
 from frazil.cloud.confluent.refusals import Settled
-from frazil.cloud.confluent.rights import Account
 from frazil.cloud.confluent.tableflow import TableflowTopic
 from frazil.cloud.resource import Known, Resource
 from frazil.spec.deployment import (

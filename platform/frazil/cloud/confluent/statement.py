@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from frazil.cloud.confluent.accounts.keys import statements_path
 from frazil.cloud.confluent.client import Json, Plane, settled_key, stored_pair
 from frazil.cloud.confluent.kafka import topic_is_there
-from frazil.cloud.confluent.keys import statements_path
 from frazil.cloud.confluent.resource import Thing
 from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.cloud.secrets import SecretStore

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from frazil.cloud.confluent import keys
+from frazil.cloud.confluent.accounts import keys
+from frazil.cloud.confluent.accounts.keys import ApiKey, KeyDuty, ListedKey
 from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.confluent.keys import ApiKey, KeyDuty, ListedKey
 from frazil.cloud.patience import Patience
 from frazil.cloud.resource import Known
 from frazil.cloud.rotation.turn import Age, Pace, Turned

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from frazil.cloud.clouds import Clouds
 from frazil.cloud.confluent import objects as confluent
-from frazil.cloud.confluent.keys import KeyDuty
-from frazil.cloud.confluent.rights import Key
+from frazil.cloud.confluent.accounts.keys import KeyDuty
+from frazil.cloud.confluent.accounts.rights import Key
 from frazil.cloud.deployment import open_clouds
 from frazil.cloud.patience import Hear, log_waiting
 from frazil.cloud.reconciler import Reconciler

@@ -11,13 +11,13 @@ from frazil.cloud.confluent.tableflow import told_of
 from frazil.cloud.resource import Known, Resource
 from frazil.cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil.cloud.snowflake.freshness import Metadata, Pointer, read_by
-from frazil.cloud.snowflake.grants import ADMINISTRATOR, Grants
-from frazil.cloud.snowflake.held import Grant
 from frazil.cloud.snowflake.ownership import OBJECTS
 from frazil.cloud.snowflake.rest_catalog import RestCatalog
+from frazil.cloud.snowflake.rights.grants import ADMINISTRATOR, Grants
+from frazil.cloud.snowflake.rights.held import Grant
+from frazil.cloud.snowflake.rights.user import Keys, ServiceUser
 from frazil.cloud.snowflake.tables import IcebergTable, View
 from frazil.cloud.snowflake.trust import GlueRest, Integration, Volume
-from frazil.cloud.snowflake.user import Keys, ServiceUser
 from frazil.spec.deployment import DeploymentSpec, SnowflakePart
 
 _VOLUME, _INTEGRATION = "snowflake/volume", "snowflake/catalog_integration"

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 from frazil.cloud.resource import Facts, Known, NeedMissingError, RefusedYet
 from frazil.cloud.snowflake.freshness import Pointer, ReadMetadata, behind_since
-from frazil.cloud.snowflake.grants import ADMINISTRATOR, MISSING, Grants
 from frazil.cloud.snowflake.ownership import GRANTS, Marked
-from frazil.cloud.snowflake.user import Keys, logged_in
+from frazil.cloud.snowflake.rights.grants import ADMINISTRATOR, MISSING, Grants
+from frazil.cloud.snowflake.rights.user import Keys, logged_in
 from frazil.errors import MissingError, NotAllowedError, RepairError
 from frazil.publishing.snowflake.statements import text
 from frazil.quoting import double_quoted

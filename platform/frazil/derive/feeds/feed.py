@@ -22,24 +22,24 @@ from frazil.derive.feeds.position import (
     property_of,
 )
 from frazil.derive.feeds.transactions import Transactions, transactions
-from frazil.derive.inputs import at_head
+from frazil.derive.positions.inputs import at_head
 from frazil.derive.write import Step
 from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChangedError
-from frazil.formats.avro.schema import avro_record, avro_value
+from frazil.formats.avro.schemas.logical import avro_record, avro_value
 from frazil.formats.logical import Struct
-from frazil.formats.registry import WantedSchema, register
+from frazil.formats.registry.subjects import WantedSchema, register
 from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
+from frazil.tables.catalogs.catalog import load_table
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
 
-    from frazil.formats.registry_client import RegistryClient
+    from frazil.formats.registry.client import RegistryClient
 
 
 _RECORDS = 50_000  # of one transaction: readers of committed records wait for its end

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import stamina
 
-from frazil.derive.inputs import increment, since, standing
-from frazil.derive.ledger import Position, position_of
+from frazil.derive.positions.inputs import increment, since, standing
+from frazil.derive.positions.ledger import Position, position_of
 from frazil.errors import PositionLostError
 from frazil.exact import rows_of
 from frazil.spec.names import TableName
-from frazil.tables.commit import set_properties
-from frazil.tables.ledger import read, whole_number
-from frazil.tables.manifests import added_files, data_files
-from frazil.tables.rows import batches_in
-from frazil.tables.snapshots import ancestors
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.ledger import read, whole_number
+from frazil.tables.metadata.manifests import added_files, data_files
+from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.reading.rows import batches_in
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

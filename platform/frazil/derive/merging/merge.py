@@ -16,8 +16,8 @@ from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.write import Changed, Kind, Result, Task, derivation_job, held_within, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
-from frazil.tables.spark import Watched, aggregated, filled, grouped, samples
-from frazil.tables.stage import StagedFiles
+from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.spark.session import Watched, aggregated, filled, grouped, samples
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,7 +10,7 @@ from frazil.derive.write import Kind, Result, Task, derivation_job, held_within,
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
-from frazil.tables.spark import Watched, aggregated, samples
+from frazil.tables.spark.session import Watched, aggregated, samples
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

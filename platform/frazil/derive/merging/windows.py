@@ -14,9 +14,9 @@ from frazil.errors import SpecError
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Window
 from frazil.tables.box import Box, Side
-from frazil.tables.faults import spark_job
-from frazil.tables.manifests import files_matching
-from frazil.tables.spark import at_snapshot, grouped
+from frazil.tables.metadata.manifests import files_matching
+from frazil.tables.spark.faults import spark_job
+from frazil.tables.spark.session import at_snapshot, grouped
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec

@@ -24,7 +24,7 @@ from frazil.derive.queries.syntax import (
     words_of,
 )
 from frazil.errors import MALFORMED, SpecError
-from frazil.formats.column_names import keeper
+from frazil.formats.columns.names import keeper
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from frazil.formats.avro.canonical import BadPayloadError
-from frazil.formats.avro.parser import PRIMITIVES
-from frazil.formats.avro.payloads import texts_of
+from frazil.formats.avro.decoding.canonical import BadPayloadError
+from frazil.formats.avro.decoding.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
-from frazil.formats.avro.versions import versions
+from frazil.formats.avro.schemas.parser import PRIMITIVES
+from frazil.formats.avro.schemas.versions import versions
 from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
@@ -71,7 +71,7 @@ class AvroDecoder:
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""
-        from frazil.formats.avro.arrow import recipe_of
+        from frazil.formats.avro.decoding.arrow import recipe_of
 
         return recipe_of(self._pairs, self.columns, self._wire.framed)
 

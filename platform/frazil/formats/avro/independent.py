@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
-from frazil.formats.avro.exact import BOOLEAN
-from frazil.formats.avro.pairs import real, takers, written
+from frazil.formats.avro.schemas.exact import BOOLEAN
+from frazil.formats.avro.schemas.pairs import real, takers, written
 from frazil.formats.bare import Bare, Unknown
+from frazil.formats.batches.zoned import ZONED
 from frazil.formats.logical import List, Map, Primitive, Struct, Type
-from frazil.formats.zoned import ZONED
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROS = {"millis": 1000, "micros": 1}

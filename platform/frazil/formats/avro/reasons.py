@@ -11,18 +11,18 @@ from decimal import Decimal as Number
 from functools import cached_property
 from typing import Any
 
-from frazil.formats.avro.canonical import BadPayloadError
-from frazil.formats.avro.defaults import default_payload
-from frazil.formats.avro.exact import BOOLEAN, DATE, DAY, INT, exact_pair
+from frazil.formats.avro.decoding.canonical import BadPayloadError
+from frazil.formats.avro.decoding.defaults import default_payload
+from frazil.formats.avro.decoding.reading import TooWideError, record_read, value_reader
 from frazil.formats.avro.independent import columns_of_record
-from frazil.formats.avro.pairs import is_lossy, written
-from frazil.formats.avro.parser import avro_text
-from frazil.formats.avro.reading import TooWideError, record_read, value_reader
+from frazil.formats.avro.schemas.exact import BOOLEAN, DATE, DAY, INT, exact_pair
+from frazil.formats.avro.schemas.pairs import is_lossy, written
+from frazil.formats.avro.schemas.parser import avro_text
 from frazil.formats.bare import Bare
+from frazil.formats.batches.zoned import ZONED, is_moment
 from frazil.formats.logical import Decimal, List, Map, Struct, Type
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import Reason
-from frazil.formats.zoned import ZONED, is_moment
 
 
 class AvroReasons:

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.exact import values_of
+from frazil.formats.batches.rows import Rows
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar, logical
 from frazil.formats.json.reasons import Repeated, repeated
 from frazil.formats.json.scalars import scalar_array
 from frazil.formats.json.typed import BAD, attribute, has_plain_names, is_raw, kind_of
 from frazil.formats.logical import List, Map, Struct, Type
-from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 
 Values = list[Any]

@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.exact import values_of
-from frazil.formats.by_version import decode_by_version
+from frazil.formats.batches.by_version import decode_by_version
+from frazil.formats.batches.rows import Rows
 from frazil.formats.json.arrays import Part
 from frazil.formats.json.nodes import Members, Node
 from frazil.formats.json.reasons import validator_maker
 from frazil.formats.json.width import fault, places_per_byte
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import MOST_PLACES, DecodedBatch
-from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
 
 Rules = tuple[str, tuple[tuple[str, str], ...]]

@@ -10,8 +10,8 @@ from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.bare import Bare
 from frazil.formats.json.independent import columns_of_text
 from frazil.formats.json.reasons import JsonReasons, validator_maker
-from frazil.formats.json.references import NAMED
-from frazil.formats.json.schema import json_columns, readable
+from frazil.formats.json.schemas.logical import json_columns, readable
+from frazil.formats.json.schemas.references import NAMED
 from frazil.formats.json.width import LARGE, fault
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path

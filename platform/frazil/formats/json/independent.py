@@ -12,9 +12,9 @@ from typing import Any
 
 from frazil.formats import logical
 from frazil.formats.bare import Bare, Unknown
+from frazil.formats.batches.zoned import is_moment
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
 from frazil.formats.json.reasons import Repeated
-from frazil.formats.zoned import is_moment
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = Context(prec=10_000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from frazil.formats.batches.zoned import ZONED
 from frazil.formats.logical import (
     JSON_TEXT,
     MAX_DIGITS,
@@ -18,7 +19,6 @@ from frazil.formats.logical import (
     Type,
 )
 from frazil.formats.protocol import Refuse, decimal_type
-from frazil.formats.zoned import ZONED
 
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",

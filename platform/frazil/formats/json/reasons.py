@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 
 from frazil.formats import logical
+from frazil.formats.batches.zoned import is_moment
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, is_text
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import Reason, WriterSchema
-from frazil.formats.zoned import is_moment
 
 _TYPES = frozenset({"type", "required", "enum", "const", "oneOf", "anyOf"})
 """Rules that every record is checked for; the others only where validation is strict."""

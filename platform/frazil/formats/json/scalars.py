@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import flags_of
+from frazil.formats.batches.rows import Rows
+from frazil.formats.batches.zoned import moments_or_bad
+from frazil.formats.columns.unmappable import digits_text, number_text
 from frazil.formats.json.nodes import Scalar
 from frazil.formats.json.reasons import exact_number, from_base64
 from frazil.formats.json.texts import text_of
 from frazil.formats.logical import Decimal, Fixed
-from frazil.formats.rows import Rows
 from frazil.formats.types import arrow_type
-from frazil.formats.unmappable import digits_text, number_text
-from frazil.formats.zoned import moments_or_bad
 
 _NUMBER = b"-0123456789"
 _MOST_BYTES = 16

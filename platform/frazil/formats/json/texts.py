@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from frazil.formats.unmappable import Written, json_text
+from frazil.formats.columns.unmappable import Written, json_text
 
 
 class _Repeated(ValueError):

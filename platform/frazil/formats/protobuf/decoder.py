@@ -13,6 +13,7 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.bare import Bare
+from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.logical import Struct, misfit, relaxed, same_type
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.generations import reads
@@ -27,7 +28,6 @@ from frazil.formats.protocol import (
     WriterSchema,
 )
 from frazil.formats.types import arrow_type
-from frazil.formats.unmappable import REFUSED, Unmappable
 from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
 
 

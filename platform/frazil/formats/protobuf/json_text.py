@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
 
-from frazil.formats.unmappable import json_text
+from frazil.formats.columns.unmappable import json_text
 
 _ANY = "google.protobuf.Any"
 

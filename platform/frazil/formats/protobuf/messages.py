@@ -20,6 +20,7 @@ from google.protobuf.message_factory import GetMessageClass
 from ptars import HandlerPool, PtarsConfig
 
 from frazil.exact import values_of
+from frazil.formats.columns.unmappable import digits_text
 from frazil.formats.logical import Struct, Type, holds_json, is_json
 from frazil.formats.protobuf import schema as pb
 from frazil.formats.protobuf import well_known
@@ -27,7 +28,6 @@ from frazil.formats.protobuf.json_text import message_text
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
-from frazil.formats.unmappable import digits_text
 from frazil.formats.wire import in_place
 
 _MOST = 2**63

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.columns.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 from frazil.formats.logical import (
     JSON_TEXT,
     Field,
@@ -39,7 +40,6 @@ from frazil.formats.protobuf.well_known import (
     params_of,
 )
 from frazil.formats.protocol import MAX_DEPTH, VARIANT_NEEDS_V3, Mapping, WriterSchema, decimal_type
-from frazil.formats.unmappable import REFUSED, Unmappable, fitting, plain, too_many_digits
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FieldDescriptor, OneofDescriptor

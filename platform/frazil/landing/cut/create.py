@@ -27,12 +27,12 @@ from frazil.errors import (
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, read_cuts
 from frazil.landing.cut.note import Note, drop, set_tag
-from frazil.landing.ledger import EMPTY, Ledger, read_ledger
+from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import new_branch
-from frazil.tables.catalog import catalog_errors
-from frazil.tables.stage import Staged, StagedFiles, publish
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.commits.branches import new_branch
+from frazil.tables.commits.stage import Staged, StagedFiles, publish
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.landing.cut.note import Note, drop, notes
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.commit import commit
-from frazil.tables.pyiceberg import transaction
+from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.commit import commit
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from frazil.errors import OvertakenError
-from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.commit import add_tag, remove_ref
-from frazil.tables.ledger import read, whole_number
+from frazil.tables.commits.commit import add_tag, remove_ref
+from frazil.tables.commits.ledger import read, whole_number
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import value_of, values_of
-from frazil.formats.entries import as_map
-from frazil.formats.envelope_batch import DELETE, TRUNCATE
-from frazil.formats.oversize import TOO_LARGE
+from frazil.formats.batches.entries import as_map
+from frazil.formats.batches.oversize import TOO_LARGE
+from frazil.formats.debezium.envelope_batch import DELETE, TRUNCATE
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
-from frazil.tables.conversion import rows_fitted, table_name
-from frazil.tables.parquet import FileLayout
-from frazil.tables.presence import count_values
+from frazil.tables.writing.conversion import rows_fitted, table_name
+from frazil.tables.writing.parquet import FileLayout
+from frazil.tables.writing.presence import count_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

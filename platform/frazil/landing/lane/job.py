@@ -11,33 +11,33 @@ from operator import xor
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import values_of
-from frazil.formats.columns import names_by_word
+from frazil.formats.batches.matching import refuse_unmatched
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.logical import Struct
-from frazil.formats.matching import refuse_unmatched
 from frazil.formats.record import RecordDecoder
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.types import from_iceberg
 from frazil.kafka.tally import SHIFT
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.joint import Part, RunPart
-from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.write import Written
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import started_at
-from frazil.tables.data_files import data_file, file_layout
-from frazil.tables.faults import spark_job
-from frazil.tables.presence import total_of
-from frazil.tables.stage import StagedFiles
-from frazil.tables.unwritable import refuse_unwritable
-from frazil.tables.workers import lifetime
+from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.spark.faults import spark_job
+from frazil.tables.writing.data_files import data_file, file_layout
+from frazil.tables.writing.presence import total_of
+from frazil.tables.writing.unwritable import refuse_unwritable
+from frazil.tables.writing.workers import lifetime
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
     from frazil.landing.lane.intake import Task
-    from frazil.tables.parquet import FileLayout, WrittenFile
+    from frazil.tables.writing.parquet import FileLayout, WrittenFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Lane:
             bad: The bad records of each task; None where they are too large.
             files: Each as `WrittenFile`.
         """
-        from frazil.tables.parquet import WrittenFile
+        from frazil.tables.writing.parquet import WrittenFile
 
         places = [place for c in counts for place in c["bad_at"]]
         written = [WrittenFile(**file) for file in files]
@@ -123,8 +123,8 @@ class Lane:
         """How many values each column has in some files, by their own statistics."""
         import pyarrow.parquet as pq
 
-        from frazil.tables.conversion import table_name
-        from frazil.tables.presence import values_in_files
+        from frazil.tables.writing.conversion import table_name
+        from frazil.tables.writing.presence import values_in_files
 
         called = {own.name: table_name(own) for own in self.layout.schema}
         found = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)

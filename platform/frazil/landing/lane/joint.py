@@ -13,12 +13,12 @@ from importlib.metadata import version
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from frazil.formats.oversize import TOO_LARGE
-from frazil.landing.ledger import Span
+from frazil.formats.batches.oversize import TOO_LARGE
 from frazil.landing.plan import MIN_SLICE
+from frazil.landing.position.ledger import Span
 from frazil.landing.source import Log, Logs, Place, Reading, read_slices
 from frazil.quoting import literal
-from frazil.tables.spark import in_tasks
+from frazil.tables.spark.session import in_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa

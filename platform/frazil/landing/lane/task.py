@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from frazil.landing.lane.intake import BAD, Intake, Task
-from frazil.tables.parquet import FILES, HELD, DataFileWriter
-from frazil.tables.task import begin_task, rows_of
+from frazil.tables.writing.parquet import FILES, HELD, DataFileWriter
+from frazil.tables.writing.task import begin_task, rows_of
 
 RETURNED = pa.schema(
     [

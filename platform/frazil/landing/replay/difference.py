@@ -6,19 +6,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.landing.ledger import Ledger, read_ledger
 from frazil.landing.plan import Plan
-from frazil.landing.selection import letters_within, offset_columns
+from frazil.landing.position.ledger import Ledger, read_ledger
+from frazil.landing.repairs.selection import letters_within, offset_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.erasure import forgettings, has_forgotten
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.commits.erasure import forgettings, has_forgotten
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.reading.frame import files_frame
-from frazil.tables.remainder import Holding, Sought, find_holding
-from frazil.tables.spark import at_snapshot
+from frazil.tables.rewrites.remainder import Holding, Sought, find_holding
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.spark.session import at_snapshot
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile

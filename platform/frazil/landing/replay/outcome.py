@@ -8,14 +8,14 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.errors import OffsetsLostError, RepairError
-from frazil.landing.bad_records import BadRecord
-from frazil.landing.ledger import EMPTY, Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import EMPTY, Ledger
+from frazil.landing.repairs.bad_records import BadRecord
 from frazil.landing.replay.difference import Present, difference
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
-from frazil.tables.faults import Job
 from frazil.tables.keys import Key, keys_in, within_sql
+from frazil.tables.spark.faults import Job
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile

@@ -15,11 +15,11 @@ from frazil.errors import (
     UsageError,
 )
 from frazil.kafka.facts import TopicFacts, topic_fact
-from frazil.landing.acceptance import foreign_commits, ways_on
-from frazil.landing.history import look
-from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
-from frazil.landing.selection import offset_columns
+from frazil.landing.position.history import look
+from frazil.landing.position.ledger import Ledger, Span, read_ledger
+from frazil.landing.repairs.acceptance import foreign_commits, ways_on
+from frazil.landing.repairs.selection import offset_columns
 from frazil.landing.upsert.key import why_no_older_records
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec

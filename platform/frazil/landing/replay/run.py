@@ -11,33 +11,33 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError, UnreadableTimesError
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.landing.audit import audit, readable
-from frazil.landing.bad_records import BadRecord, find_bad
-from frazil.landing.dead_letters import keep_dead_letters
 from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
 from frazil.landing.land import Step, refuse_other_topic
-from frazil.landing.ledger import Ledger, Span, read_ledger
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import Ledger, Span, read_ledger
+from frazil.landing.repairs.bad_records import BadRecord, find_bad
+from frazil.landing.repairs.dead_letters import keep_dead_letters
+from frazil.landing.repairs.selection import offset_columns
 from frazil.landing.replay.difference import Present, find_present
 from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.report import LandingReport
-from frazil.landing.selection import offset_columns
+from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import planned_reading
-from frazil.landing.tables import ensure_table
 from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.branches import REPLAY, new_branch, until_settled
-from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.erasure import forgettings
-from frazil.tables.faults import Job
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.commits.branches import REPLAY, new_branch, until_settled
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.stage import Staged, StagedFiles, publish, put_in_place
 from frazil.tables.keys import Key, within_sql
-from frazil.tables.manifests import delete_manifests
-from frazil.tables.moved import judged
-from frazil.tables.remainder import write_rest
-from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import Staged, StagedFiles, publish, put_in_place
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.metadata.snapshots import is_on_main
+from frazil.tables.rewrites.moved import judged
+from frazil.tables.rewrites.remainder import write_rest
+from frazil.tables.spark.faults import Job
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -22,12 +22,12 @@ from frazil.landing.upsert.packing import pack
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from frazil.tables.faults import spark_job
-from frazil.tables.manifests import Candidates, delete_manifests
-from frazil.tables.moved import audit_values
-from frazil.tables.presence import Moves, total_of, values_told
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.workers import IN_MEMORY, lifetime, may_move
+from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.metadata.manifests import Candidates, delete_manifests
+from frazil.tables.rewrites.moved import audit_values
+from frazil.tables.spark.faults import spark_job
+from frazil.tables.writing.presence import Moves, total_of, values_told
+from frazil.tables.writing.workers import IN_MEMORY, lifetime, may_move
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,7 +117,7 @@ def _only_leaves_out(changes: Changes, matches: Matches, table: Table) -> bool:
 
 def _run(settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin]) -> pa.Table:
     """What tasks say of each bin."""
-    from frazil.tables.transfer import FileBin, OldFile, old_file, run_bins
+    from frazil.tables.writing.transfer import FileBin, OldFile, old_file, run_bins
 
     def old_files(files: Collection[DataFile]) -> tuple[OldFile, ...]:
         return tuple(old_file(table, f) for f in files)
@@ -139,8 +139,8 @@ def _ended(changes: Changes, table: Table) -> pa.Table:
     """Keys that have no row in the files of changes, as files hold them."""
     import pyarrow as pa
 
-    from frazil.tables.conversion import fitted
-    from frazil.tables.data_files import file_layout
+    from frazil.tables.writing.conversion import fitted
+    from frazil.tables.writing.data_files import file_layout
 
     held = dict(zip((f.name for f in table.schema().fields), file_layout(table).schema, strict=True))
     own = [held[name] for name in changes.key]
@@ -156,7 +156,7 @@ def _audited(
     until: float,
 ) -> Kept:  # fmt: skip
     """Compares what tasks read and left out with manifests and matches, and with the new files' footers."""
-    from frazil.tables.transfer import files_written
+    from frazil.tables.writing.transfer import files_written
 
     staged = StagedFiles(files_written(table, found), until=until)
     work, again = f"A merge of topic {plan.topic}", "Land again."

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
@@ -32,10 +32,10 @@ from frazil.landing.write import Written, columns_sql, counters, insert_arranged
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.reading.frame import files_frame
-from frazil.tables.spark import Watched, aggregated, samples
-from frazil.tables.stage import StagedFiles
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.spark.session import Watched, aggregated, samples
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
-from frazil.landing.ledger import read_ledger
+from frazil.landing.position.ledger import read_ledger
 from frazil.spec.migrations import Migration, renaming
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.commit import set_properties
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.ledger import read
 from frazil.tables.layout import Transforms
-from frazil.tables.ledger import read
-from frazil.tables.snapshots import is_rowless
+from frazil.tables.metadata.snapshots import is_rowless
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
@@ -20,9 +20,9 @@ from frazil.landing.upsert.truncates import is_truncated
 from frazil.landing.upsert.words import BARE, DELETED, MET, TOMBSTONE, WINS
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
-from frazil.tables.faults import spark_job
-from frazil.tables.redaction import SPARK_CATALOG
-from frazil.tables.spark import aggregated, at_snapshot
+from frazil.tables.spark.faults import spark_job
+from frazil.tables.spark.redaction import SPARK_CATALOG
+from frazil.tables.spark.session import aggregated, at_snapshot
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import CommitConflictError
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
-from frazil.landing.ledger import Ledger
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
@@ -30,13 +30,13 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
-from frazil.tables.catalog import load_table
-from frazil.tables.faults import files_there
-from frazil.tables.manifests import Candidates, delete_manifests, files_matching, rows_held
-from frazil.tables.moved import GOES
-from frazil.tables.remainder import write_rest
-from frazil.tables.snapshots import is_on_main
-from frazil.tables.stage import StagedFiles, put_in_place
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import StagedFiles, put_in_place
+from frazil.tables.metadata.manifests import Candidates, delete_manifests, files_matching, rows_held
+from frazil.tables.metadata.snapshots import is_on_main
+from frazil.tables.rewrites.moved import GOES
+from frazil.tables.rewrites.remainder import write_rest
+from frazil.tables.spark.faults import files_there
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog

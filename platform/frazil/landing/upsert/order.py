@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import CHANGE, names_by_word
+from frazil.formats.columns.columns import CHANGE, names_by_word
 from frazil.landing.upsert.words import DELETED, LSN, OFFSET, PARTITION, TIMESTAMP
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec

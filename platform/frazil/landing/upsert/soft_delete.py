@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import deleted_name, names_by_word
+from frazil.formats.columns.columns import deleted_name, names_by_word
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.upsert.order import newest_first, with_candidates
 from frazil.landing.upsert.words import DELETED, OFFSET, PARTITION, ROW, TOMBSTONE

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.upsert.truncate import Truncate
-from frazil.tables.ledger import read, whole_number
+from frazil.tables.commits.ledger import read, whole_number
 
 PROPERTY = "frazil.truncates"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import CHANGE, names_by_word
+from frazil.formats.columns.columns import CHANGE, names_by_word
 from frazil.formats.record import OK, RecordDecoder
 from frazil.landing.upsert.truncate import Truncate
 from frazil.quoting import quoted

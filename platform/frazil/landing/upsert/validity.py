@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.landing.upsert.truncate import Truncate
 from frazil.landing.upsert.truncate_notes import Truncates
 from frazil.quoting import quoted

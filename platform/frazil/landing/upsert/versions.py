@@ -15,7 +15,7 @@ from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.record import OK, RecordDecoder
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
@@ -32,16 +32,16 @@ from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables import moved
 from frazil.tables.box import Box, Side
-from frazil.tables.catalog import load_table
-from frazil.tables.faults import files_there, spark_job
-from frazil.tables.manifests import delete_manifests, rows_held
-from frazil.tables.presence import Moves
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.metadata.manifests import delete_manifests, rows_held
 from frazil.tables.reading.frame import files_frame
-from frazil.tables.remainder import write_rest
-from frazil.tables.spark import Watched, at_snapshot, samples
-from frazil.tables.stage import StagedFiles
+from frazil.tables.rewrites import moved
+from frazil.tables.rewrites.remainder import write_rest
+from frazil.tables.spark.faults import files_there, spark_job
+from frazil.tables.spark.session import Watched, at_snapshot, samples
+from frazil.tables.writing.presence import Moves
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

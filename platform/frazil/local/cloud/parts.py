@@ -10,7 +10,7 @@ from frazil.local.cloud.aws import ROOT
 from frazil.local.home import Credentials, Home, secret
 from frazil.local.ports import LOOPBACK, Ports, url
 from frazil.local.server import Launch, Server, get, get_signed
-from frazil.local.stand_ins import snowflake_login, snowflake_over
+from frazil.local.servers.stand_ins import snowflake_login, snowflake_over
 
 _AWS = "cloud-aws"
 _CONFLUENT = "cloud-confluent"

@@ -11,20 +11,22 @@ from sqlglot import parse_one
 
 from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.answers import Refused, Result, already_there, message, missing
-from frazil.local.snowflake.iceberg import IcebergTables
-from frazil.local.snowflake.integrations import (
+from frazil.local.snowflake.iceberg.integrations import (
     checked_integration,
     described_integration,
     verified_integration,
 )
+from frazil.local.snowflake.iceberg.tables import IcebergTables
+from frazil.local.snowflake.iceberg.volumes import checked_volume, described_volume, verified_volume
 from frazil.local.snowflake.knobs import Knobs
-from frazil.local.snowflake.listings import listed, listed_grants, table_information
-from frazil.local.snowflake.objects import Objects, Stored
-from frazil.local.snowflake.options import check_changes, check_names, check_options, check_privileges
-from frazil.local.snowflake.parsing import parse_name, parse_statement
-from frazil.local.snowflake.relations import deed_of
-from frazil.local.snowflake.session import Session
-from frazil.local.snowflake.statements import (
+from frazil.local.snowflake.language.options import (
+    check_changes,
+    check_names,
+    check_options,
+    check_privileges,
+)
+from frazil.local.snowflake.language.parsing import parse_name, parse_statement
+from frazil.local.snowflake.language.statements import (
     Alter,
     Call,
     Create,
@@ -38,8 +40,11 @@ from frazil.local.snowflake.statements import (
     Statement,
     Use,
 )
-from frazil.local.snowflake.users import checked_user, described_user, may_take
-from frazil.local.snowflake.volumes import checked_volume, described_volume, verified_volume
+from frazil.local.snowflake.listings import listed, listed_grants, table_information
+from frazil.local.snowflake.objects import Objects, Stored
+from frazil.local.snowflake.relations import deed_of
+from frazil.local.snowflake.rights.session import Session
+from frazil.local.snowflake.rights.users import checked_user, described_user, may_take
 
 _DONE = message("Statement executed successfully.")
 _NOTHING_DROPPED = message("Drop statement executed successfully.")

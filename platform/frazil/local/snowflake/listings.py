@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 
 from frazil.local.snowflake.answers import Result, Row
 from frazil.local.snowflake.knobs import Ways
+from frazil.local.snowflake.language.statements import Show, ShowGrants
 from frazil.local.snowflake.objects import Held, Stored
-from frazil.local.snowflake.statements import Show, ShowGrants
 
 _Column = Callable[[Stored], "str | None"]
 _GRANTED = (

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from frazil.local.snowflake.answers import already_there, missing
-from frazil.local.snowflake.statements import Grant, Kind, Name, Properties
+from frazil.local.snowflake.language.statements import Grant, Kind, Name, Properties
 
 _TABLES = """
 create table if not exists objects (

@@ -10,10 +10,10 @@ from typing import Literal
 from sqlglot import exp
 
 from frazil.local.snowflake.answers import Refused
+from frazil.local.snowflake.language.statements import RELATIONS, Kind, Name
 from frazil.local.snowflake.objects import Objects
-from frazil.local.snowflake.privileges import Privileges
-from frazil.local.snowflake.session import Session
-from frazil.local.snowflake.statements import RELATIONS, Kind, Name
+from frazil.local.snowflake.rights.privileges import Privileges
+from frazil.local.snowflake.rights.session import Session
 
 _PARTS = {"DATABASE": 1, "SCHEMA": 2, "TABLE": 3, "VIEW": 3}
 

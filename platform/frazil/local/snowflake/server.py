@@ -33,14 +33,14 @@ from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil.local.snowflake.config import Config
 from frazil.local.snowflake.engine import merged, open_fakesnow, own_cursor
-from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.iceberg.tables import IcebergTables
 from frazil.local.snowflake.knobs import Knobs
+from frazil.local.snowflake.language.parsing import is_merge, parse_name
+from frazil.local.snowflake.language.statements import DropDatabase, Statement, Use
 from frazil.local.snowflake.objects import Objects, Stored
-from frazil.local.snowflake.parsing import is_merge, parse_name
-from frazil.local.snowflake.session import Session
-from frazil.local.snowflake.statements import DropDatabase, Statement, Use
+from frazil.local.snowflake.rights.session import Session
+from frazil.local.snowflake.rights.users import LoginRefused, login, login_by_oauth, seed_account
 from frazil.local.snowflake.strict import StrictAccount
-from frazil.local.snowflake.users import LoginRefused, login, login_by_oauth, seed_account
 
 _BAD_PASSWORD = "390100"
 _BAD_ROLE = "390189"

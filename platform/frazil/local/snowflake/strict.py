@@ -12,15 +12,10 @@ from sqlglot import exp, parse_one
 from frazil.local.snowflake.access import Access
 from frazil.local.snowflake.account import Account
 from frazil.local.snowflake.answers import Refused, Result, missing
-from frazil.local.snowflake.guard import Guard
-from frazil.local.snowflake.iceberg import IcebergTables
+from frazil.local.snowflake.iceberg.tables import IcebergTables
 from frazil.local.snowflake.knobs import Knobs
-from frazil.local.snowflake.objects import Objects, Stored, granted_as
-from frazil.local.snowflake.parsing import parse_relation, parse_statement
-from frazil.local.snowflake.privileges import Privileges, hidden
-from frazil.local.snowflake.relations import Relations, deed_of, tables_of
-from frazil.local.snowflake.session import Session
-from frazil.local.snowflake.statements import (
+from frazil.local.snowflake.language.parsing import parse_relation, parse_statement
+from frazil.local.snowflake.language.statements import (
     RELATIONS,
     Create,
     Current,
@@ -30,6 +25,11 @@ from frazil.local.snowflake.statements import (
     Show,
     Statement,
 )
+from frazil.local.snowflake.objects import Objects, Stored, granted_as
+from frazil.local.snowflake.relations import Relations, deed_of, tables_of
+from frazil.local.snowflake.rights.guard import Guard
+from frazil.local.snowflake.rights.privileges import Privileges, hidden
+from frazil.local.snowflake.rights.session import Session
 
 
 class StrictAccount(Account):

@@ -12,7 +12,7 @@ from frazil.deadline import call_all
 from frazil.errors import ConfigureError, MissingError
 from frazil.settings.profile import Settings
 from frazil.settings.secret import read_anew, revealed
-from frazil.settings.snowflake import SnowflakeSettings
+from frazil.settings.systems.snowflake import SnowflakeSettings
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey

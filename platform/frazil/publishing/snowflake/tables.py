@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
-from frazil.formats.columns import living, metadata_names
+from frazil.formats.columns.columns import living, metadata_names
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
@@ -33,7 +33,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from frazil.tables.conversion import ID, Matching, field_id, fitted
+from frazil.tables.writing.conversion import ID, Matching, field_id, fitted
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from frazil.exact import values_of
-from frazil.tables.conversion import IN_FILES, field_id, fitted
 from frazil.tables.reading.columns import Batch, FileReader, StoredFile
+from frazil.tables.writing.conversion import IN_FILES, field_id, fitted
 
 _PATH, _POSITION = "2147483546", "2147483545"
 """Ids of the columns of position delete files: https://iceberg.apache.org/spec/#reserved-field-ids"""

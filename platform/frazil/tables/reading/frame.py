@@ -75,7 +75,7 @@ def reader_of(
 
 def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:
     """The rows of each bin by a task. Spark guesses their bytes by how many numbers come in."""
-    from frazil.tables.spark import in_tasks
+    from frazil.tables.spark.session import in_tasks
 
     tasks = max(1, len(reader.bins))
     step = max(1, min(rows, _CLAIMED) // tasks)
@@ -114,7 +114,7 @@ def _by_spark(spark: SparkSession, table: Table, paths: Sequence[str], columns: 
     from pyspark.sql import functions as F
 
     from frazil.spec.names import TableName
-    from frazil.tables.spark import at_snapshot
+    from frazil.tables.spark.session import at_snapshot
 
     named = spark.createDataFrame(pa.table({_CHOSEN: pa.array(paths)}))
     head = at_snapshot(spark, TableName(*table.name()), table.metadata.current_snapshot_id or 0)

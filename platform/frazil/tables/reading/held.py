@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from frazil.tables.deletions import Deletions
-from frazil.tables.manifests import manifests_of, read_entries
+from frazil.tables.metadata.deletions import Deletions
+from frazil.tables.metadata.manifests import manifests_of, read_entries
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from frazil.exact import values_of
-from frazil.tables.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.reading.columns import FileReader, StoredFile
 from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
-from frazil.tables.task import begin_task
+from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
+from frazil.tables.writing.task import begin_task
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class _Stores:
     def stored(self, file: DataFile) -> StoredFile:
         from pyiceberg.io.pyarrow import PyArrowFileIO
 
-        from frazil.tables.file_io import opened_files
+        from frazil.tables.catalogs.file_io import opened_files
         from frazil.tables.reading.columns import StoredFile
 
         scheme, bucket, place = PyArrowFileIO.parse_location(file.file_path)

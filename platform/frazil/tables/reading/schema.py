@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from frazil.tables.conversion import ID
+from frazil.tables.writing.conversion import ID
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType, NestedField

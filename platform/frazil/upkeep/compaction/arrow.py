@@ -13,13 +13,13 @@ from frazil.connections import Connections
 from frazil.exact import values_of
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.faults import files_there, spark_job
-from frazil.tables.manifests import Head
+from frazil.tables.commits.replacement import same_rows
+from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.metadata.manifests import Head
 from frazil.tables.reading.held import are_parquet, deletes_by_file
-from frazil.tables.replacement import same_rows
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.unwritable import refuse_unwritable
-from frazil.tables.workers import lifetime
+from frazil.tables.spark.faults import files_there, spark_job
+from frazil.tables.writing.unwritable import refuse_unwritable
+from frazil.tables.writing.workers import lifetime
 from frazil.upkeep.compaction.plan import Round
 from frazil.upkeep.compaction.rewrite import Rewritten, compaction_job
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
-    from frazil.tables.sorting import SortKey
+    from frazil.tables.writing.sorting import SortKey
 
     Held = list[tuple[DataFile, tuple[DataFile, ...]]]
 
@@ -40,8 +40,8 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
-    from frazil.tables.sorting import sort_keys
-    from frazil.tables.transfer import files_written
+    from frazil.tables.writing.sorting import sort_keys
+    from frazil.tables.writing.transfer import files_written
 
     order = sort_keys(table.schema(), spec.sort_terms)
     if order is None or _shuffles(spec, plan):
@@ -80,7 +80,7 @@ def _run(
     connections: Connections, table: Table, held: Held, plan: Round, order: tuple[SortKey, ...]
 ) -> pa.Table:
     """What tasks say of each bin."""
-    from frazil.tables.transfer import FileBin, old_file, run_bins
+    from frazil.tables.writing.transfer import FileBin, old_file, run_bins
 
     old = {file.file_path: old_file(table, file, deletes) for file, deletes in held}
     bins = [FileBin(tuple(old[f.path] for f in b.files), b.most) for b in plan.bins]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from frazil.spec.table import Upkeep
-from frazil.tables.files import LARGEST, LiveFile
+from frazil.tables.metadata.files import LARGEST, LiveFile
 
 _ROOM = 1.1
 """What one of several files may have of its share, for encodings differ."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.quoting import quoted
 from frazil.spec.table import SortTerm
-from frazil.tables.arrangement import by_partition
+from frazil.tables.spark.arrangement import by_partition
 from frazil.upkeep.compaction.bins import Bin
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
-from frazil.tables.files import LiveFile
-from frazil.tables.snapshots import ancestors, summary_of
+from frazil.tables.metadata.files import LiveFile
+from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.compaction.bins import Bin, Rule, bins_of, lean
 
 if TYPE_CHECKING:

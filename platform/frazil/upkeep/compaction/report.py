@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from frazil.spec.names import TableName
-from frazil.tables.manifests import Head
+from frazil.tables.metadata.manifests import Head
 from frazil.upkeep.compaction.plan import Round
 from frazil.upkeep.work import Number, WorkReport, size_text
 

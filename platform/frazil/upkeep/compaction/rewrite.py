@@ -11,13 +11,13 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm
-from frazil.tables.faults import Job, cause_line, files_there, is_file_gone, spark_job
-from frazil.tables.files import LARGEST
-from frazil.tables.manifests import Head, delete_manifests
+from frazil.tables.commits.replacement import Replacement, same_rows
+from frazil.tables.commits.stage import StagedFiles, audit_rows
+from frazil.tables.metadata.files import LARGEST
+from frazil.tables.metadata.manifests import Head, delete_manifests
 from frazil.tables.reading.frame import held_frame
-from frazil.tables.replacement import Replacement, same_rows
-from frazil.tables.stage import StagedFiles, audit_rows
-from frazil.tables.workers import lifetime
+from frazil.tables.spark.faults import Job, cause_line, files_there, is_file_gone, spark_job
+from frazil.tables.writing.workers import lifetime
 from frazil.upkeep.compaction.bins import Bin
 from frazil.upkeep.compaction.plan import Round
 
@@ -60,7 +60,7 @@ def rewrite(
 def _written(
     spark: SparkSession, table: Table, head: Head, plan: Round, order: Sequence[SortTerm]
 ) -> tuple[DataFile, ...]:
-    from frazil.tables.insertion import insert_rows
+    from frazil.tables.writing.insertion import insert_rows
     from frazil.upkeep.compaction.order import by_bins, cut, in_partitions
 
     def held(*bins: Bin) -> DataFrame:

@@ -17,17 +17,17 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import drop_outlived
-from frazil.tables.catalog import catalog_errors, load_table
-from frazil.tables.commit import Committed, commit
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.branches import drop_outlived
+from frazil.tables.commits.commit import Committed, commit
+from frazil.tables.commits.ledger import disown_copy
+from frazil.tables.commits.replacement import Replacement, upon
+from frazil.tables.commits.stage import StagedFiles, check_still_there
 from frazil.tables.layout import NEWEST_FORMAT
-from frazil.tables.ledger import disown_copy
-from frazil.tables.manifests import Head, HeadReader
-from frazil.tables.moved import audit_values
-from frazil.tables.presence import Moves
-from frazil.tables.pyiceberg import transaction
-from frazil.tables.replacement import Replacement, upon
-from frazil.tables.stage import StagedFiles, check_still_there
+from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.rewrites.moved import audit_values
+from frazil.tables.writing.presence import Moves
 from frazil.upkeep.compaction.arrow import rewrite_by_columns
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Copies, Round, plan_rounds, read_copies
@@ -218,7 +218,7 @@ def put_in_place(
     `what` says what is to be done upon the present head, and is asked again after each conflict; `says` goes
     into the snapshot's summary.
     """
-    from frazil.tables.rewrite import stage_same_rows
+    from frazil.tables.commits.rewrite import stage_same_rows
 
     def stage(table: Table) -> Transaction:
         tx = transaction(table)

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.derive.derive import derive
 from frazil.errors import behind
-from frazil.landing.ledger import EMPTY, read_ledger
+from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, writable
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.erasure import older_than_forgotten
-from frazil.tables.manifests import delete_manifests
-from frazil.tables.spark import spark_errors
-from frazil.upkeep.expiry import expire
+from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.commits.erasure import older_than_forgotten
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.spark.session import spark_errors
+from frazil.upkeep.expiry.expiry import expire
+from frazil.upkeep.expiry.references import references_of
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_of_topic
 from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
@@ -40,7 +41,6 @@ from frazil.upkeep.forgetting.rows import (
     leave_behind,
     take_rows,
 )
-from frazil.upkeep.references import references_of
 from frazil.upkeep.run import show
 
 if TYPE_CHECKING:

@@ -13,15 +13,15 @@ from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import spark_type
 from frazil.landing.decoding import with_decoded
-from frazil.landing.selection import offset_columns
+from frazil.landing.repairs.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.faults import Job, spark_job
+from frazil.tables.catalogs.catalog import load_table_or_none
 from frazil.tables.keys import Key, keys_in
-from frazil.tables.spark import spark_name
+from frazil.tables.spark.faults import Job, spark_job
+from frazil.tables.spark.session import spark_name
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.rows import Going
 

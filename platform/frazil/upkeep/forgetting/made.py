@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from frazil.connections import Connections
 from frazil.derive.computation import Computation, computation_of
-from frazil.derive.inputs import at_head, increment
-from frazil.derive.ledger import DerivedLedger
 from frazil.derive.output import types_of
 from frazil.derive.plan import load_inputs
+from frazil.derive.positions.inputs import at_head, increment
+from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.derive.queries.columns import lineage
 from frazil.derive.queries.query import Query
@@ -21,10 +21,10 @@ from frazil.derive.queries.syntax import names_of, output_of
 from frazil.errors import FrazilError, PositionLostError, RetryError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.branches import FORGETTING, new_branch
-from frazil.tables.catalog import load_table_or_none
-from frazil.tables.erasure import forgettings
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.commits.branches import FORGETTING, new_branch
+from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.rows import Going
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import value_of
-from frazil.tables.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import load_table, load_table_or_none
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.storage import key_of, list_files, named_keys, read_present
 

@@ -14,19 +14,19 @@ from pydantic import ByteSize
 from frazil.connections import Connections
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import FORGETTING
-from frazil.tables.catalog import load_table
-from frazil.tables.commit import set_properties
-from frazil.tables.erasure import noted, one_more
-from frazil.tables.faults import Job
-from frazil.tables.files import leaner
-from frazil.tables.manifests import delete_manifests, rows_added
-from frazil.tables.remainder import Sought, find_holding, rows_by_file
-from frazil.tables.snapshots import ancestors
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.branches import FORGETTING
+from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.erasure import noted, one_more
+from frazil.tables.metadata.files import leaner
+from frazil.tables.metadata.manifests import delete_manifests, rows_added
+from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.rewrites.remainder import Sought, find_holding, rows_by_file
+from frazil.tables.spark.faults import Job
 from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.expiry.survivors import Leaving, Says, take_out
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.plan import PastRows
-from frazil.upkeep.survivors import Leaving, Says, take_out
 from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:

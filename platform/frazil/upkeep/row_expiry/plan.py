@@ -13,12 +13,12 @@ from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.quoting import quoted
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.manifests import Entries, delete_manifests, files_matching
-from frazil.tables.pyiceberg import all_match
+from frazil.tables.catalogs.pyiceberg import all_match
+from frazil.tables.metadata.manifests import Entries, delete_manifests, files_matching
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression

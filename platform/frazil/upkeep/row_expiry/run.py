@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.exact import iso_moment
-from frazil.landing.ledger import EMPTY, read_ledger
+from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.branches import EXPIRING
-from frazil.tables.catalog import load_table
-from frazil.tables.manifests import HeadReader
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.branches import EXPIRING
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.upkeep.expiry.survivors import Leaving, Says, Step, Survivors, take_out
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
     Cutoff,
@@ -32,7 +33,6 @@ from frazil.upkeep.row_expiry.plan import (
     oldest_in,
     row_age,
 )
-from frazil.upkeep.survivors import Leaving, Says, Step, Survivors, take_out
 from frazil.upkeep.work import SUMMARY, WorkReport
 
 if TYPE_CHECKING:

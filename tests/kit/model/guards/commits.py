@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import AssertRefSnapshotId
 
-from frazil.tables import commit, ledger, rollback, stage
+from frazil.tables.commits import commit, ledger, rollback, stage
 from kit.model.catalog import ModelCatalog
 from kit.model.guards.guard import LANDERS, Guard, Out, nothing, put
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from frazil.landing import land, publication
 from frazil.landing.cut import create
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from kit.model.guards.guard import Guard, nothing, put
 
 __all__ = ["CUTS"]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from frazil.derive import dead_letters, derive, publish
-from frazil.landing import publication, selection
+from frazil.landing import publication
+from frazil.landing.repairs import selection
 from frazil.landing.replay import run
 from frazil.upkeep.forgetting import forget
 from kit.model.guards.guard import Guard, nothing, put

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyiceberg.table import Transaction
 
-from frazil.tables import replacement
-from frazil.tables.manifests import HeadReader
-from frazil.tables.rewrite import stage_new_rows
+from frazil.tables.commits import replacement
+from frazil.tables.commits.rewrite import stage_new_rows
+from frazil.tables.metadata.manifests import HeadReader
 from kit.model.edges import Edges
 from kit.model.round import Case, Works, play
 from kit.model.stage import Dice

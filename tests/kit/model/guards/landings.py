@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from frazil.landing import dead_letters, history, land
-from frazil.landing.ledger import Ledger
+from frazil.landing import land
+from frazil.landing.position import history
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
+from frazil.landing.repairs import dead_letters
 from frazil.landing.upsert import arrow, merge
 from frazil.landing.upsert.lane import job as upsert_lane
-from frazil.tables import remainder, stage
+from frazil.tables.commits import stage
+from frazil.tables.rewrites import remainder
 from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 
 __all__ = ["LANDINGS", "read_only"]

@@ -11,11 +11,11 @@ import pytest
 import frazil.landing.replay.outcome as outcome
 import frazil.landing.replay.plan as plan
 import frazil.landing.replay.run as run
-from frazil.landing import redrive
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Redriven
-from frazil.tables import remainder
-from frazil.tables.manifests import delete_manifests
+from frazil.landing.repairs import redrive
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.rewrites import remainder
 from kit.model.guards.guard import Guard, nothing, put, put_any
 from kit.model.guards.landings import read_only
 

@@ -7,9 +7,10 @@ from typing import Any
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import RemoveSnapshotsUpdate
 
-from frazil.tables import remainder, replacement
-from frazil.upkeep import expiry, survivors
+from frazil.tables.commits import replacement
+from frazil.tables.rewrites import remainder
 from frazil.upkeep.compaction import arrow, rewrite, run
+from frazil.upkeep.expiry import expiry, survivors
 from frazil.upkeep.forgetting import rows
 from kit.model.guards.guard import Guard, nothing, put
 

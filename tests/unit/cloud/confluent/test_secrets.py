@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from frazil.cloud.confluent.accounts.keys import ApiKey, KeyDuty
 from frazil.cloud.confluent.client import pair_of
-from frazil.cloud.confluent.keys import ApiKey, KeyDuty
 from frazil.spec.deployment import DeploymentSpec, KeyUse
 
 SPEC = DeploymentSpec.model_validate({"name": "lab", "confluent": {}, "aws": {"bucket": "lab-lake"}})

@@ -16,8 +16,8 @@ from frazil.errors import CommitUnknownError, NotYetError, OvertakenError, Retry
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.cut.listing import Cut, drop_cut, members_of, read_cuts
 from frazil.landing.land import land
-from frazil.landing.ledger import ledger_of, read_ledger
-from frazil.upkeep.expiry import expire
+from frazil.landing.position.ledger import ledger_of, read_ledger
+from frazil.upkeep.expiry.expiry import expire
 from kit.model.edges import edges
 from kit.model.stage import Dice
 from kit.model.world import SPEC, World

@@ -11,7 +11,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.errors import DifferentError
-from frazil.formats.columns import record_columns, table_fields
+from frazil.formats.columns.columns import record_columns, table_fields
 from frazil.formats.plain import Plain
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas
 from frazil.formats.record import RecordDecoder

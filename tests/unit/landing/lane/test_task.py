@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 
-from frazil.formats.columns import metadata_columns, record_columns, table_fields
+from frazil.formats.columns.columns import metadata_columns, record_columns, table_fields
 from frazil.formats.plain import Plain
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas
 from frazil.formats.record_batch import ArrowRecords
@@ -27,8 +27,8 @@ from frazil.landing.lane.intake import Task
 from frazil.landing.lane.task import Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.data_files import file_layout
 from frazil.tables.layout import create_table
+from frazil.tables.writing.data_files import file_layout
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
 BASE = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
@@ -228,7 +228,7 @@ def test_workers_of_another_version_do_nothing(catalog: InMemoryCatalog) -> None
 def test_workers_that_were_there_before_an_upgrade_do_nothing_though_it_is_installed(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.tables.task._LOADED", "0.0.9")
+    monkeypatch.setattr("frazil.tables.writing.task._LOADED", "0.0.9")
 
     with pytest.raises(ModuleNotFoundError, match=r"0\.0\.9"):
         run(task_of(catalog), batch((b"k", b"v")))

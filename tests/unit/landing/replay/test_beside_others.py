@@ -6,10 +6,10 @@ import pytest
 
 from frazil.errors import UsageError
 from frazil.landing.land import land
-from frazil.landing.ledger import Ledger
-from frazil.landing.redrive import redrive
+from frazil.landing.position.ledger import Ledger
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
-from frazil.landing.rollback import roll_back
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from kit.model.replayed import SKIPPING, adds_up, just_before_the_commit, ledger, letters, make, rows

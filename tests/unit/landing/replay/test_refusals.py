@@ -17,7 +17,7 @@ from frazil.errors import (
     UsageError,
 )
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
 from kit.model.replayed import SKIPPING, forget_letters, ledger, letters, make, rows
 from kit.model.works import do

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from frazil.landing.halts.pause import pause
 from frazil.landing.land import land
-from frazil.landing.pause import pause
-from frazil.landing.redrive import redrive
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
-from frazil.landing.rollback import roll_back
-from frazil.tables.suspension import PAUSE, SUSPENDED_BY
+from frazil.tables.commits.suspension import PAUSE, SUSPENDED_BY
 from kit.model.replayed import SKIPPING, adds_up, ledger, letters, make, rows
 from kit.model.world import SPEC, World
 

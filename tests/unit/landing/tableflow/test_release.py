@@ -9,12 +9,12 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.errors import NotYetError, StopError
 from frazil.landing.land import land
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
+from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
-from frazil.landing.release import release
-from frazil.landing.state import table_states
-from frazil.tables.commit import remove_properties
-from frazil.tables.stage import StagedFiles, publish
+from frazil.landing.tableflow.release import release
+from frazil.tables.commits.commit import remove_properties
+from frazil.tables.commits.stage import StagedFiles, publish
 from kit.tableflow import OWN, SPANS, SPEC, TOPIC, Logs, Tableflow, adopted, clients
 
 

@@ -13,13 +13,13 @@ from pyiceberg.catalog import Catalog
 from frazil.checks.run import checks_of, run_check
 from frazil.clients import Clients
 from frazil.errors import ConfigureError, DifferentError
-from frazil.landing.acceptance import accept
+from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
-from frazil.landing.redrive import redrive
-from frazil.landing.resume import resume
-from frazil.landing.rollback import roll_back
-from frazil.landing.state import TableState, table_states
-from frazil.landing.tableflow import told_by_files
+from frazil.landing.position.state import TableState, table_states
+from frazil.landing.repairs.acceptance import accept
+from frazil.landing.repairs.redrive import redrive
+from frazil.landing.repairs.rollback import roll_back
+from frazil.landing.tableflow.position import told_by_files
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kinds import KINDS

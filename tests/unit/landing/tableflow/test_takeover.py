@@ -23,17 +23,17 @@ from frazil.errors import (
     TopicChangedError,
 )
 from frazil.kafka.facts import topic_fact
-from frazil.landing import takeover
-from frazil.landing.acceptance import foreign_commits
-from frazil.landing.history import look
 from frazil.landing.land import land
-from frazil.landing.ledger import ledgers, read_ledger
 from frazil.landing.plan import make_plan
-from frazil.landing.state import table_states
-from frazil.landing.takeover import take_over
+from frazil.landing.position.history import look
+from frazil.landing.position.ledger import ledgers, read_ledger
+from frazil.landing.position.state import table_states
+from frazil.landing.repairs.acceptance import foreign_commits
+from frazil.landing.tableflow import takeover
+from frazil.landing.tableflow.takeover import take_over
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.stage import publish
+from frazil.tables.commits.stage import publish
 from kit import tableflow as kit
 from kit.tableflow import (
     NAME,

@@ -10,16 +10,16 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, DifferentError
-from frazil.formats.columns import RecordColumns, metadata_names
+from frazil.formats.columns.columns import RecordColumns, metadata_names
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.row_key import NO_KEY, RowKey
-from frazil.landing.ledger import Ledger, read_ledger
+from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.publication import Landed
-from frazil.landing.tables import ensure_table
+from frazil.landing.schema.tables import ensure_table
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.merge import MergeLanded
 from frazil.spec.topic import TableSpec
-from frazil.tables.stage import StagedFiles, publish
+from frazil.tables.commits.stage import StagedFiles, publish
 from kit.commits import NAME, ledger
 
 VERSIONS = TableSpec(topic="t", namespace="n", mode="cdc", versions="all", publish=())

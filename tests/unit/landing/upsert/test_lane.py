@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from frazil.formats.columns import record_columns
+from frazil.formats.columns.columns import record_columns
 from frazil.formats.plain import Plain
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas
 from frazil.formats.record import RecordDecoder
@@ -20,8 +20,8 @@ from frazil.landing.upsert.lane import deal
 from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import Identity, KeyIndex
 from frazil.spec.topic import TableSpec
-from frazil.tables import transfer
-from frazil.tables.transfer import OldFile
+from frazil.tables.writing import transfer
+from frazil.tables.writing.transfer import OldFile
 from kit.upserted import BUCKETS, Divided, Upserted
 
 SPEC = TableSpec.model_validate(

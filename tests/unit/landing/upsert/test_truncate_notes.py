@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import PositionLostError
-from frazil.landing.ledger import Ledger
+from frazil.landing.position.ledger import Ledger
 from frazil.landing.upsert.truncate import Truncate
 from frazil.landing.upsert.truncate_notes import PROPERTY, known_truncates, with_truncates
 

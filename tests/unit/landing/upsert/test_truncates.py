@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
 from frazil.landing.upsert.truncates import is_truncated
 from frazil.spec.topic import TableSpec

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 import sqlglot
 
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.landing.upsert.truncate import Truncate
 from frazil.landing.upsert.truncate_notes import Truncates
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity

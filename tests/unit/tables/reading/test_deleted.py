@@ -15,14 +15,14 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
-from frazil.tables.data_files import write_files
 from frazil.tables.layout import create_table
-from frazil.tables.manifests import files_matching
+from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.reading import parts
 from frazil.tables.reading.deleted import among
 from frazil.tables.reading.frame import reader_of
 from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.reading.parts import planned
+from frazil.tables.writing.data_files import write_files
 from kit.delete_files import delete_by_equality, delete_by_position, live
 
 FIELDS = (

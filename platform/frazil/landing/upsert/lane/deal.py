@@ -19,7 +19,7 @@ from frazil.exact import values_of
 from frazil.landing.lane.intake import BAD, LSN, TIME, Intake, Task, deletes, truncates
 from frazil.landing.upsert.lane.newest import DELETED, Identity
 from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
-from frazil.tables.task import begin_task, packed, rows_of
+from frazil.tables.writing.task import begin_task, packed, rows_of
 
 HELD = 64 * 2**20
 """Bytes of changes that wait to be dealt out: of each key only the last ones go on."""

@@ -10,12 +10,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import values_of
-from frazil.formats.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
-from frazil.landing.ledger import GUESS, bytes_per_record
 from frazil.landing.plan import Plan
+from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.matches import BUCKETED
@@ -24,14 +24,14 @@ from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalog import load_table
-from frazil.tables.faults import files_there, spark_job
-from frazil.tables.manifests import Head, HeadReader
-from frazil.tables.moved import audit_values
-from frazil.tables.presence import Moves, differing, total_of
-from frazil.tables.spark import in_tasks
-from frazil.tables.stage import StagedFiles, audit_failed, audit_rows
-from frazil.tables.workers import IN_MEMORY, may_move
+from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.rewrites.moved import audit_values
+from frazil.tables.spark.faults import files_there, spark_job
+from frazil.tables.spark.session import in_tasks
+from frazil.tables.writing.presence import Moves, differing, total_of
+from frazil.tables.writing.workers import IN_MEMORY, may_move
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,7 +241,7 @@ def _by_place(table: Table, files: Sequence[DataFile], key: Iterable[str]) -> di
     """The files of each partition, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
     from frazil.landing.upsert.lane.met import HeadFile
-    from frazil.tables.transfer import old_file
+    from frazil.tables.writing.transfer import old_file
 
     found: dict[str, list[HeadFile]] = defaultdict(list)
     for file in files:

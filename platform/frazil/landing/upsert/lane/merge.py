@@ -24,11 +24,11 @@ from frazil.landing.upsert.lane.newest import DELETED, Identity
 from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncate import last_truncates, read_truncates
-from frazil.tables.files import LARGEST
-from frazil.tables.parquet import FILES, FileLayout, WrittenFile, count_rows
-from frazil.tables.presence import total_of
-from frazil.tables.task import begin_task, rows_of, unpacked
-from frazil.tables.transfer import Moved, OldFile, move_rows
+from frazil.tables.metadata.files import LARGEST
+from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows
+from frazil.tables.writing.presence import total_of
+from frazil.tables.writing.task import begin_task, rows_of, unpacked
+from frazil.tables.writing.transfer import Moved, OldFile, move_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,12 +16,12 @@ from frazil.landing.upsert.lane.newest import DELETED, LSN, Identity, KeyIndex
 from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.lane.truncating import older_rows
 from frazil.landing.upsert.truncate import Truncate
-from frazil.tables.transfer import OldFile, rows_in
+from frazil.tables.writing.transfer import OldFile, rows_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from frazil.tables.parquet import FileLayout
+    from frazil.tables.writing.parquet import FileLayout
 
     Flags = NDArray[np.bool_]
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.tables.parquet import stored
+from frazil.tables.writing.parquet import stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

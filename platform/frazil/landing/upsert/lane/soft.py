@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.landing.upsert.lane.newest import DELETED, LONG_AGO, LSN, Identity, numbers_of
-from frazil.tables.parquet import stored
+from frazil.tables.writing.parquet import stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,6 @@ from frazil.local.cloud.confluent.bodies import (
     KeyBody,
     PoolBody,
 )
-from frazil.local.cloud.confluent.customer import INTEGRATIONS
 from frazil.local.cloud.confluent.kind import Kind, spec_of
 from frazil.local.cloud.confluent.organization import (
     ACCOUNTS,
@@ -29,7 +28,8 @@ from frazil.local.cloud.confluent.organization import (
     Organization,
 )
 from frazil.local.cloud.confluent.refusals import Refusal
-from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, TableflowTopics
+from frazil.local.cloud.confluent.tableflow.customer import INTEGRATIONS
+from frazil.local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
 
 POOLS = "/fcpm/v2/compute-pools"
 ROLES = (

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from frazil.local.cloud.confluent.knobs import Delays, Knobs
 from frazil.local.home import write_private
-from frazil.settings.registry import RegistrySettings
+from frazil.settings.systems.registry import RegistrySettings
 
 Json = dict[str, Any]
 

@@ -19,8 +19,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from frazil.local.cloud import faults
-from frazil.local.cloud.confluent import connect, flink, kafka_rest, registry
+from frazil.local.cloud.confluent import connect
 from frazil.local.cloud.confluent.access import caller
+from frazil.local.cloud.confluent.flink.statements import statements
+from frazil.local.cloud.confluent.kafka import registry
+from frazil.local.cloud.confluent.kafka import rest as kafka_rest
 from frazil.local.cloud.confluent.kind import Answer, Call, Kind
 from frazil.local.cloud.confluent.management import (
     Accounts,
@@ -33,7 +36,7 @@ from frazil.local.cloud.confluent.management import (
 )
 from frazil.local.cloud.confluent.organization import Json, Organization, Places
 from frazil.local.cloud.confluent.refusals import Refusal
-from frazil.local.cloud.confluent.tableflow import CatalogIntegrations, Integrations, TableflowTopics
+from frazil.local.cloud.confluent.tableflow.topics import CatalogIntegrations, Integrations, TableflowTopics
 from frazil.local.cloud.faults import Faulty
 from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import Settings
@@ -61,7 +64,7 @@ _HANDLERS: dict[str, Handler] = {
     f"{_CONNECT}/connectors/{{name}}/pause": connect.turn,
     f"{_CONNECT}/connectors/{{name}}/resume": connect.turn,
     f"{_CONNECT}/connector-plugins/{{plugin}}/config/validate": connect.validate,
-    _SQL: flink.statements, f"{_SQL}/{{name}}": flink.statements,
+    _SQL: statements, f"{_SQL}/{{name}}": statements,
 }  # fmt: skip
 
 
@@ -166,8 +169,8 @@ def server(organization: Organization, port: int) -> uvicorn.Server:
 
 def _main() -> None:
     """Serves what the environment says; settings are read without these variables, which are none."""
-    from frazil.local.cloud.confluent.broker import KafkaBroker
-    from frazil.local.cloud.confluent.materializer import Materializer
+    from frazil.local.cloud.confluent.kafka.broker import KafkaBroker
+    from frazil.local.cloud.confluent.tableflow.materializer import Materializer
 
     told = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_VARIABLES)}
     port, profile, seed, *admin = (

@@ -1,0 +1,1 @@
+"""Asset checks: the comparisons of the layers, and the rights that the doctor asks for."""

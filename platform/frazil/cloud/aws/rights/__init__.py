@@ -1,0 +1,1 @@
+"""Roles and policies of a deployment at AWS."""

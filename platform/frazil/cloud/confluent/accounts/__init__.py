@@ -1,0 +1,1 @@
+"""Service accounts of a deployment, their rights and keys."""

@@ -1,0 +1,1 @@
+"""The service user of a deployment, and the grants of its roles."""

@@ -1,0 +1,1 @@
+"""Avro's bytes to columns, in Spark's workers."""

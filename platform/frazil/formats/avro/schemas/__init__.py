@@ -1,0 +1,1 @@
+"""Avro's schemas: their text, their columns, and which reads what another wrote."""

@@ -1,0 +1,93 @@
+"""The versions of an Avro subject: which of them the newest one reads, and the columns that hold them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from frazil.errors import SchemaRefusedError
+from frazil.formats.avro.schemas.logical import avro_columns
+from frazil.formats.avro.schemas.pairs import misfit, reader_for, real
+from frazil.formats.avro.schemas.parser import parse_avro
+from frazil.formats.avro.schemas.texts import with_texts
+from frazil.formats.logical import Struct, relaxed
+from frazil.formats.protocol import HalfSchemas, WriterSchema
+
+Pair = tuple[Any, Any]
+"""The tree that records were written with, and the one that they are read with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """All versions by schema id, newest first: those that can be read, and why the others can't be."""
+
+    newest: str  # its name, for people
+    pairs: dict[int, Pair]
+    unreadable: dict[int, str]
+    columns: Struct
+
+
+def versions(schemas: HalfSchemas) -> Versions:
+    """Sorts the versions; the columns are the newest one's, with room for what the others wrote."""
+    newest = schemas.writers[-1]
+    name = f"version {newest.version} of subject {schemas.subject}"
+    reader = _parsed(newest, schemas)
+    _alias(reader, schemas.renames)
+    _spare(reader, schemas.spared)
+    columns = avro_columns(reader, schemas.subject, schemas.unmappable)
+    pairs, unreadable = {}, {}
+    # Newest first: a record passes one comparison per branch (11 ns) until its own.
+    for writer in reversed(schemas.writers if schemas.framed else [newest]):
+        found = _pair(writer, reader, schemas)
+        if isinstance(found, str):
+            own = f"schema id {writer.schema_id} (version {writer.version})"
+            unreadable[writer.schema_id] = f"{own} can't be read by {name}: {found}"
+        else:
+            pairs[writer.schema_id] = found
+            columns = relaxed(columns, avro_columns(found[1], schemas.subject, schemas.unmappable))
+    return Versions(name, pairs, unreadable, columns)
+
+
+def _pair(writer: WriterSchema, reader: Any, schemas: HalfSchemas) -> Pair | str:
+    """How records of a version are read, or why they can't be."""
+    try:
+        tree = _parsed(writer, schemas)
+        return misfit(tree, reader) or (tree, reader_for(tree, reader))
+    except SchemaRefusedError as e:
+        return f"{e.what} {e.where}"
+
+
+def _parsed(writer: WriterSchema, schemas: HalfSchemas) -> dict[str, Any]:
+    tree = parse_avro(writer.text, schemas.subject, writer.dependencies, schemas.half.word, cuts=True)
+    return with_texts(tree, schemas.subject, schemas.unmappable)
+
+
+def _alias(reader: Any, renames: Iterable[tuple[str, str]]) -> None:
+    """Gives the reader's fields their former names, too: what was written under these is read as well."""
+    for was, now in renames:
+        *parents, old = was.split(".")
+        for field in _fields(reader, parents):
+            if field["name"] == now:
+                field["aliases"] = [*field.get("aliases", ()), old]
+
+
+def _spare(reader: Any, paths: Iterable[str]) -> None:
+    """Has the reader take null for fields that an older version lacks, and the newest one asks for."""
+    for path in paths:
+        *parents, name = path.split(".")
+        for field in _fields(reader, parents):
+            if field["name"] == name and "default" not in field:
+                field |= {"type": [{"type": "null"}, *real(field["type"])], "default": None}
+
+
+def _fields(node: Any, path: Sequence[str]) -> list[dict[str, Any]]:
+    """Fields of the record at a path; none where there is no record."""
+    if isinstance(node, list):
+        return [f for branch in node for f in _fields(branch, path)]
+    if inner := node.get("items", node.get("values")):
+        return _fields(inner, path[1:]) if path[:1] in (["element"], ["value"]) else []
+    fields: list[dict[str, Any]] = node.get("fields", [])
+    if not path:
+        return fields
+    return [f for field in fields if field["name"] == path[0] for f in _fields(field["type"], path[1:])]

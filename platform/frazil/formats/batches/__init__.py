@@ -1,0 +1,1 @@
+"""What all formats do with a batch of records, by columns."""

@@ -1,0 +1,80 @@
+"""How a topic lands all the same whose schema was refused: what is proposed was tried, and helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from frazil.errors import SchemaRefusedError, TooManyFieldsError
+from frazil.formats.columns.unmappable import EVERYWHERE, Unmappable
+from frazil.quoting import in_yaml
+
+if TYPE_CHECKING:
+    from frazil.formats.protocol import HalfSchemas
+
+T = TypeVar("T")
+
+
+def advised(schemas: HalfSchemas, make: Callable[[HalfSchemas], T]) -> T:
+    """What is made of schemas; a refusal says by which setting it would be taken, if there is one.
+
+    Raises:
+        SchemaRefusedError: No column can hold something in them.
+    """
+    try:
+        return make(schemas)
+    except SchemaRefusedError as e:
+        refused = e
+    lines = [f"`unmappable: {_in_yaml(each)}`" for each in _helping(schemas, make, refused)]
+    if not lines:
+        raise refused
+    todo = f"{refused.todo} Or land it as JSON text: {', or '.join(lines)}."
+    raise SchemaRefusedError(
+        refused.what, where=refused.where, meaning=refused.meaning, todo=todo, field=refused.field
+    ) from None
+
+
+def _helping(
+    schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError
+) -> Iterator[Unmappable]:
+    """The least that becomes text, and then whatever has no column; what does not help is left out."""
+    said = schemas.unmappable
+    whole = replace(said, texts=frozenset({EVERYWHERE}))
+    named = (replace(said, texts=said.texts | {path}) for path in _paths(refused, said.within))
+
+    def helps(tried: Unmappable) -> bool:
+        return _helps(replace(schemas, unmappable=tried), make, refused)
+
+    yield from islice(filter(helps, named), 1)
+    yield from filter(helps, [whole])
+
+
+def _paths(refused: SchemaRefusedError, within: tuple[str, ...]) -> list[str]:
+    """The field's path, and then those of what it is in, as a spec names them."""
+    if isinstance(refused, TooManyFieldsError):
+        return []
+    field = refused.field
+    before = max((each for each in within if field.startswith(each)), key=len, default="")
+    parts = field.removeprefix(before).split(".")
+    return [path for end in range(len(parts), 0, -1) if (path := ".".join(parts[:end]))]
+
+
+def _helps(schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError) -> bool:
+    """Whether schemas are taken; or refused for something else, which has to be mended anyway."""
+    try:
+        make(schemas)
+    except TooManyFieldsError:
+        return False
+    except SchemaRefusedError as e:
+        return e.where != refused.where
+    return True
+
+
+def _in_yaml(said: Unmappable) -> str:
+    refused = sorted(said.refused - {EVERYWHERE})  # what is not named is refused anyway
+    words = {**dict.fromkeys(sorted(said.texts), "text"), **dict.fromkeys(refused, "refuse")}
+    if words == {EVERYWHERE: "text"}:
+        return "text"
+    return f"{{{', '.join(f'{in_yaml(path)}: {word}' for path, word in words.items())}}}"

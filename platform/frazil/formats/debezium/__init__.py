@@ -1,0 +1,1 @@
+"""Debezium's envelope and types: the row of a change, and what is done with it."""

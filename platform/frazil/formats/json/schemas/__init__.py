@@ -1,0 +1,1 @@
+"""JSON Schemas: one flat schema of them, and its columns."""

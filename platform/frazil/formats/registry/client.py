@@ -1,0 +1,112 @@
+"""The client of the schema registry: how it logs in, and how soon it gives up."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Generator
+from typing import Any
+
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+# The client's own choice between httpx and httpx2, whose errors it lets through.
+from confluent_kafka.schema_registry.common._httpx_compat import httpx
+from pydantic import SecretStr
+
+from frazil.errors import STAYS, ConfigureError
+from frazil.formats.protocol import WriterSchema
+from frazil.settings.profile import Settings
+from frazil.settings.secret import read_anew, revealed
+from frazil.settings.systems.registry import RegistrySettings
+
+
+class RegistryClient(SchemaRegistryClient):
+    """A client that remembers the versions of the subjects it was asked for."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.remembered: dict[str, tuple[WriterSchema, ...]] = {}
+
+
+def registry_client(settings: Settings) -> RegistryClient:
+    """A client that gives up within seconds: three tries at what may pass, five seconds each."""
+    settings.registry.check_files("REGISTRY")
+    config: dict[str, Any] = {
+        "url": settings.registry.url,
+        "timeout": 5,
+        "max.retries": 2,
+        "retries.wait.ms": 200,
+        "retries.max.wait.ms": 1000,
+    }
+    client = RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
+    client._rest_client.session.event_hooks = {"response": [_refuse_redirection]}
+    if settings.registry.user_info:
+        client._rest_client.session.auth = _Login(settings.registry.user_info)
+    return client
+
+
+class _Login(httpx.Auth):
+    """A user and its password; those of now, where they are kept elsewhere and were replaced."""
+
+    def __init__(self, user_info: SecretStr) -> None:
+        self._user_info = user_info
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """The request with the login; once more where it is refused, and there is another login."""
+        used = self._header()
+        request.headers["Authorization"] = used
+        response = yield request
+        if response.status_code == httpx.codes.UNAUTHORIZED:
+            read_anew(self._user_info)
+            if (now := self._header()) != used:
+                request.headers["Authorization"] = now
+                yield request
+
+    def _header(self) -> str:
+        return "Basic " + base64.b64encode(self._user_info.get_secret_value().encode()).decode()
+
+
+def _refuse_redirection(response: httpx.Response) -> None:
+    """Another address gets no request: it would be shown the password, and is hardly a registry."""
+    if not response.is_redirect:
+        return
+    asked, told = response.request.url, httpx.URL(response.headers.get("location", ""))
+    raise ConfigureError(
+        f"The schema registry's address leads elsewhere (HTTP {response.status_code}).",
+        where=f"{asked.host}{asked.path} is at {told.copy_with(query=None, userinfo=b'')}, it says",
+        meaning=f"That may be a page to log in at. No registry was asked. {STAYS}",
+        todo="Write the registry's own address into FRAZIL_REGISTRY__URL, and how to log in there "
+        "(docs/connect.md).",
+    )
+
+
+def _certificates(access: RegistrySettings) -> dict[str, Any]:
+    told = {
+        "ssl.ca.location": access.ca,
+        "ssl.certificate.location": access.certificate,
+        "ssl.key.location": access.key,
+        "ssl.key.password": revealed(access.key_password),
+    }
+    return {name: str(value) for name, value in told.items() if value}
+
+
+def _bearer(access: RegistrySettings) -> dict[str, Any]:
+    """A token as it is, or from OAuth's endpoint, asked for anew before it ends."""
+    told: dict[str, Any] = {}
+    if access.token:
+        told = {
+            "bearer.auth.credentials.source": "STATIC_TOKEN",
+            "bearer.auth.token": access.token.get_secret_value(),
+        }
+    elif access.client_secret:
+        told = {
+            "bearer.auth.credentials.source": "OAUTHBEARER",
+            "bearer.auth.client.id": access.client_id,
+            "bearer.auth.client.secret": access.client_secret.get_secret_value(),
+            "bearer.auth.issuer.endpoint.url": access.token_url,
+            "bearer.auth.scope": access.scope or "",
+        }
+    if told:
+        told["bearer.auth.logical.cluster"] = access.logical_cluster
+        if access.identity_pool:
+            told["bearer.auth.identity.pool.id"] = access.identity_pool
+    return told

@@ -1,0 +1,1 @@
+"""Tables that nobody lands into, and those that go on."""

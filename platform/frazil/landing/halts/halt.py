@@ -1,0 +1,104 @@
+"""A person stops the landing of a table: for a while, or because Tableflow lands its topic from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar
+
+from frazil.connections import Connections
+from frazil.errors import NotYetError, PausedError, StopError
+from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
+from frazil.spec.names import TableName
+from frazil.tables.commits.branches import new_branch
+from frazil.tables.commits.stage import Staged, StagedFiles, publish
+from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table, Transaction
+
+
+def halt(
+    connections: Connections,
+    name: TableName,
+    by: str,
+    because: str,
+    reason: Callable[[Ledger], str],
+    *,
+    run_id: str = "",
+) -> Ledger:
+    """Stops the landing of a table until `resume`; the ledger at which it stands then.
+
+    The commit that says so moves the table's head: a landing that is under way finds it, and is dropped.
+
+    Args:
+        by: One of the values of `SUSPENDED_BY`.
+        because: Noted in the snapshot.
+        reason: What the table says while it is stopped, of the ledger at which it is.
+
+    Raises:
+        NotYetError: Nothing was landed yet.
+        StopError: Somebody stopped it already.
+    """
+    entry = replace(
+        EMPTY, because=because, landing=new_branch(f"{by}_"), run_id=run_id, version=version("frazil")
+    )
+    published = publish(connections.catalog, name, _Halt(StagedFiles(), entry, by, reason))
+    ledger = read_ledger(published.table.metadata)
+    assert ledger, f"{published.snapshot_id} is one"
+    return ledger
+
+
+def refuse_halted(name: TableName, table: Table) -> None:
+    """Refuses a table that a person stopped.
+
+    Raises:
+        PausedError: It is paused.
+        StopError: The topic is Tableflow's by now.
+    """
+    by, why = table.properties.get(SUSPENDED_BY), table.properties.get(SUSPENDED, "")
+    if by == PAUSE:
+        raise PausedError(
+            f"Table {name} is {why}.",
+            meaning="Nothing was landed. The topic keeps the records, as long as its retention allows.",
+            todo=f"`frazil resume {name}` lands what waits.",
+        )
+    if by == TABLEFLOW:
+        raise StopError(
+            f"The topic of {name} was released to Tableflow.",
+            where=why,
+            meaning="Nothing was landed.",
+            todo=f"`frazil resume {name}` lands it by Frazil again, from where it stopped.",
+        )
+
+
+@dataclass(frozen=True)
+class _Halt(Staged):
+    """No rows: only that nothing is landed from here on, and why."""
+
+    resumes: ClassVar[bool] = False
+    work: ClassVar[str] = "halt"
+
+    entry: Ledger
+    by: str
+    reason: Callable[[Ledger], str]
+
+    def upon(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.upon`."""
+        before = read_ledger(table.metadata)
+        if before is None:
+            raise NotYetError(
+                f"Nothing was landed into {name} yet.",
+                meaning="There is no landing to stop. Nothing was changed.",
+                todo="Take the table out of its pipeline, or write mode: tableflow.",
+            )
+        refuse_halted(name, table)
+        return self.entry.beside(before)
+
+    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+        """See `Staged.put`."""
+        super().put(tx, table, said)
+        before = read_ledger(table.metadata)
+        assert before, "see `upon`"
+        tx.set_properties({SUSPENDED: self.reason(before), SUSPENDED_BY: self.by})

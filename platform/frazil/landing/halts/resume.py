@@ -1,0 +1,85 @@
+"""Resume: a suspended or paused table lands again, past the records that its owner gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from frazil.connections import Connections
+from frazil.errors import ConfigureError, StopError
+from frazil.kafka.facts import topic_fact
+from frazil.landing.land import Step, land
+from frazil.landing.position.history import starts
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.report import LandingReport
+from frazil.spec.names import TableName, writable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.commits.commit import remove_properties
+from frazil.tables.commits.suspension import MARKS
+from frazil.tables.keys import Key
+
+
+def resume(
+    spec: TableSpec,
+    connections: Connections,
+    *,
+    past: Collection[Key] = (),
+    run_id: str = "",
+    on_step: Step = lambda _: None,
+) -> LandingReport:
+    """Lifts a table's suspension, or pause, and lands what waits.
+
+    Args:
+        past: Bad records to leave out, once: they are counted as skipped. One that decodes after all
+            is landed.
+
+    Raises:
+        SuspendedError: Another bad record stops the table.
+        ConfigureError: A record that is named does not wait to be landed.
+    """
+    name = writable(spec, connections.settings)
+    with catalog_errors(connections.settings):
+        if past:
+            _may_be_left_out(spec, connections, name, past)
+        remove_properties(connections.catalog, name, MARKS)
+    return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
+
+
+def refuse_running(spec: TableSpec, connections: Connections) -> None:
+    """Refuses a table that nothing stops: there is nothing to lift.
+
+    Raises:
+        StopError: It is neither suspended nor paused.
+    """
+    name = writable(spec, connections.settings)
+    with catalog_errors(connections.settings):
+        known = load_table(connections.catalog, name).properties
+    if not any(mark in known for mark in MARKS):
+        raise StopError(
+            f"Table {name} is neither suspended nor paused.",
+            meaning="Nothing was done.",
+            todo=f"`frazil land {name}` lands what waits.",
+        )
+
+
+def _may_be_left_out(
+    spec: TableSpec, connections: Connections, name: TableName, past: Collection[Key]
+) -> None:
+    if spec.on_bad_record != "suspend":
+        raise ConfigureError(
+            f"Table {name} stops at no bad record: its spec says on_bad_record: {spec.on_bad_record}.",
+            meaning="Nothing was landed.",
+            todo="Leave --past out.",
+        )
+    facts = topic_fact(connections.admin, spec.topic)
+    ledger = read_ledger(load_table(connections.catalog, name).metadata)
+    begins = starts(facts, ledger.position if ledger else {})
+    for partition, offset in past:
+        if not begins.get(partition, 0) <= offset < facts.end.get(partition, 0):
+            waits = ", ".join(f"{p}: [{begins[p]}, {end})" for p, end in sorted(facts.end.items()))
+            raise ConfigureError(
+                f"Record {partition}:{offset} of topic {spec.topic} does not wait to be landed.",
+                where=f"what waits, by partition: {waits}",
+                meaning="Nothing was landed; the table is as it was.",
+                todo=f"`frazil describe {name}` says which record stops it.",
+            )

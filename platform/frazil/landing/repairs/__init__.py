@@ -1,0 +1,1 @@
+"""The ways on from bad records, and from rows that another engine removed."""

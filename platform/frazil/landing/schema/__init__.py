@@ -1,0 +1,1 @@
+"""The table that a landing writes to follows its topic's schemas."""

@@ -1,0 +1,78 @@
+"""The table that a landing writes to: made from the spec and the schema, evolved by the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from frazil.errors import RepairError
+from frazil.formats.columns.columns import RecordColumns, metadata_names, table_fields
+from frazil.formats.row_key import NO_KEY, RowKey
+from frazil.landing.position.ledger import read_ledger
+from frazil.landing.schema.evolve import evolve
+from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
+from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.migrations import needless
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+
+def ensure_table(
+    spec: TableSpec,
+    name: TableName,
+    catalog: Catalog,
+    columns: RecordColumns,
+    key: RowKey = NO_KEY,
+    refuse: Callable[[TableName, Table], None] = lambda *_: None,
+    location: str | None = None,
+) -> Table:
+    """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
+
+    `refuse` looks at a table that is there before it is changed. A new one is made at `location`, or where
+    the catalog says.
+
+    Raises:
+        RepairError: The table has rows, and nothing tells which records they are.
+        DifferentError: The table's rows are told apart in another way than the spec says.
+        SchemaRefusedError: The schema asks for a change that would lose or falsify data.
+        SpecError: The spec's layout names a column that can't be used so.
+    """
+    table = load_with_head(catalog, name)
+    if table is None:
+        fields = table_fields(spec, columns)
+        properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
+        transforms = spec.transforms or default_buckets(spec, fields, key)
+        table = create_table(catalog, name, fields, transforms, properties, location)
+    else:
+        refuse(name, table)
+        _refuse_strange_rows(name, table)
+        keep_key(catalog, name, table, spec, key)
+    return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
+
+
+def _refuse_strange_rows(name: TableName, table: Table) -> None:
+    """Raises RepairError where a table has rows, and no ledger that tells which: Tableflow's, say."""
+    rows = 0 if read_ledger(table.metadata) else rows_held(table, table.current_snapshot())
+    if rows:
+        raise RepairError(
+            f"Table {name} has {rows} rows, and nothing tells which records of the topic they are.",
+            where=f"{table.location()}: no snapshot of main has a ledger of Frazil's",
+            meaning="A landing from the topic's first offset may double them. Nothing was landed.",
+            todo="`frazil adopt` takes over a table that Tableflow wrote (docs/tableflow.md). Else land into "
+            "a table of another name.",
+        )
+
+
+def _properties(spec: TableSpec) -> dict[str, str]:
+    comment = spec.description or f"Kafka topic {spec.topic}, landed by Frazil."
+    return table_properties(spec.write, comment) | {
+        # Statistics of opaque bytes prune nothing and bloat manifests.
+        f"write.metadata.metrics.column.{name}": "counts"
+        for name in metadata_names(spec)
+        if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
+    }

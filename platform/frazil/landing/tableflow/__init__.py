@@ -1,0 +1,1 @@
+"""Topics that move between Confluent's Tableflow and Frazil."""

@@ -1,0 +1,1 @@
+"""The stand-in's Flink: statements, and what they do."""

@@ -1,0 +1,1 @@
+"""The servers of the stack: how each is set up and started."""

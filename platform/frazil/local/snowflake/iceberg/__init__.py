@@ -1,0 +1,1 @@
+"""Iceberg tables of the stand-in, with their volumes and catalog integrations."""

@@ -1,0 +1,32 @@
+"""How the schema registry is reached."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr, field_validator
+
+from frazil.settings.secret import Secret
+from frazil.settings.systems.system import AccessSettings, Url
+
+
+class RegistrySettings(AccessSettings):
+    """`FRAZIL_REGISTRY__...`."""
+
+    url: Url = Field(
+        "http://127.0.0.1:8081/apis/ccompat/v7",
+        description="Address of Confluent's registry, or of one that speaks its protocol.",
+    )
+    user_info: Secret | None = Field(None, description="`user:password`.")
+    token: Secret | None = Field(None, description="A bearer token.")
+    logical_cluster: str = Field(
+        "", description="The registry's id at Confluent Cloud (lsrc-...), needed with a token."
+    )
+    identity_pool: str | None = Field(
+        None, description="The identity pool at Confluent Cloud (pool-...), needed with a token."
+    )
+
+    @field_validator("user_info")
+    @classmethod
+    def _has_both(cls, given: SecretStr | None) -> SecretStr | None:
+        if given and ":" not in given.get_secret_value():
+            raise ValueError("write user:password, with a colon between them")
+        return given

@@ -1,0 +1,296 @@
+"""The Iceberg catalog for PyIceberg: opening it, loading tables, and what its refusals mean."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import stamina
+
+from frazil.errors import (
+    MALFORMED,
+    STAYS,
+    ConfigureError,
+    NotAllowedError,
+    NotYetError,
+    PartDownError,
+    RepairError,
+)
+from frazil.quoting import in_shell, quoted
+from frazil.settings.identity import aws_session, keys_of_now
+from frazil.settings.nearby import to_start
+from frazil.settings.profile import Settings
+from frazil.settings.refusals import aws_refusal
+from frazil.spec.names import TableName
+from frazil.tables.catalogs import client_properties
+from frazil.tables.catalogs.glue_limits import fit_request
+from frazil.tables.catalogs.pyiceberg import open_glue, open_rest
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+STALE = "can't add snapshot with sequence number"
+"""What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
+
+_OLDER = "older than last sequence number"
+"""What catalogs in Java say of the same, and PyIceberg itself where Glue owns the table."""
+
+_GONE = "Snapshot with snapshot id"
+"""What PyIceberg says, where Glue owns the table, of a snapshot that another expiry removed in between."""
+
+_PLACES = "write.py-location-provider.impl"
+
+_S3_DOWN = re.compile(
+    "AWS Error (NETWORK_CONNECTION|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|REQUEST_TIMEOUT"
+    r"|NO_SUCH_UPLOAD|UNKNOWN \(HTTP status (429|5\d\d)\))"
+)
+"""An answer to HEAD has no body, so that only its status tells that storage wants to be asked more slowly. An
+upload whose last answer was lost is not known any more when PyArrow asks again."""
+
+_THROTTLED = ("ThrottlingException", "Throttling", "RequestLimitExceeded", "SlowDown")
+
+
+def is_conflict(error: Exception) -> bool:
+    """Whether the catalog says that another commit came in between; a replayed answer says so, too."""
+    from pyiceberg.exceptions import CommitFailedException
+
+    if isinstance(error, CommitFailedException):
+        return True
+    said = str(error)
+    return STALE in said or _OLDER in said or (isinstance(error, ValueError) and said.startswith(_GONE))
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether it is not known what became of a request: it may have been carried out or not."""
+    from pydantic import ValidationError
+    from pyiceberg.exceptions import CommitStateUnknownException, ServerError
+    from requests.exceptions import RequestException
+
+    unclear = (CommitStateUnknownException, ServerError, RequestException, ValidationError)
+    return is_outage(error) or isinstance(error, unclear)
+
+
+def open_catalog(settings: Settings) -> Catalog:
+    """The catalog that owns the tables. Its clients repeat no request: `tables.commit` decides about that."""
+    logging.getLogger("pyiceberg.catalog").addFilter(_is_news)
+    properties = client_properties.pyiceberg_properties(settings)
+    with catalog_errors(settings):
+        session = aws_session(settings.aws)
+        if settings.catalog == "rest":
+            if settings.rest.is_signed:
+                # Where there are no keys, PyIceberg fails at the first signature, as a fault.
+                keys_of_now(session)
+            with answers():
+                limits = client_properties.CONNECT_SECONDS, client_properties.READ_SECONDS
+                return open_rest(properties, session, settings.rest, limits)
+        return open_glue(properties, session, glue_client(settings, session))
+
+
+def glue_client(settings: Settings, session: Session | None = None) -> Any:
+    """Glue's client, of a session that is there, or of its own.
+
+    It sends nothing twice: a replayed `UpdateTable` would look like a refusal.
+    """
+    from botocore.config import Config
+
+    client = (session or aws_session(settings.aws)).create_client(
+        "glue",
+        endpoint_url=settings.glue_endpoint,
+        config=Config(
+            connect_timeout=client_properties.CONNECT_SECONDS,
+            read_timeout=client_properties.READ_SECONDS,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+        ),
+    )
+    client.meta.events.register("after-call.glue", _refuse_cut)
+    for action in ("CreateTable", "UpdateTable"):
+        client.meta.events.register(f"provide-client-params.glue.{action}", fit_request)
+    if settings.glue.catalog_id:
+        client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
+    return client
+
+
+def _names(catalog_id: str, params: dict[str, Any], **_: Any) -> None:
+    """Adds the catalog to a request of Glue that names none."""
+    params.setdefault("CatalogId", catalog_id)
+
+
+def _refuse_cut(http_response: Any, parsed: Mapping[str, Any], **_: Any) -> None:
+    """Raises where an answer was cut in its middle.
+
+    To botocore it is an empty one, or a refusal that says only its HTTP status.
+    """
+    from botocore.exceptions import ConnectionClosedError
+
+    body = http_response.content
+    if http_response.status_code < 300:
+        may_be_cut = body and not parsed.keys() - {"ResponseMetadata"}
+    else:
+        may_be_cut = body.startswith(b"{")  # or it is the page of some proxy
+    if may_be_cut:
+        try:
+            json.loads(body)
+        except ValueError:
+            raise ConnectionClosedError(endpoint_url=http_response.url) from None
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Every commit deletes metadata files that are old: of two at once, one finds some of them gone."""
+    return "Failed to delete metadata file" not in record.getMessage()
+
+
+def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
+    """The table as it is now, or None where there is none. Asks again where the answer is lost."""
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+            with attempt, answers():
+                return _vouched(name, catalog.load_table(name.identifier))
+    except (NoSuchTableError, NoSuchNamespaceError):
+        pass
+    return None
+
+
+def load_table(catalog: Catalog, name: TableName) -> Table:
+    """The table as it is now; raises NotYetError where there is none."""
+    if table := load_table_or_none(catalog, name):
+        return table
+    raise _missing(name)
+
+
+def load_table_once(catalog: Catalog, name: TableName) -> Table:
+    """The same for a caller that asks again by itself."""
+    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
+
+    try:
+        with answers():
+            return _vouched(name, catalog.load_table(name.identifier))
+    except (NoSuchTableError, NoSuchNamespaceError):
+        raise _missing(name) from None
+
+
+def _vouched(name: TableName, table: Table) -> Table:
+    """The table, unless PyIceberg would run code that it names, at the next commit."""
+    code = table.properties.get(_PLACES)
+    if code is None:
+        return table
+    raise RepairError(
+        f"{name} names code that says where its files go, and Frazil runs none that a table names.",
+        where=f"property {_PLACES}: {code:.300}",
+        meaning="What was published before stays; nothing is read or written.",
+        todo=f"`ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who "
+        "set it.",
+    )
+
+
+def _missing(name: TableName) -> NotYetError:
+    word = in_shell(str(name))
+    return NotYetError(
+        f"There is no table {name} in the catalog.",
+        todo=f"`frazil land {word}`, or `frazil derive {word}`, makes it, if a pipeline names it.",
+    )
+
+
+@contextmanager
+def answers() -> Iterator[None]:
+    """Refuses what is no answer of a catalog's; one that may have been cut counts as lost."""
+    from pyiceberg.exceptions import ValidationError
+
+    try:
+        yield
+    except (ValidationError, NotImplementedError, *MALFORMED) as e:
+        if is_lost(e):
+            raise
+        raise RepairError(
+            "What stands at the catalog's address does not answer as an Iceberg catalog does.",
+            where=f"{type(e).__name__}: {e!s:.300}",
+            meaning=STAYS,
+            todo="Mend the address in the settings, or what the catalog keeps of the table.",
+        ) from e
+
+
+@contextmanager
+def catalog_errors(settings: Settings) -> Iterator[None]:
+    """Turns "nobody answers" of any catalog client into one clear error.
+
+    Commits do not come here: `tables.commit` says itself what is known of one whose answer was lost.
+    """
+    from pyiceberg.exceptions import CommitFailedException, RESTError
+
+    try:
+        yield
+    except Exception as e:
+        if refusal := aws_refusal(e) or _refusal(settings, e):
+            raise refusal from None
+        if isinstance(e, RESTError) and not isinstance(e, CommitFailedException) and not is_lost(e):
+            raise ConfigureError(
+                "The Iceberg catalog refuses the request.",
+                where=f"{settings.rest.uri}: {e!s:.300}",
+                meaning=STAYS,
+                todo="Mend what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
+            ) from e
+        if not is_lost(e):
+            raise
+        where = settings.rest.uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
+        raise PartDownError(
+            "The Iceberg catalog does not answer.",
+            where=f"{where} ({type(e).__name__})",
+            meaning=STAYS,
+            todo=to_start(where),
+        ) from e
+
+
+def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
+    """What it means that the catalog does not know who asks, or does not allow it; a certificate, too."""
+    from authlib.integrations.base_client import OAuthError
+    from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
+    from requests.exceptions import SSLError
+
+    said: dict[str, str] = {
+        "where": f"{settings.rest.uri}: {type(error).__name__}: {error}",
+        "meaning": STAYS,
+    }
+    if isinstance(error, ForbiddenError):
+        who = settings.rest.client_id or f"the identity of {_identity(settings)}"
+        todo = f"Let {who} create, read, write and drop tables and namespaces there."
+        return NotAllowedError("The Iceberg catalog does not allow it.", **said, todo=todo)
+    if isinstance(error, OAuthError | UnauthorizedError | SSLError):
+        todo = f"Mend {_identity(settings)} in the settings, see docs/connect.md."
+        return ConfigureError("The Iceberg catalog gives no access.", **said, todo=todo)
+    return None
+
+
+def _identity(settings: Settings) -> str:
+    """The settings that say who asks the catalog."""
+    return "FRAZIL_AWS__... and FRAZIL_REST__SIGNING_NAME" if settings.rest.is_signed else "FRAZIL_REST__..."
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether nobody answered, whatever was asked for: of the catalog, or of the storage below it."""
+    from botocore.exceptions import ClientError, HTTPClientError
+    from botocore.exceptions import ConnectionError as BotoConnectionError
+    from pyiceberg.exceptions import ServiceUnavailableError, TooManyRequestsError
+    from requests.exceptions import ConnectionError as RequestsConnectionError
+    from requests.exceptions import Timeout
+
+    if isinstance(error, ClientError):
+        broken = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
+        return broken or error.response.get("Error", {}).get("Code") in _THROTTLED
+    silent = (
+        RequestsConnectionError, Timeout, HTTPClientError, BotoConnectionError, ServiceUnavailableError,
+        TooManyRequestsError,
+    )  # fmt: skip
+    return isinstance(error, silent) or (isinstance(error, OSError) and is_of_storage(str(error)))
+
+
+def is_of_storage(text: str) -> bool:
+    """Whether it is what PyArrow makes of an S3 that does not answer, or answers that it can't."""
+    return _S3_DOWN.search(text) is not None

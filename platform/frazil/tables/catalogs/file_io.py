@@ -1,0 +1,135 @@
+"""Iceberg's FileIO on PyArrow, imported with the first file: a look at a table's metadata opens no file.
+
+PyArrow, with the NumPy that it takes, is a second of CPU: a third of `frazil tables`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from pyiceberg.catalog import BOTOCORE_SESSION
+from pyiceberg.io import (
+    S3_ACCESS_KEY_ID,
+    S3_SECRET_ACCESS_KEY,
+    S3_SESSION_TOKEN,
+    FileIO,
+    InputFile,
+    OutputFile,
+)
+
+from frazil.settings.identity import keys_of_now
+from frazil.tables.catalogs.null_containers import keep_null_containers
+
+if TYPE_CHECKING:
+    from botocore.credentials import ReadOnlyCredentials
+    from pyarrow.fs import FileSystem
+    from pyiceberg.io.pyarrow import PyArrowFileIO
+
+
+_OF_FILES = ("s3.", "client.", "adls.", "gcs.", "hdfs.", "buffer-size", "DEFAULT_SCHEME", "DEFAULT_NETLOC")
+"""How the properties begin that PyArrow's file systems go by; the others change with each commit."""
+
+_S3 = ("s3", "s3a", "s3n")
+
+SERVER_SIDE = {"s3": "AES256", "kms": "aws:kms", "dsse-kms": "aws:kms:dsse"}
+"""How S3 encrypts what is written: its own words, by the values of Iceberg's `s3.sse.type`. Of `custom` each
+reader would have to know the key."""
+
+_KEPT = 16
+"""Ways to reach files that stay open, such as storage of one's own, and keys that a catalog hands out."""
+
+
+class _OpenFiles:
+    """Files that are opened alike are opened once, for all tables.
+
+    Each of PyIceberg's own has up to 25 connections, which go when Python next looks for garbage: it refers
+    to itself. Opened for each table that is loaded, they were 2,000 open descriptors within a minute.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._open: OrderedDict[frozenset[tuple[str, Any]], PyArrowFileIO] = OrderedDict()
+
+    def by(self, properties: Mapping[str, Any]) -> PyArrowFileIO:
+        """PyIceberg's own, that these properties open."""
+        told = {name: value for name, value in properties.items() if name.startswith(_OF_FILES)}
+        key = frozenset(told.items())
+        with self._lock:
+            found = self._open.get(key)
+            if found is None:
+                keep_null_containers()
+                found = self._open[key] = self._opened(told)
+            self._open.move_to_end(key)
+            if len(self._open) > _KEPT:
+                self._close(self._open.popitem(last=False)[1])
+        return found
+
+    @staticmethod
+    def _opened(properties: Mapping[str, Any]) -> PyArrowFileIO:
+        from pyiceberg.io.pyarrow import PyArrowFileIO
+
+        files = PyArrowFileIO(dict(properties))
+        if properties.get("s3.sse.type") in SERVER_SIDE:
+            files.fs_by_scheme = lru_cache(partial(_encrypting, files.fs_by_scheme, properties))
+        return files
+
+    @staticmethod
+    def _close(files: PyArrowFileIO) -> None:
+        """Its connections go with the last file that is read by them; a later use opens others."""
+        files.fs_by_scheme.cache_clear()  # type: ignore[attr-defined]
+
+
+def _encrypting(
+    opened: Callable[[str, str | None], FileSystem],
+    properties: Mapping[str, Any],
+    scheme: str,
+    of: str | None = None,
+) -> FileSystem:
+    """The file system of a scheme and a bucket; one of S3 writes by the key that the properties name."""
+    from frazil.tables.catalogs.encryption import encrypting
+
+    files = opened(scheme, of)
+    return encrypting(files, properties) if scheme in _S3 else files
+
+
+_open_files = _OpenFiles()
+
+
+class LateFileIO(FileIO):
+    """PyIceberg's own FileIO, made when a file is first asked for.
+
+    S3 is opened by the keys that the session has now, for those of a role end. Keys that a catalog hands
+    out with a table come before them.
+    """
+
+    def files(self, location: str) -> PyArrowFileIO:
+        """PyIceberg's own, for a file or folder."""
+        session = self.properties.get(BOTOCORE_SESSION)
+        by_session = session and location.startswith("s3") and S3_ACCESS_KEY_ID not in self.properties
+        return _open_files.by(self.properties | (_by_keys(keys_of_now(session)) if by_session else {}))
+
+    def new_input(self, location: str) -> InputFile:
+        """See `FileIO.new_input`."""
+        return self.files(location).new_input(location)
+
+    def new_output(self, location: str) -> OutputFile:
+        """See `FileIO.new_output`."""
+        return self.files(location).new_output(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """See `FileIO.delete`."""
+        self.files(location if isinstance(location, str) else location.location).delete(location)
+
+
+def opened_files(io: FileIO, location: str) -> PyArrowFileIO:
+    """A table's files as PyArrow's file systems, which list folders, too."""
+    return io.files(location) if isinstance(io, LateFileIO) else _open_files.by(io.properties)
+
+
+def _by_keys(keys: ReadOnlyCredentials) -> dict[str, str]:
+    told = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
+    return told | ({S3_SESSION_TOKEN: keys.token} if keys.token else {})

@@ -1,0 +1,235 @@
+"""The one producer of snapshots that replace files. Import it where it is used: it loads PyIceberg.
+
+PyIceberg knows no operation `replace`; and its own `overwrite` finds files of partitioned tables again by
+a filter over their partitions, and reads every manifest twice. Here the manifests that name them are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from itertools import groupby
+from typing import Any
+
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriter,
+    ManifestWriterV2,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table import Transaction
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.snapshots import Operation, Summary
+from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT, TableVersion
+from pyiceberg.types import IntegerType, ListType, NestedField, StructType
+
+from frazil.tables.catalogs.pyiceberg import live_entries
+from frazil.tables.commits.replacement import Replacement, overtaken
+from frazil.tables.metadata.manifests import manifests_of
+from frazil.tables.metadata.snapshots import summary_of
+
+_ENTRIES = 5_000  # of one manifest: with statistics of twenty columns about the 8 MB that Iceberg aims at
+
+
+def stage_same_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) -> int:
+    """Adds a snapshot to a transaction that holds the same rows in other files; returns its id."""
+    return _staged(_Rewrite(tx, what, says, Operation.REPLACE))
+
+
+def stage_new_rows(tx: Transaction, what: Replacement, says: Mapping[str, str]) -> int:
+    """Adds a snapshot to a transaction that holds other rows than before; returns its id."""
+    return _staged(_Rewrite(tx, what, says, Operation.OVERWRITE if what.added else Operation.DELETE))
+
+
+def _staged(snapshot: _Rewrite) -> int:
+    snapshot.commit()
+    return snapshot.snapshot_id
+
+
+class _Rewrite(_SnapshotProducer[Any]):
+    """Writes the manifests of a replacement; the head's other manifests stay as they are."""
+
+    def __init__(
+        self,
+        tx: Transaction,
+        what: Replacement,
+        says: Mapping[str, str],
+        operation: Operation,
+    ) -> None:
+        super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=MAIN_BRANCH)
+        self._what = what
+        self._dropped: list[ManifestEntry] = []
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        removed = () if self._what.untold else self._what.removed
+        return [self._entry(ManifestEntryStatus.DELETED, e) for e in removed]
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        table, gone = self._transaction._table, self._what.gone
+        others = [m for m in manifests_of(table, table.current_snapshot()) if m.manifest_path not in gone]
+        data = [m for m in others if m.content == ManifestContent.DATA]
+        deletes = [m for m in others if m.content == ManifestContent.DELETES]
+        added = [self._added(file) for file in self._what.added]
+        return [
+            *self._written(added, added),
+            *self._written(self._what.kept, self._read_again()),
+            *data,
+            *self._applicable(deletes, data),
+        ]
+
+    def _read_again(self) -> Iterator[ManifestEntry]:
+        """The files of manifests that go, one by one, with the statistics of all columns."""
+        table = self._transaction._table
+        data = manifests_of(table, table.current_snapshot(), ManifestContent.DATA)
+        for manifest in data if self._what.kept else ():
+            if manifest.manifest_path in self._what.gone:
+                for entry in live_entries(table.io, manifest):
+                    yield self._entry(ManifestEntryStatus.EXISTING, entry)
+
+    def _applicable(
+        self, deletes: Iterable[ManifestFile], data: Iterable[ManifestFile]
+    ) -> list[ManifestFile]:
+        """Delete manifests without the files that take no row away any more.
+
+        Those are known to be such, or older than all data, by whole manifests, as in Java.
+        """
+        what, found = self._what, []
+        numbers = [m.min_sequence_number for m in data] + [e.sequence_number or 0 for e in what.kept]
+        newest = self._transaction.table_metadata.next_sequence_number()
+        new = newest if what.sequence is None else what.sequence
+        oldest = min(numbers + [new] * bool(what.added), default=0)
+        for manifest in deletes:
+            entries = self.fetch_manifest_entry(manifest)
+            old = all((e.sequence_number or 0) < oldest for e in entries)
+            left = [] if old else [e for e in entries if e.data_file.file_path not in what.idle]
+            if len(left) == len(entries):
+                found.append(manifest)
+                continue
+            self._dropped += [e for e in entries if old or e.data_file.file_path in what.idle]
+            if left:
+                found.append(self._deletes_left(manifest, left))
+        return found
+
+    def _deletes_left(self, manifest: ManifestFile, left: Iterable[ManifestEntry]) -> ManifestFile:
+        output, spec = self.new_manifest_output(), self.spec(manifest.partition_spec_id)
+        codec = self._compression
+        with DeleteManifestWriter(spec, self.schema(), output, self.snapshot_id, codec) as writer:
+            for entry in left:
+                writer.add_entry(self._entry(ManifestEntryStatus.EXISTING, entry))
+        return writer.to_manifest_file()
+
+    def _written(
+        self, wanted: Iterable[ManifestEntry], entries: Iterable[ManifestEntry]
+    ) -> list[ManifestFile]:
+        """The wanted ones of some entries, by partition: a filter on it then leaves most manifests closed.
+
+        All manifests are open at once, so that no entry has to wait for another one; each from its first on,
+        for PyIceberg leaves an empty one open, and says so instead of what went wrong.
+        """
+        places: dict[str, tuple[int, int]] = {}
+        for number, (spec_id, paths) in enumerate(_by_partition(wanted)):
+            places |= dict.fromkeys(paths, (number, spec_id))
+        writers: dict[tuple[int, int], ManifestWriter] = {}
+        with ExitStack() as stack:
+            for entry in entries:
+                if not (place := places.pop(entry.data_file.file_path, None)):
+                    continue
+                if place not in writers:
+                    writers[place] = stack.enter_context(self.new_manifest_writer(self.spec(place[1])))
+                writers[place].add_entry(entry)
+            if places:
+                raise overtaken(self._transaction._table, f"{len(places)} files are no longer there")
+        return [writers[place].to_manifest_file() for place in sorted(writers)]
+
+    def _added(self, file: DataFile) -> ManifestEntry:
+        return ManifestEntry.from_args(
+            status=ManifestEntryStatus.ADDED,
+            snapshot_id=self.snapshot_id,
+            sequence_number=self._what.sequence,
+            file_sequence_number=None,
+            data_file=file,
+        )
+
+    def _entry(self, status: ManifestEntryStatus, entry: ManifestEntry) -> ManifestEntry:
+        return ManifestEntry.from_args(
+            status=status,
+            snapshot_id=entry.snapshot_id if status == ManifestEntryStatus.EXISTING else self.snapshot_id,
+            sequence_number=entry.sequence_number,
+            file_sequence_number=entry.file_sequence_number,
+            data_file=entry.data_file,
+        )
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        parent = self._parent_snapshot_id
+        before = summary_of(self._transaction.table_metadata.snapshot_by_id(parent) if parent else None)
+        dropped = [e.data_file for e in self._dropped]
+        plus, gone = _sums(self._what.added), _sums(dropped)
+        minus = _sums(e.data_file for e in self._what.removed)
+        by_position = _sums(f for f in dropped if f.content == DataFileContent.POSITION_DELETES)
+        counts = {
+            "added-data-files": plus[0], "added-records": plus[1], "added-files-size": plus[2],
+            "deleted-data-files": minus[0], "deleted-records": minus[1],
+            "removed-files-size": minus[2] + gone[2], "removed-delete-files": gone[0],
+            "removed-position-deletes": by_position[1],
+            "removed-equality-deletes": gone[1] - by_position[1],
+        }  # fmt: skip
+        changes = {
+            "total-data-files": plus[0] - minus[0],
+            "total-records": plus[1] - minus[1],
+            "total-files-size": plus[2] - counts["removed-files-size"],
+            "total-delete-files": -gone[0],
+            "total-position-deletes": -counts["removed-position-deletes"],
+            "total-equality-deletes": -counts["removed-equality-deletes"],
+        }
+        totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}
+        changed = {k: str(n) for k, n in counts.items() if n}
+        return Summary(self._operation, **changed, **totals, **snapshot_properties)
+
+
+class DeleteManifestWriter(ManifestWriterV2):
+    """PyIceberg writes manifests of data files only.
+
+    It has ids of columns as longs; they are ints (https://iceberg.apache.org/spec/#manifests, field 136), and
+    Java can't read any others.
+    """
+
+    def content(self) -> ManifestContent:
+        """See `ManifestWriter.content`."""
+        return ManifestContent.DELETES
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        return {**super()._meta, "content": "deletes"}
+
+    def _with_partition(self, format_version: TableVersion) -> Schema:
+        *others, file = super()._with_partition(format_version).fields
+        told: Any = file.field_type
+        parts = (_with_ints(f) if f.name == "equality_ids" else f for f in told.fields)
+        return Schema(*others, file.model_copy(update={"field_type": StructType(*parts)}))
+
+
+def _with_ints(ids: NestedField) -> NestedField:
+    told: Any = ids.field_type
+    return ids.model_copy(
+        update={"field_type": ListType(told.element_id, IntegerType(), told.element_required)}
+    )
+
+
+def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[str]]]:
+    """Paths of the files of one manifest each, and its partition spec."""
+    ordered = sorted(entries, key=lambda e: (e.data_file.spec_id, repr(e.data_file.partition)))
+    for spec_id, of_spec in groupby(ordered, key=lambda e: e.data_file.spec_id):
+        paths = [e.data_file.file_path for e in of_spec]
+        for start in range(0, len(paths), _ENTRIES):
+            yield spec_id, paths[start : start + _ENTRIES]
+
+
+def _sums(files: Iterable[DataFile]) -> tuple[int, int, int]:
+    every = list(files)
+    return len(every), sum(f.record_count for f in every), sum(f.file_size_in_bytes for f in every)

@@ -1,0 +1,1 @@
+"""Spark sessions that know the catalog, and what their failures mean."""

@@ -1,0 +1,1 @@
+"""What Frazil tells of its work: lines of a log, metrics, spans."""

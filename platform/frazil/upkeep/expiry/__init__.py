@@ -1,0 +1,1 @@
+"""Old snapshots go, with the files that only they name."""
