@@ -286,3 +286,20 @@ def test_a_table_with_deletes_by_equality_is_named_with_what_applies_them(tmp_pa
             duck.select("SELECT * FROM orders", rows=10, seconds=SECONDS)
 
     assert "frazil compact" in told.value.todo
+
+
+@pytest.mark.parametrize(
+    ("sql", "todo", "mended"),
+    [
+        ("FROM read_csv('/etc/passwd')", "Read tables of pipelines.", "FROM orders"),
+        ("DELETE FROM orders", "Write one SELECT.", "SELECT * FROM orders"),
+        ("FROM orders; FROM orders", "Write one SELECT.", "FROM orders"),
+        ("SELECT idd FROM orders", "Mend the query.", "SELECT id FROM orders"),
+    ],
+)
+def test_a_query_that_is_written_as_told_is_answered(duck: Sandbox, sql: str, todo: str, mended: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        ask(duck, sql)
+
+    assert refused.value.todo == todo
+    assert sorted(row[0] for row in ask(duck, mended).rows) == [0, 1, 2, 3]

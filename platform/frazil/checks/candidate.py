@@ -86,10 +86,7 @@ def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) 
         writers = half_schemas(spec, half, registry).writers
     except MissingError:
         writers = ()
-    try:
-        found[half] = schemas_of(spec, half, (*writers, _candidate(file, writers))).columns
-    except (KeyError, ValueError) as e:
-        raise SpecError(f"{file}: this is no schema: {e}", todo="Mend the file.") from None
+    found[half] = schemas_of(spec, half, (*writers, _candidate(file, writers))).columns
     return row_columns(spec, found[KEY], found[VALUE])
 
 
@@ -100,7 +97,9 @@ def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError) as e:
-        raise SpecError(f"{file}: this can't be read: {e}", todo="Name a file that is there.") from None
+        raise SpecError(
+            f"{file}: this can't be read: {e}", todo="Name a file that is there, of UTF-8 text."
+        ) from None
     newest = writers[-1] if writers else WriterSchema(0, 0, "", SCHEMA_KINDS[file.suffix])
     return WriterSchema(
         0, newest.version + 1, text, SCHEMA_KINDS[file.suffix], newest.references, newest.dependencies

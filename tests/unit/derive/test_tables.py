@@ -70,3 +70,20 @@ def test_an_error_that_nobody_foresaw_ends_its_own_pipeline_only(
     told = {broken.name: broken.error.what for broken in found.pipelines.broken}
     assert "reader/defs.yaml:9: ZeroDivisionError: division by zero" in told["reader"]
     assert "shop" in [pipeline.name for pipeline in found.pipelines.sound]
+
+
+def test_who_mends_the_file_mends_those_that_wait_for_it_too(tmp_path: Path) -> None:
+    root = write_mixed(tmp_path)
+    before = known_tables(load_pipelines([root], Settings()), Settings())
+    todo = {broken.name: broken.error.todo for broken in before.pipelines.broken}
+
+    (root / "query" / "f.sql").write_text("SELECT id FROM f")
+    key = root / "key" / "defs.yaml"
+    key.write_text(key.read_text().replace("freshnes:", "freshness:"))
+    after = known_tables(load_pipelines([root], Settings()), Settings())
+
+    assert todo["query"] == "Mend the files; nothing of this pipeline is started."
+    assert todo["reader"] == "Mend what is broken; the other tables of this pipeline go on."
+    assert {broken.name for broken in after.pipelines.broken} == BROKEN.keys() - {"query", "key", "reader"}
+    assert {str(name) for name in after.columns} >= {f"local.{t}" for t in ("few", "late", "later", "maybe")}
+    assert before.columns.items() <= after.columns.items()

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from frazil.errors import ConfigureError, PartDownError, SchemaRefusedError
+from frazil.errors import ConfigureError, DifferentError, PartDownError, SchemaRefusedError
 from frazil.formats.record import decoder_for
 from frazil.formats.registry.client import RegistryClient, registry_client
-from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.subjects import WantedSchema, subject_versions, version_like
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.answering import Server, serving
@@ -153,3 +154,45 @@ def test_a_newest_version_whose_reference_is_gone_is_refused_and_no_key_becomes_
 
 
 BARE = json.dumps({"type": "record", "name": "B", "fields": [{"name": "b", "type": "int"}]})
+
+
+def test_a_refusal_without_a_reason_of_its_own_is_mended_by_the_registrys_address(server: Server) -> None:
+    refused_all = {"error_code": 400, "message": "no such API here"}
+    server.answers = {"/subjects": (400, {}, json.dumps(refused_all).encode())}
+    with pytest.raises(ConfigureError, match="no such API here") as refused:
+        subject_versions(registry_client(Settings(registry={"url": server.url})), "t-value")
+
+    with serving() as other:
+        other.answers = {"versions/": (200, {}, json.dumps(GOOD).encode()), "versions": (200, {}, b"[1]")}
+        (found,) = subject_versions(registry_client(Settings(registry={"url": other.url})), "t-value")
+
+    assert "FRAZIL_REGISTRY__URL" in refused.value.todo
+    assert server.url.removeprefix("http://") in refused.value.where
+    assert found.schema_id == GOOD["id"]
+
+
+@pytest.mark.parametrize("registers", [False, True])
+def test_a_spec_whose_schema_differs_is_as_the_registry_says_or_the_registry_as_it_says(
+    server: Server, client: RegistryClient, registers: bool
+) -> None:
+    """A record is there, and a number is wanted."""
+    one, two = ({**GOOD, "version": n, "id": n, "schema": text} for n, text in ((1, BARE), (2, '"long"')))
+    server.answers = {"versions/": (200, {}, json.dumps(one).encode()), "versions": (200, {}, b"[1]")}
+    wanted = WantedSchema("AVRO", '"long"', "v.avsc")
+    with pytest.raises(DifferentError, match="holds another schema") as refused:
+        version_like(client, "t-value", wanted)
+
+    if registers:
+        server.answers = {
+            "versions/1": (200, {}, json.dumps(one).encode()),
+            "versions/": (200, {}, json.dumps(two).encode()),
+            "versions": (200, {}, b"[1, 2]"),
+        }
+    else:
+        wanted = replace(wanted, text=subject_versions(client, "t-value")[-1].text)
+    fresh = registry_client(Settings(registry={"url": server.url}))
+    found = version_like(fresh, "t-value", wanted)
+
+    assert refused.value.todo.startswith("Make the file the registry's schema, or register the new version")
+    assert found
+    assert found.version == (2 if registers else 1)

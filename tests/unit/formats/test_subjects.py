@@ -176,3 +176,15 @@ def test_a_file_that_holds_no_schema_is_named_with_the_reason(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"no\.avsc"):
         read_schema(tmp_path / "no.avsc")
+
+
+def test_a_file_that_is_mended_holds_a_schema(tmp_path: Path) -> None:
+    file = tmp_path / "a.avsc"
+    file.write_text(json.dumps(PLAIN).replace("int", "itn"))
+    with pytest.raises(SpecError) as refused:
+        read_schema(file)
+
+    file.write_text(json.dumps(PLAIN))
+
+    assert refused.value.todo == "Mend the file."
+    assert said_of(PLAIN, json.loads(read_schema(file).text)) == []

@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from frazil.formats.registry.client import RegistryClient
 
 
+_UNFIT = (
+    "Mend the query, so that its columns fit what is registered; or name another topic in `feeds`, "
+    "which begins with all rows that the table holds."
+)
 _RECORDS = 50_000  # of one transaction: readers of committed records wait for its end
 
 
@@ -191,7 +195,7 @@ def _encoder(registry: RegistryClient, subject: str, record: str, name: TableNam
     import fastavro
 
     schema = avro_record(columns, record, f"frazil.{name.namespace}")
-    wanted = WantedSchema("AVRO", json.dumps(schema), f"the columns of {name}")
+    wanted = WantedSchema("AVRO", json.dumps(schema), f"the columns of {name}", todo=_UNFIT)
     prefix = b"\0" + register(registry, subject, wanted).schema_id.to_bytes(4, "big")
     parsed, plain = fastavro.parse_schema(schema), avro_value(columns)
 

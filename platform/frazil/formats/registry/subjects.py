@@ -124,11 +124,15 @@ def _writer_schema(found: RegisteredSchema) -> WriterSchema:
 
 @dataclass(frozen=True, slots=True)
 class WantedSchema:
-    """A schema that a subject shall have; `source` is the file that it comes from, for errors."""
+    """A schema that a subject shall have; `source` is the file that it comes from, for errors.
+
+    `todo` is what to do where the registry does not take it.
+    """
 
     kind: str
     text: str
     source: str = "the generator"
+    todo: str = "Mend the file."
 
 
 def read_schema(file: Path) -> WantedSchema:
@@ -183,7 +187,7 @@ def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> Writ
             e.what,
             where=f"{wanted.source}; {e.where}",
             meaning="The schema was not registered.",
-            todo="Mend the file.",
+            todo=wanted.todo,
         ) from None
 
 
@@ -286,8 +290,8 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
         return _down(address, f"HTTP {status}: {text}")
     return ConfigureError(
         f"The schema registry refuses: {text}",
-        where=f"subject {subject}, HTTP {status}, code {error.error_code}",
-        todo="Mend the schema.",
+        where=f"subject {subject} at {address}, HTTP {status}, code {error.error_code}",
+        todo="Mend what it names; or FRAZIL_REGISTRY__URL, if that is no registry's address.",
     )
 
 

@@ -166,3 +166,11 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SpecError, match=r"t\.sql: can't be read"):
         read_query(DerivedSpec(table="t", sql=file))
+
+
+def test_a_query_that_is_mended_where_it_is_told_makes_its_columns() -> None:
+    with pytest.raises(SpecError) as refused:
+        parsed("SELECT price + 1 FROM trades")
+
+    assert refused.value.todo == "Mend the query; nothing was started."
+    assert parsed("SELECT price + 1 AS more FROM trades").columns == ("more",)

@@ -1,0 +1,69 @@
+"""A candidate's file that can't be read, or holds no schema, is mended as the error says, and is judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from frazil.checks.candidate import _columns
+from frazil.connections import Connections
+from frazil.errors import SchemaRefusedError, SpecError
+from frazil.formats.protocol import VALUE
+from frazil.formats.registry.client import registry_client
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+from kit.answering import serving
+
+ROW = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}
+CHANGE = {
+    "type": "record",
+    "name": "Change",
+    "fields": [{"name": "op", "type": "string"}, {"name": "after", "type": ["null", ROW]}],
+}
+TEXT = json.dumps(CHANGE).encode()
+
+
+@pytest.fixture
+def connections() -> Iterator[Connections]:
+    """Those of a registry that knows the key's subject only."""
+    key = {"subject": "t-key", "version": 1, "id": 7, "schema": json.dumps(ROW), "schemaType": "AVRO"}
+    with serving() as server:
+        server.answers = {
+            "t-key/versions/": (200, {}, json.dumps(key).encode()),
+            "t-key/versions": (200, {}, b"[1]"),
+        }
+        registry = registry_client(Settings(registry={"url": server.url}))
+        yield cast("Connections", SimpleNamespace(registry=registry))
+
+
+def columns(connections: Connections, file: Path) -> list[str]:
+    spec = TableSpec(topic="t", mode="cdc", delete="soft", order_by="offset")
+    return [f.name for f in _columns(spec, connections, file, VALUE).fields]
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "todo"),
+    [
+        ("next.avcs", TEXT, "Rename it."),
+        ("next.avsc", None, "Name a file that is there, of UTF-8 text."),
+        ("next.avsc", json.dumps(CHANGE).encode("utf-16"), "Name a file that is there, of UTF-8 text."),
+        ("next.avsc", TEXT[:-1], "Mend the schema."),
+    ],
+)
+def test_a_file_that_is_mended_as_told_is_judged(
+    connections: Connections, tmp_path: Path, name: str, held: bytes | None, todo: str
+) -> None:
+    if held is not None:
+        (tmp_path / name).write_bytes(held)
+    with pytest.raises((SpecError, SchemaRefusedError)) as refused:
+        columns(connections, tmp_path / name)
+
+    (tmp_path / "next.avsc").write_bytes(TEXT)
+
+    assert refused.value.todo == todo
+    assert columns(connections, tmp_path / "next.avsc") == ["id"]
