@@ -228,6 +228,28 @@ def test_none_are_kept_where_another_landing_has_published_their_records(catalog
     assert kept(catalog) == []
 
 
+def test_who_was_not_quick_enough_to_keep_some_lands_again_and_keeps_those_that_are_new(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_dead_letters(catalog, NAME, LEDGER, [bad(0, 1)])
+    second, third = (replace(LEDGER, spans={0: (10, 20)}, landing=f"landing_{n}_b") for n in (2, 3))
+    write = dead_letters._data_files
+
+    def files(table: Any, rows: Any) -> Any:
+        monkeypatch.undo()
+        keep_dead_letters(catalog, NAME, third, [bad(0, 11)])
+        return write(table, rows)
+
+    monkeypatch.setattr(dead_letters, "_data_files", files)
+    with pytest.raises(OvertakenError, match="to keep its bad records") as refused:
+        keep_dead_letters(catalog, NAME, second, [bad(0, 11)])
+
+    keep_dead_letters(catalog, NAME, replace(second, spans={0: (10, 21)}), [bad(0, 11), bad(0, 20)])
+
+    assert refused.value.todo == "Land again."
+    assert kept(catalog) == [(0, 1), (0, 11), (0, 20)]
+
+
 def test_none_come_behind_the_last_look_of_who_forgets(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,10 +267,11 @@ def test_none_come_behind_the_last_look_of_who_forgets(
 
     write = dead_letters._data_files
     monkeypatch.setattr(dead_letters, "_data_files", files)
-    with pytest.raises(CommitConflictError, match="were forgotten while"):
+    with pytest.raises(CommitConflictError, match="were forgotten while") as refused:
         keep_dead_letters(catalog, NAME, later, [bad(0, 11)])
     assert kept(catalog) == [(0, 1)]
 
+    assert refused.value.todo == "Try again."
     monkeypatch.undo()
     keep_dead_letters(catalog, NAME, later, [bad(0, 11)])
     assert came_since(connections, going, gone)

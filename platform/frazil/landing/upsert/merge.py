@@ -105,7 +105,7 @@ class MergeLanded(Landed):
             raise CommitConflictError(
                 f"{'.'.join(table.name())} was rolled back while a landing merged some of its rows.",
                 meaning="Nothing of this landing is visible.",
-                todo="Nothing: it tries again.",
+                todo="Land again.",
             )
 
 

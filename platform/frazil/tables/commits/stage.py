@@ -113,7 +113,7 @@ def put_in_place(
         raise CommitConflictError(
             f"Another engine deleted rows of {'.'.join(table.name())} while some were merged.",
             meaning="Nothing of this work is visible.",
-            todo="Nothing: it tries again.",
+            todo="Try again.",
         )
     head = HeadReader().read(table) if removed is None or removed else None
     what = replacing(head.named if head else {}, removed, staged.files)
@@ -121,7 +121,7 @@ def put_in_place(
         raise CommitConflictError(
             f"Files of {'.'.join(table.name())} were written anew while their rows were merged.",
             meaning="Nothing of this work is visible.",
-            todo="Nothing: it tries again.",
+            todo="Try again.",
         )
     if what.removed:
         stage_new_rows(tx, what, said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -19,9 +20,11 @@ from frazil.errors import (
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
+from kit.model.edges import edges
 from kit.model.replayed import SKIPPING, forget_letters, ledger, letters, make, rows
+from kit.model.stage import Dice
 from kit.model.works import do
-from kit.model.world import SPEC, World
+from kit.model.world import SPEC, UPSERTS, World
 
 
 def test_spans_that_the_table_does_not_hold_or_kafka_no_longer_has_are_refused(world: World) -> None:
@@ -39,9 +42,12 @@ def test_spans_that_the_table_does_not_hold_or_kafka_no_longer_has_are_refused(w
 def test_a_row_whose_record_a_compaction_took_is_not_lost(world: World) -> None:
     del world.topic.ever[world.topic.log, 0, 3]
 
-    with pytest.raises(OffsetsLostError, match="Of 1 rows or dead letters"):
+    with pytest.raises(OffsetsLostError, match="Of 1 rows or dead letters") as refused:
         replay(SPEC, world.connections, {0: (0, 5)})
 
+    assert refused.value.todo.startswith("Name other offsets; or land the topic as it is now")
+    assert replay(SPEC, world.connections, {0: (0, 3)}).replayed == 1
+    assert land(SPEC.model_copy(update={"table": "other"}), world.connections).records == 2
     world.oracle.broken = None
     assert rows(world) == [0, 3, 4]
 
@@ -60,9 +66,11 @@ def test_a_row_that_can_no_longer_be_decoded_is_taken_out_only_where_it_becomes_
 def test_a_dead_letter_that_a_redrive_repaired_stays_a_row(world: World) -> None:
     redrive(SPEC, world.connections)  # as if by a repair: the topic's record stays as it is
 
-    with pytest.raises(RepairError, match=r"1 rows of .* are of bad records"):
+    with pytest.raises(RepairError, match=r"1 rows of .* are of bad records") as refused:
         replay(SPEC, world.connections, {0: (0, 5)})
 
+    assert refused.value.todo == "Name offsets without them."
+    assert replay(SPEC, world.connections, {0: (2, 5)}).replayed == 2
     assert rows(world) == [0, 1, 3, 4]
 
 
@@ -105,8 +113,13 @@ def test_rows_that_others_deleted_do_not_come_back_where_the_snapshot_that_tells
     world.stage.play({"engine": partial(do, world, "engine", "delete", random.Random(0))})
     monkeypatch.setattr("frazil.landing.replay.plan.foreign_commits", lambda _: ())
 
-    with pytest.raises(RepairError, match="would bring 1 rows back"):
+    with pytest.raises(RepairError, match="would bring 1 rows back") as refused:
         replay(SPEC, world.connections, {0: (0, 4)})
+
+    before = rows(world)
+    assert refused.value.todo == "Name offsets of which no row is gone."
+    assert replay(SPEC, world.connections, {0: (min(before), min(before) + 1)}).replayed == 1
+    assert rows(world) == before
 
 
 def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refused(world: World) -> None:
@@ -129,3 +142,37 @@ def test_tables_whose_rows_are_not_records_and_topics_that_are_others_are_refuse
         replay(SPEC, world.connections, {0: (0, 1)})
     with pytest.raises((NotYetError, ConfigureError)):
         replay(SPEC.model_copy(update={"table": "another"}), world.connections, {0: (0, 1)})
+
+
+def test_offsets_that_only_the_present_log_has_are_replayed(world: World) -> None:
+    for n in range(6):
+        if n == 0:
+            world.topic.begin_anew()
+        world.topic.produce(0)
+    land(SPEC, world.connections, adopt_topic=True)
+    before = rows(world)
+    with pytest.raises(UsageError, match="also one of an earlier log") as refused:
+        replay(SPEC, world.connections, {0: (4, 6)})
+
+    assert refused.value.todo == "Name offsets that only the present log has."
+    assert replay(SPEC, world.connections, {0: (5, 6)}).replayed == 1
+    assert rows(world) == before
+
+
+@pytest.mark.parametrize("older", [partial(replay, spans={0: (0, 1)}), redrive], ids=["replay", "redrive"])
+def test_what_a_row_by_key_should_hold_is_sent_again_or_the_topic_lands_into_another_table(
+    older: Callable[..., object],
+) -> None:
+    with edges() as found:
+        found.world = world = World(Dice(), keyed=True)
+        world.topic.produce(0, key=1)
+        land(UPSERTS, world.connections)
+        with pytest.raises(UsageError, match="mode: upsert") as refused:
+            older(UPSERTS, world.connections)
+
+        world.topic.produce(0, key=1)
+        land(UPSERTS, world.connections)
+        land(SPEC.model_copy(update={"table": "other"}), world.connections)
+
+        assert " to the topic again, as a new record" in refused.value.todo
+        assert rows(world) == [1]

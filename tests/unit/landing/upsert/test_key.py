@@ -149,9 +149,27 @@ def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: In
     head = table.metadata.current_snapshot_id or 0
     merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}), head=head)
 
-    with pytest.raises(CommitConflictError, match="were written anew while their rows were merged"):
+    with pytest.raises(CommitConflictError, match="were written anew while their rows were merged") as told:
         publish(catalog, NAME, merged)
     assert catalog.load_table(NAME.identifier).metadata == table.metadata
+
+    assert told.value.todo == "Try again."
+    publish(catalog, NAME, replace(merged, removed=frozenset()))  # as who looks at the head anew
+
+
+def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: InMemoryCatalog) -> None:
+    """It said that it tries again by itself, and told so only once it had ceased to."""
+    head = make(catalog).metadata.current_snapshot_id or 0
+    merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset(), head=head + 1)
+    with pytest.raises(CommitConflictError, match="was rolled back while") as told:
+        publish(catalog, NAME, merged)
+
+    publish(catalog, NAME, replace(merged, head=head))
+
+    assert told.value.todo == "Land again."
+    found = read_ledger(catalog.load_table(NAME.identifier).metadata)
+    assert found
+    assert found.position == {0: 3}
 
 
 def test_what_merged_counts_as_no_row(catalog: InMemoryCatalog) -> None:
