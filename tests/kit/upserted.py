@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from frazil.formats.columns.columns.columns import names_by_word, table_fields
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from frazil.formats.columns.columns import names_by_word, table_fields
 from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.intake import Task
 from frazil.landing.upsert.lane import deal
@@ -23,6 +23,7 @@ from frazil.landing.upsert.lane.deal import Deal
 from frazil.landing.upsert.lane.merge import Merge
 from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import Identity
+from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.lane.soft import Soft
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -71,8 +72,8 @@ class Upserted:
         """Lands what each task of the first step reads; the counts of all of the second."""
         dealt = pa.Table.from_batches([b for of in slices for b in self._deal().run([batch(of)])])
         merge = Merge(
-            self.layout, self.identity, self.files, anew=anew, apart=False, small=MB, most=2 * MB,
-            tasks=2, version=version("frazil"), soft=self.soft,
+            self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False, small=MB,
+            most=2 * MB, tasks=2, version=version("frazil"),
         )  # fmt: skip
         found = pa.Table.from_batches(
             [

@@ -1,33 +1,26 @@
-"""The last change of each key: the rows that they leave are written to files, and the others are told."""
+"""The newest change of each key: the rows that they leave are written to files, and the others are told."""
 
 from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from frazil.formats.columns.columns import names_by_word
+from frazil.formats.columns.columns import deleted_name, names_by_word
 from frazil.formats.protocol import VALUE
 from frazil.formats.record import OK, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.order import (
-    decoded_places,
-    newest_first,
-    place_types,
-    places,
-    with_candidates,
-    with_lsn,
-)
-from frazil.landing.upsert.soft_delete import filled, is_deleted, mark_types, with_values, without_echoes
+from frazil.landing.upsert.columns import mark_types, place_types, places, rules_of
+from frazil.landing.upsert.shuffled import emptied, emptied_count, newest_changes
 from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
-from frazil.landing.upsert.truncates import TRUNCATES_TOLD, emptied, is_truncated, with_truncates_told
-from frazil.landing.upsert.words import BARE, DELETED, ROW, TOMBSTONE
+from frazil.landing.upsert.truncates_told import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.words import BARE, DELETED, LSN, TOMBSTONE
 from frazil.landing.write import Written, columns_sql, counters, insert_arranged, written_by
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
@@ -43,6 +36,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame, SparkSession
 
+    from frazil.landing.upsert.lane.rules import Rules
+
 
 @dataclass(frozen=True)
 class Changes:
@@ -57,7 +52,7 @@ class Changes:
     files: tuple[DataFile, ...]  # that no snapshot names
     put: int  # rows of them
     ends: Sequence[str]  # those keys and where each record is, see `_end`
-    truncates: Sequence[Truncate] = ()
+    truncates: tuple[Truncate, ...] = ()
 
     @property
     def count(self) -> int:
@@ -69,10 +64,14 @@ class Changes:
         """How many new rows are older than a truncate."""
         if not self.truncates:
             return 0
-        gone = is_truncated(self.truncates, self.spec, names_by_word(self.spec))
-        measure = {"gone": f"count_if({gone} AND NOT {is_deleted(self.spec)})"}
         job = Job("landing", str(self.name), "Nothing of it is visible.", "Land again.")
-        return int(aggregated(self._all, measure, job)["gone"])
+        numbers = emptied_count(self._all, self.rules())
+        return int(aggregated(numbers, {"gone": "coalesce(sum(gone), 0)"}, job)["gone"])
+
+    def rules(self, *, anew: bool = False) -> Rules:
+        """The rules of these changes; `anew`: offsets may have begun anew."""
+        rules = rules_in_frames(self.spec, self.table, self.key, anew=anew)
+        return replace(rules, truncates=self.truncates)
 
     @property
     def come(self) -> int:
@@ -82,7 +81,7 @@ class Changes:
     @property
     def rows(self) -> DataFrame:
         """The new rows that no truncate ends; where rows stay, all of them."""
-        return emptied(self._all, self.truncates, self.spec)
+        return emptied(self._all, self.rules())
 
     @property
     def _all(self) -> DataFrame:
@@ -94,7 +93,7 @@ class Changes:
         names = names_by_word(self.spec)
         place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in places(self.spec).items())
         told = (
-            f"{is_deleted(self.spec)} AS {quoted(DELETED)}",
+            f"{_is_deleted(self.spec)} AS {quoted(DELETED)}",
             *(f"false AS {quoted(c)}" for c in (BARE, TOMBSTONE)),
         )
         puts = self.rows.selectExpr(*map(quoted, self.key), *told, *place)
@@ -131,7 +130,7 @@ def write_changes(
 
     job, writers, key = landing_job(plan), decoder.value.writers, key_types(table, decoder)
     twice, marks = samples(table), mark_types(spec, table)
-    row = f"struct({', '.join(columns_sql(spec, table, decoder))}) AS {quoted(ROW)}"
+    row = columns_sql(spec, table, decoder)
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
     measures = counters(writers, spec) | ({"truncates": TRUNCATES_TOLD} if decoder.envelope else {})
     with spark_job(job):
@@ -139,14 +138,15 @@ def write_changes(
         told = with_truncates_told(told, decoder) if decoder.envelope else told
         decoded = Watched(told, measures, job, twice=twice)
         of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
-        of_key = of_row.selectExpr(*decoded_places(spec), *deletes, row)
-        heads = _last(of_key, spec, key, [f.name for f in table.schema().fields], marks)
+        rules = rules_in_frames(spec, table, key)
+        heads = newest_changes(of_row.selectExpr(*row, *deletes), rules)
         heads = heads.withColumn(
             _END, F.expr(f"CASE WHEN {quoted(DELETED)} THEN {_end(spec, key, marks)} END")
         )
         counted = {"keys": "count(1)", "ends": f"collect_list({quoted(_END)})"}
         last = Watched(heads, counted, job, twice=twice)
-        rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(f"{quoted(ROW)}.*")
+        columns = (quoted(f.name) for f in table.schema().fields)
+        rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(*columns)
         files = insert_dealt(rows, spec, table, landing)
     found, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = last_truncates(read_truncates(counts.get("truncates") or ()))
@@ -165,33 +165,18 @@ def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:
     return {name: types[name] for name in decoder.row_key.columns}
 
 
-def _last(
-    rows: DataFrame, spec: TableSpec, key: Mapping[str, str], columns: Sequence[str], marks: Mapping[str, str]
-) -> DataFrame:
-    """The last change of each key. All windows go by the key, so that rows are shuffled once.
-
-    Args:
-        columns: Those of the rows.
-        marks: See `Changes`.
-    """
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
-
-    named = rows.selectExpr(
-        *(f"{quoted(ROW)}.{quoted(name)} AS {quoted(name)}" for name in key),
-        *map(quoted, [*places(spec).values(), DELETED, TOMBSTONE, ROW]),
-    )
-    of_key = Window.partitionBy(*map(quoted, key))
-    named = without_echoes(named, of_key) if marks else named
-    named = with_lsn(named, list(key)) if spec.by_lsn else named
-    named = with_values(named, of_key, spec) if marks else named
-    candidates = with_candidates(named, of_key, spec, _RANK).where(quoted(_RANK))
-    ranked = candidates.withColumn(_RANK, F.row_number().over(of_key.orderBy(*newest_first(spec))))
-    last = ranked.where(f"{quoted(_RANK)} = 1").drop(_RANK)
-    return filled(last, spec, columns, marks) if marks else last
+def rules_in_frames(spec: TableSpec, table: Table, key: Iterable[str], *, anew: bool = False) -> Rules:
+    """The rules of changes in frames, which have the table's names."""
+    return rules_of(spec, key, {f.name: f.name for f in table.schema().fields}, anew=anew)
 
 
-_RANK, _END = "$frazil_rank", "$frazil_end"
+def _is_deleted(spec: TableSpec) -> str:
+    """Whether a row of the table is deleted, as SQL."""
+    name = deleted_name(spec)
+    return f"coalesce({quoted(name)}, false)" if name else "false"
+
+
+_END = "$frazil_end"
 
 
 def _end_types(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> dict[str, str]:
@@ -201,8 +186,9 @@ def _end_types(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]
 
 def _end(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> str:
     """The same as text: SQL that `_read` is the opposite of."""
-    types = _end_types(spec, key, marks).items()
-    parts = (_text(f"{quoted(ROW)}.{quoted(c)}" if c in marks else quoted(c), kind) for c, kind in types)
+    names, types = names_by_word(spec), _end_types(spec, key, marks)
+    said = {own: LSN if own == LSN else names[word] for word, own in places(spec).items()}
+    parts = (_text(quoted(said.get(c, c)), kind) for c, kind in types.items())
     return f"to_json(array({', '.join(parts)}))"
 
 

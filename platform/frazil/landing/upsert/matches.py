@@ -14,10 +14,9 @@ from frazil.formats.columns.columns import names_by_word
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
-from frazil.landing.upsert.order import is_newer, places
-from frazil.landing.upsert.soft_delete import is_deleted
-from frazil.landing.upsert.truncates import is_truncated
-from frazil.landing.upsert.words import BARE, DELETED, MET, TOMBSTONE, WINS
+from frazil.landing.upsert.columns import places
+from frazil.landing.upsert.shuffled import judged_rows
+from frazil.landing.upsert.words import BARE, ENDS, MET, WINS
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.spark.faults import spark_job
@@ -96,48 +95,28 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     """Looks for the rows of changed keys at the table's head."""
     from pyspark.sql import functions as F
 
-    spec = changes.spec
+    spec, key = changes.spec, list(changes.key)
     names = names_by_word(spec)
     head = at_snapshot(changes.spark, changes.name, table.metadata.current_snapshot_id or 0)
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
     place = [names[word] for word in (*places(spec), "deleted") if word in names]
-    rows = head.select(*map(quoted, [*changes.key, *place, "_file"]))
-    wins, gone = is_newer(spec, anew=bool(plan.upon and plan.upon.earlier_logs)), is_deleted(spec)
-    heads = held(changes.heads, changes.count)
-    if changes.truncates:
-        judged = _judged_all(rows.join(heads, list(changes.key), "left"), changes, wins)
-    else:
-        met = rows.join(heads, list(changes.key)).withColumn(MET, F.expr(quoted(BARE)))
-        judged = met.withColumn(WINS, F.expr(f"{wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"))
-    measures = _COUNTS | {"deleted": f"count_if({_WON} AND {quoted(DELETED)} AND NOT {gone})"}
+    rows = head.select(*map(quoted, [*key, *place, "_file"]))
+    met = rows.join(held(changes.heads, changes.count), key, "left" if changes.truncates else "inner")
+    rules = changes.rules(anew=bool(plan.upon and plan.upon.earlier_logs))
+    judged = judged_rows(met, rules, {names[word]: own for word, own in places(spec).items()}, key)
     with spark_job(landing_job(plan)):
-        counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in measures.items()))
+        counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
         found = [row.asDict() for row in counts.collect()]
     older = any(row["older"] for row in found)
     return Matches(
         {row["_file"]: row["gone"] for row in found if row["gone"]},
         sum(row["deleted"] for row in found),
         sum(row["bare"] for row in found),
-        judged.where(f"NOT {_WON}").select(*map(quoted, changes.key)) if older else None,
+        judged.where(f"NOT {_WON}").select(*map(quoted, key)) if older else None,
         sum(row["older_rows"] for row in found),
         *_strange(changes, judged, sum(row["met"] for row in found)),
     )
-
-
-def _judged_all(rows: DataFrame, changes: Changes, wins: str) -> DataFrame:
-    """The rows of changed keys, and those that a truncate ends as a delete would: unless they come again."""
-    from pyspark.sql import functions as F
-
-    spec, known = changes.spec, f"{quoted(DELETED)} IS NOT NULL"
-    gone = is_deleted(spec)
-    ended = f"{is_truncated(changes.truncates, spec, names_by_word(spec), landed=True)} AND NOT {gone}"
-    newer = f"{known} AND {wins} AND NOT ({gone} AND {quoted(TOMBSTONE)})"
-    judged = rows.withColumn(WINS, F.expr(f"coalesce({ended} OR ({newer}), false)"))
-    judged = judged.withColumn(MET, F.expr(f"coalesce({quoted(BARE)}, false)")).where(f"{_WON} OR {known}")
-    for column in (DELETED, BARE):
-        judged = judged.withColumn(column, F.expr(f"coalesce({quoted(column)}, true)"))
-    return judged
 
 
 def no_matches(changes: Changes) -> Matches:
@@ -157,6 +136,7 @@ def _strange(changes: Changes, judged: DataFrame, met: int) -> tuple[DataFrame |
 _COUNTS = {
     "met": f"count_if({quoted(MET)})",
     "gone": f"count_if({_WON})",
+    "deleted": f"count_if({quoted(ENDS)})",
     "bare": f"count_if({_WON} AND {quoted(BARE)})",
     "older": f"count_if(NOT {_WON})",
     "older_rows": f"count_if(NOT {_WON} AND NOT {quoted(BARE)})",

@@ -19,11 +19,11 @@ from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
+from frazil.landing.upsert.columns import mark_types
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
-from frazil.landing.upsert.soft_delete import mark_types, marked
+from frazil.landing.upsert.shuffled import emptied, marked
 from frazil.landing.upsert.truncate import Truncate
 from frazil.landing.upsert.truncate_notes import with_truncates
-from frazil.landing.upsert.truncates import emptied
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
@@ -205,12 +205,12 @@ class _Merge:
     def _rows(self, state: DataFrame, stay: DataFrame, *, matches: Matches) -> DataFrame:
         """All that the new files hold: of `state` what stays, and more."""
         changes = self.changes
-        key = list(changes.key)
+        key, rules = list(changes.key), changes.rules()
         newer = partial(self._newer, matches=matches)
-        kept = emptied(stay, changes.truncates, changes.spec, landed=True)
+        kept = emptied(stay, rules, landed=True)
         if changes.marks and matches.bare and changes.ends:
             ends = held(newer(changes.bare), len(changes.ends))
-            kept = kept.unionByName(marked(state, ends, changes.spec, key, changes.marks))
+            kept = kept.unionByName(marked(state, ends, rules))
         if matches.strange is not None:
             strange = matches.strange.select(*map(quoted, [*key, *changes.marks]))
             kept = kept.unionByName(strange, allowMissingColumns=True)

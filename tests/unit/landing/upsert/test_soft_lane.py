@@ -3,97 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from frazil.landing.upsert.lane.newest import DELETED, LSN, Identity
-from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
 from frazil.landing.upsert.lane.truncating import older_rows
 from frazil.landing.upsert.truncate import Truncate
-
-MICROS = pa.timestamp("us", "UTC")
-Change = dict[str, Any]
-"""Key, partition, offset, timestamp, LSN, and value: None of a delete, `...` of a tombstone."""
-
-
-def rules(lsn: str = "") -> Soft:
-    marks = ("partition", "offset", "at", "op", "deleted", "deleted_at", "lsn")
-    return Soft(
-        Identity(("key",), "partition", "offset", "at", lsn), marks, "op", "deleted", "deleted_at", "lsn"
-    )
-
-
-def table(changes: Sequence[Change]) -> pa.Table:
-    """Changes as tasks have them."""
-    ends = [c["value"] in (None, ...) for c in changes]
-    values = [None if c["value"] is ... else c["value"] for c in changes]
-    columns = {
-        "key": pa.array([c["key"] for c in changes], pa.string()),
-        "value": pa.array(values, pa.int64()),
-        "partition": pa.array([c["partition"] for c in changes], pa.int32()),
-        "offset": pa.array([c["offset"] for c in changes], pa.int64()),
-        "at": pa.array([c["at"] for c in changes], MICROS),
-        "op": pa.array(["d" if e else "u" for e in ends], pa.string()),
-        "deleted": pa.array(ends, pa.bool_()),
-        "deleted_at": pa.array([c["at"] if e else None for c, e in zip(changes, ends, strict=True)], MICROS),
-        "lsn": pa.array([None if c["value"] is ... else c["lsn"] for c in changes], pa.int64()),
-        DELETED: pa.array(ends, pa.bool_()),
-        TOMBSTONE: pa.array([c["value"] is ... for c in changes], pa.bool_()),
-    }
-    return pa.table(columns)
-
-
-def drawn(chance: random.Random, count: int) -> list[Change]:
-    """Changes of a few keys in three partitions."""
-    return [
-        {
-            "key": f"k{chance.randrange(6)}",
-            "partition": chance.randrange(3),
-            "offset": offset,
-            "at": chance.randrange(20),
-            "lsn": chance.choice([None, *range(10)]),
-            "value": chance.choice([None, ..., offset, offset]),
-        }
-        for offset in range(count)
-    ]
-
-
-def expected(changes: Sequence[Change], by_lsn: bool) -> dict[str, Any]:
-    """By key: the offset of the newest change, the last value of its row, and whether it is bare."""
-    found = {}
-    for key in {c["key"] for c in changes}:
-        kept: list[Change] = []
-        for partition in range(3):
-            known, before = None, None
-            for change in (c for c in changes if (c["key"], c["partition"]) == (key, partition)):
-                echo = change["value"] is ... and before is not None and before["value"] in (None, ...)
-                before = change
-                if not echo:
-                    own = None if change["value"] is ... else change["lsn"]
-                    known = known if own is None else own
-                    kept.append({**change, "log": -1 if known is None else known})
-        puts = [c for c in kept if c["value"] not in (None, ...)]
-        newest, put = (_newest(of, by_lsn) if of else None for of in (kept, puts))
-        assert newest
-        values = newest if newest["value"] not in (None, ...) else put
-        found[key] = (newest["offset"], values and values["value"], values is None)
-    return found
-
-
-def _newest(changes: Sequence[Change], by_lsn: bool) -> Change:
-    if by_lsn:
-        return max(changes, key=lambda c: (c["log"], c["partition"], c["offset"]))
-    last = {c["partition"]: c for c in changes}
-    return max(last.values(), key=lambda c: (c["at"], c["partition"]))
-
-
-def rows_by_key(found: pa.Table) -> dict[str, Any]:
-    rows = found.to_pylist()
-    assert len({row["key"] for row in rows}) == len(rows)
-    return {row["key"]: (row["offset"], row["value"], row[DELETED]) for row in rows}
+from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
+from kit.soft_changes import drawn, expected, rows_by_key, soft, table
 
 
 @pytest.mark.parametrize("lsn", ["", "lsn"])
@@ -101,14 +18,14 @@ def rows_by_key(found: pa.Table) -> dict[str, Any]:
 def test_the_newest_change_has_the_last_values_of_its_row(lsn: str, seed: int) -> None:
     changes = drawn(random.Random(seed), 60)
 
-    assert rows_by_key(rules(lsn).newest(table(changes))) == expected(changes, bool(lsn))
+    assert rows_by_key(soft(lsn).newest(table(changes))) == expected(changes, bool(lsn))
 
 
 @pytest.mark.parametrize("lsn", ["", "lsn"])
 @pytest.mark.parametrize("seed", range(40))
 def test_fewer_changes_tell_the_same_however_they_are_cut(lsn: str, seed: int) -> None:
     chance = random.Random(seed)
-    changes, by = drawn(chance, 60), rules(lsn)
+    changes, by = drawn(chance, 60), soft(lsn)
     cuts = sorted(chance.sample(range(60), 3))
     slices = [changes[a:b] for a, b in zip([0, *cuts], [*cuts, 60], strict=True)]
     chance.shuffle(slices)
@@ -126,7 +43,7 @@ def test_a_delete_says_when_and_where_and_the_rest_of_its_row_is_as_it_was() -> 
         {"key": "a", "partition": 0, "offset": 2, "at": 6, "lsn": 60, "value": ...},
     ]
 
-    (row,) = rules("lsn").newest(table(changes)).to_pylist()
+    (row,) = soft("lsn").newest(table(changes)).to_pylist()
 
     assert (row["value"], row["op"], row["deleted"], row["offset"], row["lsn"]) == (7, "d", True, 2, 50)
     assert (row[DELETED], row[LSN]) == (False, 50)
@@ -135,9 +52,9 @@ def test_a_delete_says_when_and_where_and_the_rest_of_its_row_is_as_it_was() -> 
 def test_a_bare_delete_marks_the_row_of_the_table_which_keeps_its_place_in_the_log() -> None:
     put = {"key": "a", "partition": 0, "offset": 1, "at": 5, "lsn": 50, "value": 7}
     rows = table([put]).drop_columns([DELETED, TOMBSTONE])
-    changes = rules().newest(table([{**put, "offset": 9, "value": ...}]))
+    changes = soft().newest(table([{**put, "offset": 9, "value": ...}]))
 
-    (row,) = rules().marked(rows, changes).to_pylist()
+    (row,) = soft().marked(rows, changes).to_pylist()
 
     assert (row["value"], row["op"], row["deleted"], row["offset"], row["lsn"]) == (7, "d", True, 9, 50)
 
@@ -170,7 +87,7 @@ def test_a_row_is_older_than_a_truncate_by_offset_or_by_time_or_by_the_sources_l
     change = {"key": "a", "partition": partition, "offset": offset, "at": at, "lsn": log, "value": 1}
     of_its_partition = landed and partition == 1 and (not lsn or log is None)  # then the row was there before
 
-    found, times = older_rows([TRUNCATE], table([change]), rules(lsn).identity, landed=landed)
+    found, times = older_rows([TRUNCATE], table([change]), soft(lsn).identity, landed=landed)
 
     assert found.tolist() == [older or of_its_partition]
     assert times.tolist() == [7_000_000 if older or of_its_partition else 0]
@@ -180,13 +97,13 @@ def test_of_two_truncates_the_first_one_says_when() -> None:
     change = {"key": "a", "partition": 0, "offset": 1, "at": 1, "lsn": 1, "value": 1}
     truncates = [Truncate(0, 5, 50, 40, None), Truncate(1, 9, 90, 80, None)]
 
-    older, times = older_rows(truncates, table([change]), rules().identity)
-    (row,) = rules().emptied(table([change]), older, times).to_pylist()
+    older, times = older_rows(truncates, table([change]), soft().identity)
+    (row,) = soft().emptied(table([change]), older, times).to_pylist()
 
     assert (row["op"], row["deleted"], row["deleted_at"].microsecond, row["value"]) == ("t", True, 40, 1)
 
 
 def test_nothing_is_the_newest_of_nothing() -> None:
     for lsn in ("", "lsn"):
-        assert len(rules(lsn).newest(table([]))) == len(rules(lsn).needed(table([]))) == 0
-        assert len(rules(lsn).emptied(table([]), *older_rows([TRUNCATE], table([]), rules().identity))) == 0
+        assert len(soft(lsn).newest(table([]))) == len(soft(lsn).needed(table([]))) == 0
+        assert len(soft(lsn).emptied(table([]), *older_rows([TRUNCATE], table([]), soft().identity))) == 0

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from frazil.exact import values_of
 from frazil.landing.lane.intake import BAD, LSN, TIME, Intake, Task, deletes, truncates
-from frazil.landing.upsert.lane.newest import DELETED, Identity
-from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
+from frazil.landing.upsert.lane.newest import Identity
+from frazil.landing.upsert.lane.soft import Soft
+from frazil.landing.upsert.words import DELETED, TOMBSTONE
 from frazil.tables.writing.task import begin_task, packed, rows_of
 
 HELD = 64 * 2**20

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import values_of
-from frazil.formats.columns.columns import names_by_word
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
@@ -18,6 +17,7 @@ from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
+from frazil.landing.upsert.columns import rules_of
 from frazil.landing.upsert.matches import BUCKETED
 from frazil.landing.upsert.merge import Merged
 from frazil.landing.write import Written
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from frazil.landing.upsert.lane.deal import Deal
     from frazil.landing.upsert.lane.merge import Merge
     from frazil.landing.upsert.lane.met import HeadFile
-    from frazil.landing.upsert.lane.newest import Identity
-    from frazil.landing.upsert.lane.soft import Soft
 
 _MOST_BYTES = 256 * 2**20
 """Of values in one landing: the tasks hold in memory what came to their partitions of the table."""
@@ -129,46 +127,24 @@ class UpsertLane:
         from frazil.landing.upsert.lane.deal import Deal, tasks_by_place
         from frazil.landing.upsert.lane.merge import Merge
 
-        identity, frazil = self._identity(spec, table), version("frazil")
-        soft = self._soft(spec, table, identity)
-        files = _by_place(table, [e.data_file for e in head.entries.values()], self.decoder.row_key.columns)
+        frazil, key = version("frazil"), self.decoder.row_key.columns
+        anew = bool(plan.upon and plan.upon.earlier_logs)
+        rules = rules_of(spec, key, self._called(table), anew=anew)
+        files = _by_place(table, [e.data_file for e in head.entries.values()], key)
         tasks = 2 * reading.settings.spark.parallelism
         known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
         merge = Merge(
             layout=self.lane.layout,
-            identity=identity,
+            rules=rules,
             files=files,
-            anew=bool(plan.upon and plan.upon.earlier_logs),
             apart=bool(spec.sort_by) or table.spec().is_unpartitioned(),
             small=spec.upkeep.small_file * target,
             most=min(FULL * target, IN_MEMORY),
             tasks=tasks,
             version=frazil,
-            soft=soft,
         )
-        return Deal(self.lane.task(reading, spec, table), soft or identity, tasks, known, frazil), merge
-
-    def _identity(self, spec: TableSpec, table: Table) -> Identity:
-        """By the names that columns have in files."""
-        from frazil.landing.upsert.lane.newest import Identity
-
-        called, names = self._called(table), names_by_word(spec)
-        partition, offset, timestamp = (called[names[word]] for word in ("partition", "offset", "timestamp"))
-        key = tuple(called[name] for name in self.decoder.row_key.columns)
-        lsn = called[names["source-lsn"]] if spec.by_lsn else ""
-        return Identity(key, partition, offset, timestamp, lsn)
-
-    def _soft(self, spec: TableSpec, table: Table, identity: Identity) -> Soft | None:
-        """What a delete leaves, where it leaves something."""
-        from frazil.landing.upsert.lane.soft import Soft
-
-        if not spec.keeps_deleted:
-            return None
-        called, names = self._called(table), names_by_word(spec)
-        marks = tuple(called[name] for name in names.values() if name in called)
-        op, deleted, at, lsn = (called[names[w]] for w in ("op", "deleted", "deleted-at", "source-lsn"))
-        return Soft(identity, marks, op, deleted, at, lsn)
+        return Deal(self.lane.task(reading, spec, table), rules.order, tasks, known, frazil), merge
 
     def _called(self, table: Table) -> dict[str, str]:
         """What files call each column."""

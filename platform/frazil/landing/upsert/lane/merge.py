@@ -20,10 +20,10 @@ from frazil.exact import value_of, values_of
 from frazil.landing.lane.intake import BAD
 from frazil.landing.upsert.lane.deal import tasks_by_place
 from frazil.landing.upsert.lane.met import HeadFile, Meeting
-from frazil.landing.upsert.lane.newest import DELETED, Identity
-from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
+from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncate import last_truncates, read_truncates
+from frazil.landing.upsert.words import DELETED, TOMBSTONE
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows
 from frazil.tables.writing.presence import total_of
@@ -81,15 +81,13 @@ class Merge:
     """What tasks of the second step are told."""
 
     layout: FileLayout
-    identity: Identity
+    rules: Rules  # without the truncates that come
     files: Mapping[str, tuple[HeadFile, ...]]  # of the head, by partition
-    anew: bool  # whether offsets may have begun anew
     apart: bool  # whether each file is written anew by itself, for bounds tell files apart
     small: float  # bytes below which a file is small
     most: float  # bytes that one of small ones may have
     tasks: int  # of this step
     version: str  # of Frazil
-    soft: Soft | None = None  # where deleted rows stay
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
@@ -109,7 +107,7 @@ class Merge:
             known = tasks_by_place(self.files, self.tasks)
             found = {place: [] for place, own in known.items() if own == task} | found
         last = last_truncates(read_truncates(truncates))
-        meeting = Meeting(self.layout, self.identity, self.soft, self.anew, last)
+        meeting = Meeting(self.layout, replace(self.rules, truncates=last))
         names = (f"{number:05}-{uuid.uuid4()}" for number in count())
         for place in sorted(found):
             yield self._merged(place, self._received(found.pop(place)), meeting, names)
@@ -117,7 +115,7 @@ class Merge:
     def _received(self, parts: Sequence[pa.Table]) -> pa.Table:
         if parts:
             return pa.concat_tables(parts).combine_chunks()
-        own = [pa.field(name, pa.bool_()) for name in (DELETED, *([TOMBSTONE] if self.soft else []))]
+        own = [pa.field(name, pa.bool_()) for name in (DELETED, *([TOMBSTONE] if self.rules.soft else []))]
         return pa.schema([*self.layout.schema, *own]).empty_table()
 
     def _merged(
@@ -138,11 +136,11 @@ class Merge:
         for each in met:
             meets[each.changes[each.meets]] = True
             wins[each.changes[each.meets & ~each.won]] = False  # the row is newer, so it stays
-        bare = changes[DELETED].to_numpy()
-        ends = bare | self.soft.are_deleted(changes) if self.soft else bare
+        bare, soft = changes[DELETED].to_numpy(), self.rules.soft
+        ends = bare | self.rules.are_deleted(changes)
         come = [self._rows(changes).filter(pa.array(wins & ~bare))]
-        if self.soft and self.identity.lsn:  # else an older change, landed later, would make the row again
-            come.append(self.soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
+        if soft and soft.identity.lsn:  # else an older change, landed later, would make the row again
+            come.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
         counts.come = sum(map(len, come))
         keys, going = [self._keys(changes).filter(pa.array(wins))], []
         for each in met:
@@ -153,7 +151,7 @@ class Merge:
             keys.append(self._keys(each.rows).filter(pa.array(goes & ~each.meets)))
             if goes.any():
                 going.append(each.file)
-            if self.soft and alone.any():
+            if soft and alone.any():
                 come.append(meeting.left_marked(each, alone, changes))
         counts.marked = sum(map(len, come)) - counts.come
         rows = pa.concat_tables([self._rows(of) for of in come])
@@ -165,7 +163,7 @@ class Merge:
         return pa.Table.from_arrays([changes[name] for name in own.names], schema=own)
 
     def _keys(self, rows: pa.Table) -> pa.Table:
-        return pa.table({name: rows[name] for name in self.identity.key})
+        return pa.table({name: rows[name] for name in self.rules.identity.key})
 
     def _written(self, outcome: _Outcome, names: Iterator[str], counts: Counts) -> list[WrittenFile]:
         """Writes anew what is left of the files that go, and the rows that came."""

@@ -12,10 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import value_of
-from frazil.landing.upsert.lane.newest import DELETED, LSN, Identity, KeyIndex
-from frazil.landing.upsert.lane.soft import TOMBSTONE, Soft
-from frazil.landing.upsert.lane.truncating import older_rows
-from frazil.landing.upsert.truncate import Truncate
+from frazil.landing.upsert.lane.newest import KeyIndex
+from frazil.landing.upsert.lane.rules import Rules
+from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
 from frazil.tables.writing.transfer import OldFile, rows_in
 
 if TYPE_CHECKING:
@@ -70,64 +69,47 @@ class Meeting:
     """How rows of a table are compared with changes."""
 
     layout: FileLayout
-    identity: Identity
-    soft: Soft | None
-    anew: bool  # whether offsets may have begun anew
-    truncates: tuple[Truncate, ...] = ()
+    rules: Rules
 
     def changes(self, received: pa.Table) -> pa.Table:
         """The newest change of each key; those that a truncate ends are gone, or are marked."""
-        changes = (self.soft or self.identity).newest(received)
-        if not self.truncates:
-            return changes
-        older, times = older_rows(self.truncates, changes, self.identity)
-        older &= ~changes[DELETED].to_numpy()
-        if self.soft:
-            return self.soft.emptied(changes, older, times)
-        return changes.filter(pa.array(~older))
+        return self.rules.emptied(self.rules.order.newest(received))
 
     def met(self, changes: pa.Table, files: Sequence[HeadFile]) -> Iterator[Met]:
         """The rows of changed keys, or that are older than a truncate, of each file that has some."""
-        key = list(self.identity.key)
-        index, beside = KeyIndex(changes.select(key)), (*self.identity.places, DELETED, TOMBSTONE, LSN)
+        key, places = list(self.rules.identity.key), self.rules.identity.places
+        index, beside = KeyIndex(changes.select(key)), (*places, DELETED, TOMBSTONE, LSN)
         told = changes.select([name for name in beside if name in changes.column_names])
         for each in files:
-            if self.truncates or _may_hold(each, changes, key):
+            if self.rules.truncates or _may_hold(each, changes, key):
                 met = self._met(each.file, index, told)
                 if len(met.at):
                     yield met
 
     def _met(self, file: OldFile, index: KeyIndex, changes: pa.Table) -> Met:
-        own = self.soft.deleted if self.soft else ""
-        names = [*self.identity.key, *self.identity.places, *filter(None, [own])]
+        rules, soft = self.rules, self.rules.soft
+        names = [*rules.identity.key, *rules.identity.places, *([soft.deleted] if soft else [])]
         schema = pa.schema([self.layout.schema.field(name) for name in names])
         rows = pa.Table.from_batches(rows_in(self.layout, [file], names), schema)
-        found = index.find(rows[name] for name in self.identity.key)
+        found = index.find(rows[name] for name in rules.identity.key)
         found = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
-        gone = self.soft.are_deleted(rows) if self.soft else np.zeros(len(rows), bool)
-        ended, _ = older_rows(self.truncates, rows, self.identity, landed=True)
-        ended &= ~gone
+        gone, ended = rules.are_deleted(rows), rules.are_ended(rows)
         at = np.flatnonzero(ended | (found >= 0))
         won = ended[at]
         meets = np.flatnonzero(found[at] >= 0)
-        own_rows, own_changes = at[meets], changes.take(pa.array(found[at][meets]))
-        newer = self.identity.is_newer(own_changes, rows.take(pa.array(own_rows)), anew=self.anew)
-        if self.soft:
-            told = pc.and_(own_changes[DELETED], own_changes[TOMBSTONE]).to_numpy()
-            newer &= ~(gone[own_rows] & told)
-        won[meets] |= newer
+        own_changes = changes.take(pa.array(found[at][meets]))
+        won[meets] |= rules.is_newer(own_changes, rows.take(pa.array(at[meets])))
         return Met(file, at, found[at], won, gone[at], rows.take(pa.array(at)))
 
     def left_marked(self, met: Met, stay: Flags, changes: pa.Table) -> pa.Table:
         """Rows of a file that stay, with the marks of what ended them: a bare change, or else a truncate."""
-        assert self.soft
+        assert self.rules.soft
         rows = _rows_at(self.layout, met.file, met.at[stay])
         meets = met.meets[stay]
         theirs = changes.take(pa.array(met.changes[stay][meets]))
-        marked = self.soft.marked(rows.filter(pa.array(meets)), theirs)
+        marked = self.rules.soft.marked(rows.filter(pa.array(meets)), theirs)
         rows = rows.filter(pa.array(~meets))
-        older, times = older_rows(self.truncates, rows, self.identity, landed=True)
-        return pa.concat_tables([marked, self.soft.emptied(rows, older, times)])
+        return pa.concat_tables([marked, self.rules.emptied(rows, landed=True)])
 
 
 def _rows_at(layout: FileLayout, file: OldFile, places: NDArray[np.int64]) -> pa.Table:

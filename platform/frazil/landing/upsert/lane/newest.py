@@ -1,6 +1,8 @@
-"""The last change of each key by columns, and whether it is newer than a row: the rules of `upsert/order.py`.
+"""Which of two changes of a key is the later one, by columns.
 
-Tasks of Spark import PyArrow only.
+Within a partition the offset says it. Offsets of two partitions can't be compared: there the record's
+timestamp decides, and where two are equal the greater partition. With `order_by: source.lsn` the source's log
+says it. Tasks of Spark import PyArrow only.
 """
 
 from __future__ import annotations
@@ -13,16 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from frazil.landing.upsert.words import LSN
 from frazil.tables.writing.parquet import stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.int64]
-
-DELETED, LSN = "$frazil_deleted", "$frazil_lsn"
-"""Columns of changes, beside those of the table: whether a change ends its row, of the newest ones whether it
-leaves none; and where it stands in the source's log."""
 
 _RANK = "$frazil_rank"
 LONG_AGO = -(2**63)

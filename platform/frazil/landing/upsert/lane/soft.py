@@ -1,5 +1,6 @@
-"""Rows that are deleted and stay, by columns: the rules of `upsert/soft_delete.py`, and of its order.
+"""Rows that are deleted and stay, with the values that they had last, and the marks of their delete.
 
+The marks are the metadata columns: where the deleting record is, what it did, and since when the row is gone.
 A delete has the last values of its row where they came with it; else it is bare, and the table may have them.
 """
 
@@ -13,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.landing.upsert.lane.newest import DELETED, LONG_AGO, LSN, Identity, numbers_of
+from frazil.landing.upsert.lane.newest import LONG_AGO, Identity, numbers_of
+from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
 from frazil.tables.writing.parquet import stored
 
 if TYPE_CHECKING:
@@ -21,9 +23,6 @@ if TYPE_CHECKING:
 
     Flags = NDArray[np.bool_]
     Places = NDArray[np.int64]
-
-TOMBSTONE = "$frazil_tombstone"
-"""Column of changes, beside those of the table: whether a change is a tombstone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,4 +164,6 @@ def _codes(rows: pa.Table, names: tuple[str, ...]) -> Places:
 
 def _with(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
     """The same rows, some columns of them others."""
-    return pa.table({name: columns.get(name, rows[name]) for name in rows.column_names})
+    return pa.Table.from_arrays(
+        [columns.get(name, rows[name]) for name in rows.column_names], schema=rows.schema
+    )

@@ -1,4 +1,4 @@
-"""Which rows are older than a truncate, and when that was done: the rules of `truncates.py` by columns."""
+"""Which rows are older than a truncate, and when that was done: the source emptied its table."""
 
 from __future__ import annotations
 

@@ -1,0 +1,25 @@
+"""Truncates among decoded records: how Spark tells of them as it reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from frazil.formats.columns.columns import CHANGE
+from frazil.formats.record import OK, RecordDecoder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def with_truncates_told(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
+    """Adds to decoded records what `TRUNCATES_TOLD` collects, see `read_truncates`; null for all others."""
+    parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
+    told = ", ".join(f"bigint({part})" for part in parts)
+    text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END"
+    return rows.selectExpr("*", f"{text} AS {_TOLD}")
+
+
+_TOLD = "`$frazil_truncate`"
+
+TRUNCATES_TOLD = f"collect_list({_TOLD})"
+"""An aggregate over them, in SQL: the truncates as texts."""
