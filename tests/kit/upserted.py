@@ -11,11 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from frazil.formats.columns.columns.columns import names_by_word, table_fields
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from frazil.formats.columns.columns import names_by_word, table_fields
 from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.intake import Task
 from frazil.landing.upsert.lane import deal
