@@ -78,7 +78,7 @@ def read(text: str) -> None:
     typed(found, TABLES, PARAMETERS)
     lineage(found, TABLES)
     words_of(text)
-    found.upon(dict.fromkeys(found.inputs, "frazil_view"))
+    found.sql_over(dict.fromkeys(found.inputs, "frazil_view"))
     for spec in _SPECS:
         try:
             refuse_unfit(found, spec)

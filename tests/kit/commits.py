@@ -31,7 +31,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.commits.branches import drop_branch
 from frazil.tables.commits.commit import remove_properties, set_properties
-from frazil.tables.commits.replacement import same_rows, upon
+from frazil.tables.commits.replacement import fitted, same_rows
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.layout import arrange
 from frazil.tables.metadata.manifests import HeadReader
@@ -186,7 +186,7 @@ def _compaction(lake: Lake) -> Commit:
     assert head
     staged = _files(lake.table, 0, 1, 2, 3)
     what = same_rows(head, head.entries.keys(), staged.files)
-    return lambda: put_in_place(lake.catalog, NAME, lambda table: upon(table, what), {}, staged)
+    return lambda: put_in_place(lake.catalog, NAME, lambda table: fitted(table, what), {}, staged)
 
 
 def _expiry(lake: Lake) -> Commit:

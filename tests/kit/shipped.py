@@ -43,7 +43,7 @@ def derived_spec(table: str) -> DerivedSpec:
 
 def transformed(spec: DerivedSpec, connections: Connections, now: datetime, **inputs: DataFrame) -> list[Row]:
     """The rows that a first run makes of the inputs, those that are called bad among them."""
-    with computation_of(spec).upon(connections.spark, inputs, now.timestamp()) as rows:
+    with computation_of(spec).rows_over(connections.spark, inputs, now.timestamp()) as rows:
         shaped = kind_of(spec.kind).shape(spec, rows)
         return [row.asDict() for row in shaped.collect()]
 

@@ -29,7 +29,7 @@ def redriven(lake: Lake) -> None:
 
 
 class _As(Landed):
-    def upon(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
         return self.ledger
 
 

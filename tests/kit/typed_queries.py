@@ -29,7 +29,7 @@ def by_spark(
         spark.sql(f"SELECT {', '.join(nulls)}").createOrReplaceTempView(view)
     try:
         values = {**parameters, **({NOW: datetime.now(UTC)} if query.uses_now else {})}
-        return tuple(spark.sql(query.upon(views), args=values).dtypes)
+        return tuple(spark.sql(query.sql_over(views), args=values).dtypes)
     finally:
         for view in views.values():
             spark.catalog.dropTempView(view)

@@ -52,7 +52,7 @@ class Computation:
         return not ledger.mixed and not unfollowed(self.spec, uses_now=self.uses_now)
 
     @contextmanager
-    def upon(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
+    def rows_over(self, spark: SparkSession, frames: Frames, now: float) -> Iterator[DataFrame]:
         """The rows made of those of the inputs; valid as long as the context is open.
 
         A function is told the clock as the parameter `now`.
@@ -68,7 +68,7 @@ class Computation:
             for name, frame in frames.items():
                 frame.createOrReplaceTempView(views[name])
             named = [*self.query.parameters, *([NOW] if self.uses_now else [])]
-            yield spark.sql(self.query.upon(views), args={name: known[name] for name in named})
+            yield spark.sql(self.query.sql_over(views), args={name: known[name] for name in named})
         finally:
             for view in views.values():
                 spark.catalog.dropTempView(view)

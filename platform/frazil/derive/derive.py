@@ -149,7 +149,7 @@ class _Derivation:
                 said: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
                 for said, name in plan.names.items()
             }
-            with self._computation.upon(spark, frames, self._now) as rows:
+            with self._computation.rows_over(spark, frames, self._now) as rows:
                 yield with_texts_checked(rows)
 
     @contextmanager

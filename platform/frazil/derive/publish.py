@@ -41,8 +41,8 @@ class Derived(Staged):
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
 
-    def upon(self, name: TableName, table: Table) -> DerivedLedger:
-        """See `Staged.upon`. A rebuild may leave the position as it is, so it goes by the derivation."""
+    def next_entry(self, name: TableName, table: Table) -> DerivedLedger:
+        """See `Staged.next_entry`. A rebuild may leave the position, so it goes by the derivation."""
         if forgettings(table.metadata) != self.forgettings:
             raise forgotten_meanwhile(name)
         before = DerivedLedger.newest(table.metadata, whatever_it_holds=self.whole)

@@ -267,7 +267,7 @@ class _Landing:
         work = written.landed(entry, plan.before)
         if bad:
             keep_dead_letters(
-                self._connections.catalog, self._name, entry, bad, still=partial(work.upon, self._name)
+                self._connections.catalog, self._name, entry, bad, still=partial(work.next_entry, self._name)
             )
         published = publish(self._connections.catalog, self._name, work)
         self._done("published")

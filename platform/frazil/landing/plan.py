@@ -24,7 +24,7 @@ class Plan:
 
     `capped`: more waits than was planned. `leader_epochs`: the partitions' current ones. `lost`: offsets
     before the spans that are given up, because the topic no longer holds them. `before`: the table's newest
-    ledger; `upon`: the same, or what it becomes where another log is adopted.
+    ledger; `ledger`: the same, or what it becomes where another log is adopted.
     """
 
     topic: str
@@ -34,7 +34,7 @@ class Plan:
     leader_epochs: Mapping[int, int] = field(default_factory=dict)
     lost: Mapping[int, Span] = field(default_factory=dict)
     before: Ledger | None = None
-    upon: Ledger | None = None
+    ledger: Ledger | None = None
 
     @property
     def offsets(self) -> int:
@@ -44,12 +44,12 @@ class Plan:
     @property
     def adopts(self) -> bool:
         """Whether it goes on in another log than the table's."""
-        return self.before is not self.upon
+        return self.before is not self.ledger
 
     @property
     def epochs(self) -> dict[int, int]:
         """The leader epochs to be noted: of an idle partition as it was, for nobody compared its log."""
-        noted = self.upon.leader_epochs if self.upon else {}
+        noted = self.ledger.leader_epochs if self.ledger else {}
         current = {p: self.leader_epochs.get(p, -1) for p in self.spans}
         return {p: epoch if p in self.busy else noted.get(p, epoch) for p, epoch in current.items()}
 
@@ -86,7 +86,7 @@ def make_plan(history: History, max_records: int) -> Plan:
         leader_epochs=facts.leader_epochs,
         lost=here.lost,
         before=history.ledger,
-        upon=here.ledger,
+        ledger=here.ledger,
     )
 
 

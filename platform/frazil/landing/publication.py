@@ -26,8 +26,8 @@ class Landed(Staged):
     ledger: Ledger  # what the snapshot will say, but for its totals
     base: Ledger | None  # the newest ledger when it was planned; None where the table had none
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         refuse_halted(name, table)
         before = read_ledger(table.metadata)
         now, then = (ledger and ledger.place for ledger in (before, self.base))
@@ -59,8 +59,8 @@ class Redriven(Landed):
 
     resumes: ClassVar[bool] = False
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`. The position may move in between, and stays where it is then."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`. The position may move in between, and stays where it is then."""
         before = read_ledger(table.metadata)
         forgotten = forgettings(table.metadata) != self.forgettings
         if before is None or forgotten or self._passed(before) or self._held(table):

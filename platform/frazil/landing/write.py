@@ -82,7 +82,7 @@ class Written:
             dead: Bad records that become dead letters.
             run_id: Of the run that lands.
         """
-        start = dict(plan.upon.start) if plan.upon else {}
+        start = dict(plan.ledger.start) if plan.ledger else {}
         return Ledger(
             topic=plan.topic,
             topic_id=plan.topic_id,
@@ -94,7 +94,7 @@ class Written:
             gaps=gaps,
             lost={p: to - first for p, (first, to) in plan.lost.items()},
             leader_epochs=plan.epochs,
-            earlier_logs=plan.upon.earlier_logs if plan.upon else (),
+            earlier_logs=plan.ledger.earlier_logs if plan.ledger else (),
             bytes=self.bytes,
             schema_ids=self.schema_ids,
             max_timestamp=self.max_timestamp,

@@ -117,7 +117,7 @@ class Rewrites(StandIns):
 
     def find_matches(self, table: Table, changes: Changes, _wanted: Any, plan: Plan) -> Matches:
         """The rows of the head that changes end or replace."""
-        anew = bool(plan.upon and plan.upon.earlier_logs)
+        anew = bool(plan.ledger and plan.ledger.earlier_logs)
         files: dict[str, int] = {}
         older, deleted, older_rows = set(), 0, 0
         with spark_job(landing_job(plan)):
@@ -188,7 +188,7 @@ class Rewrites(StandIns):
         held: dict[str, list[Row]] = {}
         for path, row in found_at(self.world, table, table.metadata.current_snapshot_id):
             held.setdefault(path, []).append(row)
-        anew = bool(plan.upon and plan.upon.earlier_logs)
+        anew = bool(plan.ledger and plan.ledger.earlier_logs)
         gone, older = [], set()
         for path, row in ((path, row) for path, rows in held.items() for row in rows):
             if (record := self._record(row)) is None or (change := last.get(record.key)) is None:

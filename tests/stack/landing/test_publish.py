@@ -161,8 +161,8 @@ class Interrupted(Landed):
 
     others: list[Callable[[], object]] = field(default_factory=list)
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        ledger = super().upon(name, table)
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        ledger = super().next_entry(name, table)
         if self.others:
             self.others.pop()()
         return ledger

@@ -91,7 +91,7 @@ def test_a_file_without_the_function_is_said_to_be_so(tmp_path: Path) -> None:
 
     with (
         pytest.raises(SpecError, match="there is no function derive"),
-        made(file, inputs=("trades",)).upon(spark, {}, 0.0),
+        made(file, inputs=("trades",)).rows_over(spark, {}, 0.0),
     ):
         pass
 

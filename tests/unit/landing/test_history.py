@@ -32,8 +32,8 @@ def ledger(position: dict[int, int], topic_id: str = "a") -> Ledger:
 def landed(history: History) -> Ledger:
     """What the table says once all that waits is landed."""
     plan = make_plan(history, MANY)
-    assert plan.upon
-    return replace(plan.upon, topic_id=plan.topic_id, spans=plan.spans, leader_epochs=plan.epochs)
+    assert plan.ledger
+    return replace(plan.ledger, topic_id=plan.topic_id, spans=plan.spans, leader_epochs=plan.epochs)
 
 
 @pytest.mark.parametrize(

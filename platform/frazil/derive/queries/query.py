@@ -55,7 +55,7 @@ class Query:
     tree: exp.Query = field(repr=False, compare=False)  # the text, parsed; to be copied before it is changed
     mistakes: tuple[Mistake, ...] = ()  # what no table's columns could mend
 
-    def upon(self, views: Mapping[str, str]) -> str:
+    def sql_over(self, views: Mapping[str, str]) -> str:
         """The text with each of `inputs` replaced by a view, as Spark's SQL names it."""
         text, end, parts = self.text, 0, []
         for table in sorted(input_tables(self.tree), key=start_of):

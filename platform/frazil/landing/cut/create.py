@@ -137,8 +137,8 @@ class _Begun(Staged):
     note: Note
     facts: TopicFacts | None
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         if before is None or self.facts is None:
             raise NotYetError(
@@ -159,7 +159,7 @@ class _Begun(Staged):
     def settle(self, tx: Transaction, table: Table) -> None:
         """See `Staged.settle`."""
         before = read_ledger(table.metadata)
-        assert before, "see `upon`"
+        assert before, "see `next_entry`"
         gone = drop(tx, self.note.name)
         note = self._noted(before)
         tx.set_properties(note.properties)
@@ -168,7 +168,7 @@ class _Begun(Staged):
 
     def _noted(self, before: Ledger) -> Note:
         """The note of this table. A partition in which nothing ever was has no end."""
-        assert self.facts, "see `upon`"
+        assert self.facts, "see `next_entry`"
         held = {
             p: end for p, end in self.facts.end.items() if p in before.position or end > self.facts.first[p]
         }
@@ -184,8 +184,8 @@ class _GivenUp(Staged):
 
     entry: Ledger
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         assert before, "the note that was sent found one"
         return self.entry.beside(before)

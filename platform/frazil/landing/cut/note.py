@@ -86,7 +86,7 @@ def _parsed(text: str) -> Note:
 
 def limited(plan: Plan, table: Table) -> Plan:
     """The plan up to the next cut; the caller goes on behind it."""
-    for note in _pending(table.metadata, plan.upon):
+    for note in _pending(table.metadata, plan.ledger):
         # A partition that is new since the cut was begun waits, too.
         stops = {p: max(start, note.ends.get(p, start)) for p, (start, _) in plan.spans.items()}
         plan = plan.until(stops)

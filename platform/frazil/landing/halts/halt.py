@@ -84,8 +84,8 @@ class _Halt(Staged):
     by: str
     reason: Callable[[Ledger], str]
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         if before is None:
             raise NotYetError(
@@ -100,5 +100,5 @@ class _Halt(Staged):
         """See `Staged.put`."""
         super().put(tx, table, said)
         before = read_ledger(table.metadata)
-        assert before, "see `upon`"
+        assert before, "see `next_entry`"
         tx.set_properties({SUSPENDED: self.reason(before), SUSPENDED_BY: self.by})

@@ -113,8 +113,8 @@ class _Acceptance(Staged):
     entry: Ledger
     gone_at: int
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         wanted = [s.snapshot_id for s in foreign_commits(table.metadata)]
         if before is None or self.entry.accepted_snapshot not in wanted:

@@ -106,8 +106,8 @@ class _Kept(Landed):
     last: str = ""
     forgettings: int = 0  # how often dead letters had been looked for to be forgotten
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`; the position alone may stand still where the table is ahead of its main one."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`; the position may stand still where the table is ahead of its main one."""
         if self.forgettings != looked_for(table.metadata):
             raise _forgotten(f"Dead letters of {name}")
         if (read_ledger(table.metadata) or EMPTY).landing != self.last:

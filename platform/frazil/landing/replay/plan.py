@@ -69,7 +69,7 @@ def plan_replay(
     _refuse_gone(facts, spans)
     return Plan(
         facts.topic, facts.topic_id, dict(sorted(spans.items())), capped=False,
-        leader_epochs=facts.leader_epochs, before=ledger, upon=ledger,
+        leader_epochs=facts.leader_epochs, before=ledger, ledger=ledger,
     )  # fmt: skip
 
 

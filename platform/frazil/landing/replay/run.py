@@ -127,8 +127,8 @@ class _Replayed(Staged):
     entry: Ledger
     present: Present
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`. Landings may come in between, whose records lie behind the spans."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`. Landings may come in between, whose records lie behind the spans."""
         before, then = read_ledger(table.metadata), self.present.ledger
         same = (
             before is not None

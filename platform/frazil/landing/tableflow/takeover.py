@@ -124,8 +124,8 @@ class _Takeover(Staged):
     entry: Ledger
     head: int
 
-    def upon(self, name: TableName, table: Table) -> Ledger:
-        """See `Staged.upon`."""
+    def next_entry(self, name: TableName, table: Table) -> Ledger:
+        """See `Staged.next_entry`."""
         if read_ledger(table.metadata) is None and table.metadata.current_snapshot_id == self.head:
             return self.entry.following(None)
         raise OvertakenError(

@@ -162,7 +162,7 @@ class _Versions:
     def upon(self, table: Table) -> Merged:
         """Ends the versions of a head."""
         within, ended = KeyRange(Box()), _Ended(kept=self.put)
-        truncates = Truncates(self.come, known_truncates(table.properties, self.plan.upon))
+        truncates = Truncates(self.come, known_truncates(table.properties, self.plan.ledger))
         truncates = truncates.for_rows_since(self.oldest)
         if self._meets(table, truncates):
             within = self._range(table, truncates)

@@ -72,7 +72,7 @@ def same_rows(head: Head, paths: Collection[str], added: Iterable[DataFile]) -> 
     )
 
 
-def upon(table: Table, what: Replacement) -> Replacement:
+def fitted(table: Table, what: Replacement) -> Replacement:
     """The same upon the present head; raises OvertakenError where files of it are gone, or lost rows."""
     manifests = manifests_of(table, table.current_snapshot())
     _refuse_new_deletes(table, manifests, what)

@@ -55,7 +55,7 @@ class Staged(ABC):
     """Whether a suspended table goes on with it."""
 
     @abstractmethod
-    def upon(self, name: TableName, table: Table) -> Entry:
+    def next_entry(self, name: TableName, table: Table) -> Entry:
         """What the snapshot says behind the present head; raises OvertakenError where it must not follow."""
 
     def settle(self, tx: Transaction, table: Table) -> None:  # noqa: B027 - most work has nothing more
@@ -139,7 +139,7 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
     """
 
     def stage(table: Table) -> Transaction:
-        entry = staged.upon(name, table)
+        entry = staged.next_entry(name, table)
         check_still_there(name, staged.staged, staged.work, _SHORTER)
         _same_layout(name, table, staged)
         return _staged(name, table, staged, entry.properties())

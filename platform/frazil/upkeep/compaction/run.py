@@ -22,7 +22,7 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.branches import drop_outlived
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import disown_copy
-from frazil.tables.commits.replacement import Replacement, upon
+from frazil.tables.commits.replacement import Replacement, fitted
 from frazil.tables.commits.stage import StagedFiles, check_still_there
 from frazil.tables.layout import NEWEST_FORMAT
 from frazil.tables.metadata.manifests import Head, HeadReader
@@ -79,7 +79,7 @@ class _Compaction:
         self._order = order
         self._step = on_step
         self._reader = HeadReader()
-        self._seen = 0  # sequence number of the head that was planned upon
+        self._seen = 0  # sequence number of the head that was planned on
 
     def run(self) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
@@ -150,7 +150,7 @@ class _Compaction:
             written=sum(f.file_size_in_bytes for f in what.added),
             rounds=1,
         )
-        committed = self._commit(partial(self._upon, what), became(done), written.staged)
+        committed = self._commit(partial(self._fitted, what), became(done), written.staged)
         self._step("published")
         return replace(done, conflicts=committed.conflicts, snapshot_id=committed.snapshot_id)
 
@@ -158,7 +158,7 @@ class _Compaction:
         """By the present head: an expiry may have taken manifests of the one that the round began with."""
 
         def read(table: Table) -> None:
-            upon(table, what)  # raises where files of the round are no longer there
+            fitted(table, what)  # raises where files of the round are no longer there
             if head := self._reader.read(table):
                 deleted = any(f.deletes for f in head.files if f.path in what.paths)
                 audit_values(
@@ -172,9 +172,9 @@ class _Compaction:
 
         read_present(self._connections.catalog, self._name, read, "Nothing of the round is visible.")
 
-    def _upon(self, what: Replacement, table: Table) -> Replacement:
+    def _fitted(self, what: Replacement, table: Table) -> Replacement:
         """The same upon the present head, without the delete files whose rows are gone with it."""
-        fitting, head = upon(table, what), self._reader.read(table)
+        fitting, head = fitted(table, what), self._reader.read(table)
         idle = head.deletions.idle(what.paths, what.sequence or 0) if head else frozenset[str]()
         return replace(fitting, idle=idle)
 
@@ -215,7 +215,7 @@ def put_in_place(
 ) -> Committed:
     """Replaces files on `main` by others with the same rows.
 
-    `what` says what is to be done upon the present head, and is asked again after each conflict; `says` goes
+    `what` says what is to be done on the present head, and is asked again after each conflict; `says` goes
     into the snapshot's summary.
     """
     from frazil.tables.commits.rewrite import stage_same_rows

@@ -72,7 +72,7 @@ class Says:
     ledger: Callable[[Table, int, str], Mapping[str, str]]
     properties: Callable[[Table], Mapping[str, str]] = lambda _: {}
 
-    def upon(self, tx: Transaction, table: Table, rows: int, work: str) -> Mapping[str, str]:
+    def stage_on(self, tx: Transaction, table: Table, rows: int, work: str) -> Mapping[str, str]:
         """Has a commit set the table's properties; what its snapshot says."""
         ledger = self.ledger(table, rows, work)
         disown_copy(tx)  # what `copied` says holds
@@ -195,7 +195,7 @@ def put_survivors(
         if not past and not (leaving.marks and table.metadata.current_snapshot_id):
             return None
         tx = transaction(table)
-        summary = says.upon(tx, table, past.rows + survivors.expired, work)
+        summary = says.stage_on(tx, table, past.rows + survivors.expired, work)
         if not past:
             tried[append_files(tx, (), summary)] = past
             return tx

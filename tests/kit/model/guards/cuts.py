@@ -36,7 +36,7 @@ CUTS: tuple[Guard, ...] = (
     ),
     Guard(
         "a cut begins where no table is past it",
-        put(create._Begun, "upon", _begun_anywhere),
+        put(create._Begun, "next_entry", _begun_anywhere),
         {"first": ("produce", "land"), "second": ("cut",)},
     ),
 )

@@ -34,7 +34,11 @@ def _unbound(self: Landed, name: Any, table: Any) -> Ledger:
 
 
 LANDINGS: tuple[Guard, ...] = (
-    Guard("a landing follows the position that it was planned from", put(Landed, "upon", _unbound), LANDERS),
+    Guard(
+        "a landing follows the position that it was planned from",
+        put(Landed, "next_entry", _unbound),
+        LANDERS,
+    ),
     Guard("what was read is what the topic holds", put(land, "audit", read_only), LANDERS, spoils=0.3),
     Guard(
         "the files hold the rows that were counted",
@@ -55,7 +59,7 @@ LANDINGS: tuple[Guard, ...] = (
     ),
     Guard(
         "of two landings one keeps the dead letters",
-        put(dead_letters._Kept, "upon", _unbound),
+        put(dead_letters._Kept, "next_entry", _unbound),
         LANDERS,
     ),
     Guard(
@@ -81,7 +85,7 @@ LANDINGS: tuple[Guard, ...] = (
         keyed=True,
     ),
     Guard(
-        "a merge is put upon the line that it was merged with",
+        "a merge is put on the line that it was merged with",
         put(merge.MergeLanded, "_same_line", nothing),
         {"first": ("land",), "second": ("land", "roll back")},
         keyed=True,

@@ -40,8 +40,8 @@ UPKEEP: tuple[Guard, ...] = (
         {"first": ("land",), "second": ("expire",), "third": ("roll back",)},
     ),
     Guard(
-        "a compaction is put upon files that are still there",
-        put(run, "upon", lambda _, what: what),
+        "a compaction is put on files that are still there",
+        put(run, "fitted", lambda _, what: what),
         COMPACTIONS,
     ),
     Guard(

@@ -70,7 +70,7 @@ def test_columns_are_named_as_spark_names_them(item: str, name: str) -> None:
 
 
 def test_upon_other_views_only_the_inputs_change() -> None:
-    text = parsed(FLAGS).upon({"stock_trades": "v1", "crm.other": "v2"})
+    text = parsed(FLAGS).sql_over({"stock_trades": "v1", "crm.other": "v2"})
 
     assert text == FLAGS.replace("FROM `stock_trades`", "FROM v1").replace("crm . other", "v2 AS `other`")
 
@@ -78,7 +78,7 @@ def test_upon_other_views_only_the_inputs_change() -> None:
 def test_an_input_without_an_alias_keeps_its_name() -> None:
     query = parsed("WITH x AS (SELECT t.a FROM t) SELECT x.a FROM x JOIN t ON x.a = t.a")
 
-    assert query.upon({"t": "v"}) == (
+    assert query.sql_over({"t": "v"}) == (
         "WITH x AS (SELECT t.a FROM v AS `t`) SELECT x.a FROM x JOIN v AS `t` ON x.a = t.a"
     )
 
