@@ -7,7 +7,7 @@ import dagster as dg
 
 from assets.description import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.landing.tableflow.position import told_by_files
+from frazil.landing.tableflow.position import ledger_of_files
 from frazil.tables.catalogs.catalog import catalog_errors
 from resources.connections import FrazilConnections
 from resources.metadata import table_metadata
@@ -28,7 +28,7 @@ def observed_table(table: TopicTable) -> dg.AssetsDefinition:
         names.iceberg_path,
         kinds={"iceberg", "confluent"},
         about=_ABOUT.format(table=names.table, topic=names.topic),
-        code=told_by_files,
+        code=ledger_of_files,
         upstream=[names.kafka_path],
         columns=table.columns,
         automation=clock,

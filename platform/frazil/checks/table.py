@@ -33,7 +33,7 @@ _SPARE_FILES = 500
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    told: str
+    text: str
     value: float
     most: float
     todo: str
@@ -55,7 +55,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
     mends = dict.fromkeys(limit.todo for limit in broken)
     text = (
         f"{census.files} data files of {size_text(census.bytes)}, {census.ideal} after a compaction; "
-        f"{'; '.join(limit.told for limit in broken or limits)}"
+        f"{'; '.join(limit.text for limit in broken or limits)}"
         f"{': ' + ', '.join(mends) + ' mends it' if broken else ''}."
     )
     return Verdict(not broken, text, census.numbers, severity="WARN")
@@ -64,7 +64,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
 def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]:
     """Readers for whom expiry keeps snapshots, told long before it stops waiting for them."""
     bound = upkeep.keep_for_readers.total_seconds()
-    limits = [_Limit(r.told(bound), r.lag(now), bound / _EARLY, r.todo) for r in readers]
+    limits = [_Limit(r.delay(bound), r.lag(now), bound / _EARLY, r.todo) for r in readers]
     return [limit for limit in limits if limit.broken]
 
 
@@ -138,7 +138,7 @@ def _kept_for(target: Target, subject: Subject[AnyTable], shown: Shown, table: T
     """Until when expiry keeps what a target shows that is behind."""
     reader = pointer_of(target, shown, table)
     bound = subject.spec.upkeep.keep_for_readers.total_seconds()
-    return f"; {reader.told(bound)}" if reader and reader.since else ""
+    return f"; {reader.delay(bound)}" if reader and reader.since else ""
 
 
 def _file(location: str) -> str:

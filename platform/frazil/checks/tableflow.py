@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.position.ledger import Ledger
-from frazil.landing.tableflow.position import compare_rows, place_columns, told_by_files
+from frazil.landing.tableflow.position import compare_rows, ledger_of_files, place_columns
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.metadata.manifests import rows_held
@@ -69,7 +69,7 @@ def _countable(spec: TableSpec, table: Table) -> Ledger | Verdict:
     """What the rows tell of their offsets; a verdict where there is nothing to count."""
     if number(summary_of(table.current_snapshot()), "total-delete-files"):
         return Verdict.skip(_UPSERT)
-    return told_by_files(spec, table) or _EMPTY
+    return ledger_of_files(spec, table) or _EMPTY
 
 
 def _strange(ledger: Ledger, facts: TopicFacts) -> list[str]:

@@ -14,7 +14,7 @@ from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
 from frazil.landing.position.ledger import Ledger, ledgers, read_ledger
 from frazil.landing.position.state import BLOCKED, TableState, table_states
-from frazil.landing.repairs.acceptance import foreign_commits, told, ways_on
+from frazil.landing.repairs.acceptance import commit_text, foreign_commits, ways_on
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference, key_columns
 from frazil.quoting import quoted
@@ -188,9 +188,8 @@ def _others(name: TableName, table: Table) -> str:
     newest = next(iter(foreign_commits(table.metadata)), None)
     if newest is None:
         return ""
-    return (
-        f" Another engine changed rows in snapshot {told(newest)}: {ways_on(name, table.metadata, newest)}."
-    )
+    ways = ways_on(name, table.metadata, newest)
+    return f" Another engine changed rows in snapshot {commit_text(newest)}: {ways}."
 
 
 def _breaks(table: Table) -> str:

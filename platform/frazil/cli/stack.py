@@ -229,25 +229,25 @@ def _status_table(parts: list[Status]) -> Table:
     return table
 
 
-def _plain(told: Any) -> Any:
+def _plain(value: Any) -> Any:
     """All that is set, secrets in the clear: this command is asked for them."""
-    if isinstance(told, SecretStr):
-        return revealed(told)
-    if isinstance(told, ConnectionSettings):
-        return _plain(told.told)
-    if isinstance(told, dict):
-        return {name: _plain(value) for name, value in told.items()}
-    if isinstance(told, BaseModel):
-        plain = ((name, _plain(value)) for name, value in told)
-        return {name: value for name, value in plain if value not in (None, "", {})}
-    return told
+    if isinstance(value, SecretStr):
+        return revealed(value)
+    if isinstance(value, ConnectionSettings):
+        return _plain(value.changes)
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, BaseModel):
+        plain = ((name, _plain(part)) for name, part in value)
+        return {name: part for name, part in plain if part not in (None, "", {})}
+    return value
 
 
 def _exports(settings: dict[str, Any]) -> dict[str, Any]:
     systems = {n: value for n, value in settings.items() if isinstance(value, dict) and n != "connections"}
     return {
         **{variable([name]): settings[name] for name in settings.keys() - systems.keys()},
-        **{variable([name, part]): told for name in systems for part, told in systems[name].items()},
+        **{variable([name, part]): value for name in systems for part, value in systems[name].items()},
     }
 
 

@@ -28,7 +28,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import load_table, load_table_or_none
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.erasure import forgettings
-from frazil.tables.commits.ledger import Told
+from frazil.tables.commits.ledger import Recorded
 from frazil.tables.commits.rollback import move_main
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.metadata.snapshots import ancestors, is_first
@@ -226,13 +226,13 @@ def _followed(
 
 def _newest_fit(
     name: TableName, table: Table, query: str, fits: Fits
-) -> tuple[Snapshot, type[DerivedLedger], Told[DerivedLedger]]:
+) -> tuple[Snapshot, type[DerivedLedger], Recorded[DerivedLedger]]:
     for snapshot, ledger in DerivedLedger.all(table.metadata):
         if ledger.query == query and fits(ledger.inputs):
-            return snapshot, DerivedLedger, Told(ledger, snapshot.sequence_number or 0)
+            return snapshot, DerivedLedger, Recorded(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]
     if is_first(oldest) and not rows_held(table, oldest):
-        return oldest, DerivedLedger, Told(None, 1)
+        return oldest, DerivedLedger, Recorded(None, 1)
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
         meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",

@@ -80,6 +80,6 @@ def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | dat
     name = things(spec, connections.settings).table
     with catalog_errors(connections.settings):
         turn = turn_back(connections.catalog, name, to, DerivedLedger)
-    read = turn.told.entry.inputs if turn.told.entry else {}
+    read = turn.recorded.entry.inputs if turn.recorded.entry else {}
     base = report_of(name, turn, _FOLLOWS, published=bool(spec.publish))
     return DerivedRollback(**vars(base), inputs={each: at.snapshot for each, at in read.items()})

@@ -68,7 +68,7 @@ def _waiting(checked: Checked, gone: dict[TableName, str], unread: str) -> Mappi
 
     They are gone then, too: others may be made of them.
     """
-    told: dict[str, list[str]] = {}
+    mistakes: dict[str, list[str]] = {}
     for made in checked.made:
         if made.name in gone:
             continue
@@ -83,8 +83,8 @@ def _waiting(checked: Checked, gone: dict[TableName, str], unread: str) -> Mappi
             whys.append((made.start(text), why))
             gone[made.name] = gone.get(name, unread)
         if whys:
-            told.setdefault(made.pipeline, []).append(made.told(whys))
-    return told
+            mistakes.setdefault(made.pipeline, []).append(made.text_of(whys))
+    return mistakes
 
 
 def _whose(pipeline: Pipeline | Broken) -> str:

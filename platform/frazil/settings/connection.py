@@ -30,8 +30,8 @@ class ConnectionSettings(SystemSettings):
     spark: SparkSettings | None = None
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What is told, as `Settings.with_changes` takes it."""
+    def changes(self) -> dict[str, Any]:
+        """What it changes, as `Settings.with_changes` takes it."""
         return {name: _plain(getattr(self, name)) for name in self.model_fields_set}
 
 

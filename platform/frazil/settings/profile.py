@@ -146,7 +146,7 @@ class Settings(BaseSettings):
                 f"The profile has no connection {connection}{_nearest(connection, self.connections)}.",
                 todo=f"Add it to `connections` in {profile_path()}.",
             )
-        return self.with_changes(**{"cluster": connection, **self.connections[connection].told})
+        return self.with_changes(**{"cluster": connection, **self.connections[connection].changes})
 
     def with_changes(self, **changes: Any) -> Settings:
         """A copy with other values; `kafka={"tls": True}` leaves Kafka's other settings as they are."""

@@ -74,7 +74,7 @@ class Changelog:
         A frame is valid until the next one is asked for.
         """
         for part in self.parts:
-            with self._told(*part) as view:
+            with self._changes_view(*part) as view:
                 came = f"{quoted(_TYPE)} IN ({', '.join(map(literal, _CAME))})"
                 order = [quoted(_ORDINAL), *map(quoted, self.key), came]  # what goes before what comes
                 yield self.spark.sql(f"SELECT * FROM {view} ORDER BY {', '.join(order)}")
@@ -102,7 +102,7 @@ class Changelog:
         return self.spark.read.options(**options).table(f"{spark_name(self.name)}.changes")
 
     @contextmanager
-    def _told(self, start: int, end: int) -> Iterator[str]:
+    def _changes_view(self, start: int, end: int) -> Iterator[str]:
         """A view of the changes of one part."""
         view = f"frazil_{token_hex(8)}"
         options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}

@@ -23,11 +23,11 @@ class JsonLines(logging.StreamHandler[Any]):
 
     def format(self, record: logging.LogRecord) -> str:
         """One object on one line; no secret of the settings is in it."""
-        line = json.dumps(self._told(record), default=str)
+        line = json.dumps(self._document(record), default=str)
         return conceal(line, self._settings) if self._settings else line
 
-    def _told(self, record: logging.LogRecord) -> dict[str, Any]:
-        told = {
+    def _document(self, record: logging.LogRecord) -> dict[str, Any]:
+        document = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
@@ -35,8 +35,8 @@ class JsonLines(logging.StreamHandler[Any]):
             **{name: value for name, value in vars(record).items() if name not in _STANDARD},
         }
         if record.exc_info:
-            told["trace"] = logging.Formatter().formatException(record.exc_info)
-        return told
+            document["trace"] = logging.Formatter().formatException(record.exc_info)
+        return document
 
 
 def configure_logs(log: LogSettings, settings: Settings | None = None) -> None:

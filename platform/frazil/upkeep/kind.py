@@ -51,7 +51,7 @@ class Finding:
 
     at: float  # when it looked, in seconds since the epoch
     facts: Facts
-    told: Any  # what it found; only that kind knows what it means
+    result: Any  # what it found; only that kind knows what it means
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Kind(ABC):
         return False
 
     def look(self, view: View, known: Known, now: float) -> Any:
-        """Looks into the table; what it returns is kept as the finding's `told`."""
+        """Looks into the table; what it returns is kept as the finding's `result`."""
         raise NotImplementedError(f"{self.name} says that it needs no look")
 
 

@@ -199,7 +199,7 @@ def test_before_the_first_work_nothing_was_done_whatever_the_copy_says(entry: En
 def test_a_rewind_leaves_a_copy_that_says_what_the_snapshot_does(entry: Entry, table: Table) -> None:
     told_by = touch(table, entry.properties())
     touch(table)
-    told = type(entry).told(ancestors(table.metadata))
+    told = type(entry).newest_of(ancestors(table.metadata))
     later = {**entry.properties(), "frazil.ledger": "2.7", "frazil.epochs": "{}"}
     touch(table, later)
     assert told
@@ -215,7 +215,7 @@ def test_a_rewind_leaves_a_copy_that_says_what_the_snapshot_does(entry: Entry, t
 
 @each_kind
 def test_a_rewind_to_before_the_first_work_leaves_no_copy(entry: Entry, table: Table) -> None:
-    told = type(entry).told(ancestors(table.metadata))
+    told = type(entry).newest_of(ancestors(table.metadata))
     touch(table, entry.properties())
     assert told
 

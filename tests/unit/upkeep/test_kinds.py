@@ -35,7 +35,7 @@ class Counting(Kind):
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         found = known.unworked(self)
-        return Reason(f"{found.told} files were never counted.", {"files": found.told}) if found else None
+        return Reason(f"{found.result} files were never counted.", {"files": found.result}) if found else None
 
     def needs_look(self, known: Known, now: float) -> bool:
         return self.name not in known.facts.last

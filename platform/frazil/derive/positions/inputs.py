@@ -150,7 +150,7 @@ def increment(table: Table, position: Position, *, follows: bool = False) -> Inc
     news = list(since(table, position))
     followed = follows and is_changing(table)
     changing = [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s, followed))]
-    if changing and not (followed and _told(table, position, news)):
+    if changing and not (followed and _can_follow(table, position, news)):
         raise _rewritten(table, changing[-1])
     rows = sum(rows_added(table, s) for s in news if _operation(s) == "append")
     rows += sum(map(_rows_changed, changing))
@@ -169,7 +169,7 @@ def is_changing(table: Table) -> bool:
     return ledger is not None and bool(ledger.changing)
 
 
-def _told(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
+def _can_follow(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
     """Whether the files that went are there, and no delete files hide what changed."""
     kept = table.metadata.snapshot_by_id(position.snapshot) is not None
     return kept and not hides_changes(news)

@@ -1,4 +1,4 @@
-"""The queries of all pipelines, checked before any server is asked; all mistakes are told at once."""
+"""The queries of all pipelines, checked before any server is asked; all mistakes are mistakes at once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Specs = Mapping[TableName, AnyTable]
 Changing = Mapping[TableName, str]
 """Why the rows of tables change, for those where each does not stay as it came."""
 
-Told = dict[str, list[str]]
+MistakesByPipeline = dict[str, list[str]]
 """What is wrong in each pipeline, by its name."""
 
 
@@ -57,7 +57,7 @@ class Made:
         tables = input_tables(self.query.tree) if self.query else ()
         return min((start_of(table) for table in tables if input_name(table) == text), default=0)
 
-    def told(self, mistakes: Sequence[Mistake]) -> str:
+    def text_of(self, mistakes: Sequence[Mistake]) -> str:
         """Mistakes with their places in its query, if it has one."""
         if self.query:
             return refusal(self.query, mistakes).what
@@ -78,50 +78,50 @@ def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
 
     An input that nobody makes is no mistake where a pipeline can't be read: that one may make it.
     """
-    told: Told = defaultdict(list)
-    known = _landed_tables(pipelines.sound, settings, told)
-    made, specs = _read(pipelines.sound, settings, told), _specs(pipelines.sound, settings)
-    ordered = _sorted(made, told)
+    mistakes: MistakesByPipeline = defaultdict(list)
+    known = _landed_tables(pipelines.sound, settings, mistakes)
+    made, specs = _read(pipelines.sound, settings, mistakes), _specs(pipelines.sound, settings)
+    ordered = _sorted(made, mistakes)
     changing = _changing(specs, ordered)
     for table in ordered:
-        with _telling(told[table.pipeline], table.place):
-            mistakes = _mistakes(table, specs, changing, known, all_read=not pipelines.broken)
-            told[table.pipeline] += mistakes
-    return Checked(ordered, known, {name: texts for name, texts in told.items() if texts})
+        with _telling(mistakes[table.pipeline], table.place):
+            texts = _mistakes(table, specs, changing, known, all_read=not pipelines.broken)
+            mistakes[table.pipeline] += texts
+    return Checked(ordered, known, {name: texts for name, texts in mistakes.items() if texts})
 
 
-def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, told: Told) -> Known:
+def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> Known:
     known: Known = {}
     for pipeline in pipelines:
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
-            with _telling(told[pipeline.name], f"{pipeline.file}:{line}"):
+            with _telling(mistakes[pipeline.name], f"{pipeline.file}:{line}"):
                 fields = file_fields(spec)
                 columns = [(field.name, spark_type(field.type)) for field in fields or ()]
                 known[things(spec, settings).table] = columns if fields is not None else None
     return known
 
 
-def _read(pipelines: Sequence[Pipeline], settings: Settings, told: Told) -> list[Made]:
+def _read(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> list[Made]:
     """The derived tables whose queries can be understood."""
     found: list[Made] = []
     for pipeline in pipelines:
         for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
             place = f"{pipeline.file}:{line}"
-            with _telling(told[pipeline.name], place):
+            with _telling(mistakes[pipeline.name], place):
                 found.append(_made(spec, pipeline.name, place, settings))
     return found
 
 
 @contextmanager
-def _telling(told: list[str], place: str) -> Iterator[None]:
+def _telling(mistakes: list[str], place: str) -> Iterator[None]:
     """Notes what is wrong with one table; a SpecError says itself where it stands."""
     try:
         yield
     except SpecError as e:
-        told.append(e.what)
+        mistakes.append(e.what)
     except Exception as e:  # noqa: BLE001 - whatever one table holds, it must not end the others
         error = explain(e)
-        told.append(f"{place}: {error.what} {error.todo}")
+        mistakes.append(f"{place}: {error.what} {error.todo}")
 
 
 def _made(spec: DerivedSpec, pipeline: str, place: str, settings: Settings) -> Made:
@@ -132,7 +132,7 @@ def _made(spec: DerivedSpec, pipeline: str, place: str, settings: Settings) -> M
     return Made(spec, pipeline, place, name, query, inputs)
 
 
-def _sorted(tables: Sequence[Made], told: Told) -> list[Made]:
+def _sorted(tables: Sequence[Made], mistakes: MistakesByPipeline) -> list[Made]:
     """The tables, each after those that it reads, without those that wait for each other."""
     by_name = {made.name: made for made in tables}
     graph = {made.name: [name for name in made.inputs.values() if name in by_name] for made in tables}
@@ -142,8 +142,8 @@ def _sorted(tables: Sequence[Made], told: Told) -> list[Made]:
         ring = list(reversed(e.args[1]))
     ways = [f"{by_name[a].place}: {a} is made of {b}: a circle of tables" for a, b in pairwise(ring)]
     for pipeline in {by_name[name].pipeline for name in ring}:
-        told[pipeline] += ways
-    return _sorted([made for made in tables if made.name not in ring], told)
+        mistakes[pipeline] += ways
+    return _sorted([made for made in tables if made.name not in ring], mistakes)
 
 
 def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
@@ -173,7 +173,7 @@ def _mistakes(made: Made, specs: Specs, changing: Changing, known: Known, *, all
                 made.query, {c for name in made.inputs.values() for c, _ in known.get(name) or ()}
             )
     if mistakes:
-        yield made.told(mistakes)
+        yield made.text_of(mistakes)
     if made.query is not None:
         tables = {text: known.get(name) for text, name in made.inputs.items()}
         columns = typed(made.query, tables, made.spec.parameters) or ()

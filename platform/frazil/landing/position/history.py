@@ -108,14 +108,14 @@ class History:
         return {p: end for p, end in short.items() if end < self.position[p]} | dict(self.forks)
 
     def _cut_error(self) -> TopicChangedError:
-        def told(partition: int, at: int) -> str:
+        def place(partition: int, at: int) -> str:
             how = "is gone" if at < 0 else f"ends at {at}"
             how = f"was cut at {at} and grew again" if partition in self.forks else how
             return f"partition {partition} {how}, landed to {self.position[partition]}"
 
         return TopicChangedError(
             f"The log of topic {self.facts.topic} was cut before the table's position.",
-            where=", ".join(told(*each) for each in sorted(self._cut.items())),
+            where=", ".join(place(*each) for each in sorted(self._cut.items())),
             meaning="Was a leader elected uncleanly, or a broker restored? The table has rows that the topic "
             "lost. Nothing was landed.",
             todo=f"Find out what happened. {_adopt(self.table)} lands what the log holds from there on, and "

@@ -33,10 +33,10 @@ def with_refusals(
     states: Iterable[TableState], specs: Mapping[str, TableSpec], connections: Connections
 ) -> list[TableState]:
     """States of tables that are new, and whose topics have records, with what keeps them from being made."""
-    return [_told(state, specs[state.identifier], connections) for state in states]
+    return [_with_refusal(state, specs[state.identifier], connections) for state in states]
 
 
-def _told(state: TableState, spec: TableSpec, connections: Connections) -> TableState:
+def _with_refusal(state: TableState, spec: TableSpec, connections: Connections) -> TableState:
     if state.state != "new" or not state.lag or spec.is_read_only:
         return state
     why = refusal(spec, connections)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import FrazilError, explain
 from frazil.landing.position.ledger import Ledger, bytes_per_record, ledgers, read_ledger
-from frazil.landing.tableflow.position import rows_came_at, told_by_files
+from frazil.landing.tableflow.position import ledger_of_files, rows_came_at
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
@@ -96,7 +96,7 @@ def _read_only(spec: TableSpec, name: TableName, catalog: Catalog, before: Stand
     found = _standing(Pointer(name, table.metadata_location, table.metadata))
     return replace(
         found,
-        ledger=told_by_files(spec, table),
+        ledger=ledger_of_files(spec, table),
         landed_at=rows_came_at(table.metadata),
         bytes_per_record=found.bytes / found.rows if found.rows else None,
     )
@@ -115,7 +115,7 @@ def _standing(pointer: Pointer) -> Standing:
     metadata = pointer.metadata
     if metadata is None:
         return Standing()
-    ledger, unknown = _told(metadata)
+    ledger, unknown = _newest_ledger(metadata)
     head = metadata.current_snapshot()
     summary = summary_of(head)
     return Standing(
@@ -134,7 +134,7 @@ def _standing(pointer: Pointer) -> Standing:
     )
 
 
-def _told(metadata: TableMetadata) -> tuple[Ledger | None, str]:
+def _newest_ledger(metadata: TableMetadata) -> tuple[Ledger | None, str]:
     """The table's newest ledger, or why it can't be told."""
     try:
         return read_ledger(metadata), ""

@@ -52,7 +52,7 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
     ]
 
 
-def told(snapshot: Snapshot) -> str:
+def commit_text(snapshot: Snapshot) -> str:
     """A foreign commit in words: its id, time, operation, rows, and who says to have made it."""
     said, at = summary_of(snapshot), datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown operation"

@@ -151,7 +151,7 @@ class _Redrive:
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
         report = replace(report, left_out=report.left_out + written.skipped)
-        return self._published(chosen, written, _told(report, bad))
+        return self._published(chosen, written, _with_reasons(report, bad))
 
     def _published(self, chosen: Chosen, written: Written, report: RedriveReport) -> RedriveReport:
         if not written.good:
@@ -195,7 +195,7 @@ class _Redrive:
 _FIRST = 10  # reasons of a report that a person would read
 
 
-def _told(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
+def _with_reasons(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
     reasons = (f"partition {b.partition}, offset {b.offset}: {b.reason}" for b in bad[:_FIRST])
     return replace(report, still_bad=dict(Counter(b.reason_code for b in bad)), reasons=tuple(reasons))
 

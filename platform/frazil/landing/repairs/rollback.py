@@ -61,12 +61,12 @@ def _report(spec: TableSpec, name: TableName, turn: Turn[Ledger], topic: TopicFa
 
 
 def _position(turn: Turn[Ledger]) -> Mapping[int, int]:
-    return turn.told.entry.position if turn.told.entry else {}
+    return turn.recorded.entry.position if turn.recorded.entry else {}
 
 
 def _again(turn: Turn[Ledger], topic: TopicFacts | None) -> dict[int, Span]:
     """Per partition what was landed behind the snapshot, of the log that the table stands in."""
-    now, then = None if turn.returns else _newest(turn, topic), turn.told.entry
+    now, then = None if turn.returns else _newest(turn, topic), turn.recorded.entry
     held = then.position if then and now and then.log == now.log else {}
     spans = {p: (held.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     return {p: (start, to) for p, (start, to) in spans.items() if start < to}
@@ -76,7 +76,7 @@ def _lost(turn: Turn[Ledger], topic: TopicFacts | None) -> int:
     """How many offsets behind the snapshot no landing can read any more: all those of earlier logs, too."""
     if turn.returns:
         return 0
-    again, now, then = _again(turn, topic), _newest(turn, topic), turn.told.entry
+    again, now, then = _again(turn, topic), _newest(turn, topic), turn.recorded.entry
     everything = sum(to - start for start, to in again.values())
     if now is None or topic is None or topic.topic_id != now.topic_id:
         return everything
@@ -88,7 +88,7 @@ def _newest(turn: Turn[Ledger], topic: TopicFacts | None) -> Ledger | None:
     try:
         return Ledger.newest(turn.table.metadata, whatever_it_holds=True)
     except PositionLostError:
-        then = turn.told.entry
+        then = turn.recorded.entry
         if then is None or topic is None or topic.topic_id != then.topic_id:
             raise
         # Nothing tells what was landed since: all that the topic had may have been.

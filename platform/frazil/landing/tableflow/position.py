@@ -29,12 +29,12 @@ WHAT_TO_DO = "Look at the topic's Tableflow in Confluent Cloud: is it suspended,
 """Where a table that Tableflow lands stands still."""
 
 
-def told(spec: TableSpec, table: Table) -> Ledger | None:
+def ledger_of(spec: TableSpec, table: Table) -> Ledger | None:
     """What a table holds of its topic: as its ledger says, or its files where Tableflow writes it."""
-    return told_by_files(spec, table) if spec.is_read_only else read_ledger(table.metadata)
+    return ledger_of_files(spec, table) if spec.is_read_only else read_ledger(table.metadata)
 
 
-def told_by_files(spec: TableSpec, table: Table) -> Ledger | None:
+def ledger_of_files(spec: TableSpec, table: Table) -> Ledger | None:
     """What the rows of a table's head tell of its topic; None where it has no rows.
 
     Gaps and the topic's id are not in the rows: the ledger says that there are none, and no id.

@@ -29,8 +29,8 @@ from frazil.landing.tableflow.position import (
     Comparison,
     beside_topic,
     compare_rows,
+    ledger_of_files,
     place_columns,
-    told_by_files,
 )
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
@@ -173,7 +173,7 @@ def _entry(
     """The ledger of the rows that are there, once all is proved of them."""
     _fits(spec, connections, table)
     facts = topic_fact(connections.admin, spec.topic)
-    ledger = beside_topic(told_by_files(spec, table), facts)
+    ledger = beside_topic(ledger_of_files(spec, table), facts)
     merged = number(summary_of(table.current_snapshot()), "total-delete-files")
     if ledger is None or merged:
         why = "is an upsert table: its rows are merged by key" if merged else "has no row of the topic"

@@ -112,14 +112,14 @@ class Entry(ABC):
         return ((snapshot, entry) for snapshot in ancestors(metadata) if (entry := cls.of(snapshot)))
 
     @classmethod
-    def told(cls, line: Iterable[Snapshot]) -> Told[Self] | None:
+    def newest_of(cls, line: Iterable[Snapshot]) -> Recorded[Self] | None:
         """What the newest snapshot that tells says; None where none does any more.
 
         The table's first snapshot tells, too: that nothing was done yet.
         """
         for snapshot in line:
             if (entry := cls.of(snapshot)) or is_first(snapshot):
-                return Told(entry, snapshot.sequence_number or 0)
+                return Recorded(entry, snapshot.sequence_number or 0)
         return None
 
     @classmethod
@@ -133,8 +133,8 @@ class Entry(ABC):
             PositionLostError: Only the copy would tell, and it is newer than what `main` holds.
             ConfigureError: A later major version of Frazil wrote it.
         """
-        if told := cls.told(ancestors(metadata)):
-            return told.entry
+        if recorded := cls.newest_of(ancestors(metadata)):
+            return recorded.entry
         copy = cls.copy(metadata.properties)
         if copy and not whatever_it_holds and _is_newer(metadata):
             raise _newer_than_main(metadata, f"{cls.MARK} = {metadata.properties[cls.MARK]}")
@@ -153,7 +153,7 @@ class Entry(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Generic[E]):
+class Recorded(Generic[E]):
     """What a line of snapshots tells."""
 
     entry: E | None  # None: nothing was done yet
@@ -165,7 +165,7 @@ def copied(said: Mapping[str, str], sequence: int) -> dict[str, str]:
     return {**said, SEQUENCE: str(sequence)}
 
 
-def rewind(tx: Transaction, kind: type[Entry], to: Told[Any]) -> None:
+def rewind(tx: Transaction, kind: type[Entry], to: Recorded[Any]) -> None:
     """Makes the table's copy what an earlier snapshot says; what only the present copy says goes."""
     properties = tx.table_metadata.properties
     said = copied(to.entry.properties(), to.sequence) if to.entry else {}

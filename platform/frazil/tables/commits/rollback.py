@@ -12,7 +12,7 @@ from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, move_ref
-from frazil.tables.commits.ledger import Entry, Told, rewind
+from frazil.tables.commits.ledger import Entry, Recorded, rewind
 from frazil.tables.commits.suspension import MARKS, is_halted
 from frazil.tables.metadata.snapshots import ancestors, line_of, number, summary_of
 
@@ -46,7 +46,7 @@ class Turn(Generic[E]):
 
     table: Table
     target: Snapshot
-    told: Told[E]
+    recorded: Recorded[E]
 
     @property
     def head(self) -> Snapshot:
@@ -80,21 +80,21 @@ def turn_back(
 
     def stage(table: Table) -> Transaction | None:
         target = snapshot_at(name, table, to)
-        turns.append(turn := Turn(table, target, _told(name, table, target, kind)))
+        turns.append(turn := Turn(table, target, _recorded(name, table, target, kind)))
         check(turn)
-        return move_main(table, target, kind, turn.told) if turn.moves else None
+        return move_main(table, target, kind, turn.recorded) if turn.moves else None
 
     commit(catalog, name, stage, work="rollback", todo="Roll back again.")
     return next((turn for turn in reversed(turns) if turn.moves), turns[-1])
 
 
-def move_main(table: Table, target: Snapshot, kind: type[Entry], told: Told[Any]) -> Transaction:
+def move_main(table: Table, target: Snapshot, kind: type[Entry], recorded: Recorded[Any]) -> Transaction:
     """Stages that a snapshot becomes the head of `main`, and what it says the table's copy."""
     tx = transaction(table)
     lifted = () if is_halted(table.properties) else [name for name in MARKS if name in table.properties]
     if lifted:
         tx.remove_properties(*lifted)
-    rewind(tx, kind, told)
+    rewind(tx, kind, recorded)
     move_ref(tx, "main", target.snapshot_id)
     return tx
 
@@ -146,11 +146,11 @@ def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
     )
 
 
-def _told(name: TableName, table: Table, target: Snapshot, kind: type[E]) -> Told[E]:
-    if told := kind.told(line_of(table.metadata, target)):
-        return told
+def _recorded(name: TableName, table: Table, target: Snapshot, kind: type[E]) -> Recorded[E]:
+    if recorded := kind.newest_of(line_of(table.metadata, target)):
+        return recorded
     if kind.copy(table.properties) is None:
-        return Told(None, 0)
+        return Recorded(None, 0)
     raise RepairError(
         f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",
         where=f"made {_moment(target)}; the snapshot that told it is expired",
@@ -180,8 +180,8 @@ def _no_target(name: TableName, table: Table, to: int | datetime) -> MissingErro
 
 def _shown(snapshots: Iterable[Snapshot]) -> str:
     few = list(islice(snapshots, _SHOWN + 1))
-    told = ", ".join(f"{s.snapshot_id} ({_moment(s)})" for s in few[:_SHOWN])
-    return f"{told}, ..." if len(few) > _SHOWN else told
+    listed = ", ".join(f"{s.snapshot_id} ({_moment(s)})" for s in few[:_SHOWN])
+    return f"{listed}, ..." if len(few) > _SHOWN else listed
 
 
 def _moment(snapshot: Snapshot) -> str:

@@ -62,7 +62,7 @@ class Compaction(Kind):
         found, upkeep = known.unworked(self), known.spec.upkeep
         if found is None or _is_quiet(known):
             return None
-        seen: Prospect = found.told
+        seen: Prospect = found.result
         gain, many = _gain(seen.gain, upkeep), seen.manifests > upkeep.manifests
         is_time = known.is_over(self, upkeep.compact_after, now)
         last = since(self.title, known.age(self, now), upkeep.compact_after)
@@ -126,7 +126,7 @@ def _is_quiet(known: Known) -> bool:
 
 def _copies_may_be_gone(found: Finding, known: Known, now: float) -> bool:
     """Whether files that had to be spared may be rewritten by now, though nothing new came."""
-    seen: Prospect = found.told
+    seen: Prospect = found.result
     return seen.thrifty and now - found.at >= known.spec.upkeep.expire_every.total_seconds()
 
 
@@ -145,7 +145,7 @@ def _at_most(known: Known, found: Finding | None) -> tuple[float, float]:
         return math.inf, math.inf
     if found is None or found.facts.bytes is None or found.facts.files is None:
         return facts.bytes, facts.files + (facts.delete_files or 0)
-    seen: Prospect = found.told
+    seen: Prospect = found.result
     bytes_more, files_more = facts.bytes - found.facts.bytes, facts.files - found.facts.files
     commits = (facts.commits or 0) - (found.facts.commits or 0)
     return seen.waiting + max(0, bytes_more), seen.manifests + max(0, files_more, commits)

@@ -66,11 +66,11 @@ class Expiry(Kind):
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
         pause, history, found = known.spec.upkeep.expire_every, known.history, known.unworked(self)
-        if not (found and found.told and history and known.is_over(self, pause, now)):
+        if not (found and found.result and history and known.is_over(self, pause, now)):
             return None
-        why = f"{found.told} of {history.snapshots} snapshots are old enough to go"
+        why = f"{found.result} of {history.snapshots} snapshots are old enough to go"
         text = f"{why}: {since(self.title, known.age(self, now), pause)}."
-        return Reason(text, {"snapshots": history.snapshots, "expirable": found.told})
+        return Reason(text, {"snapshots": history.snapshots, "expirable": found.result})
 
     def needs_look(self, known: Known, now: float) -> bool:
         """Whether it is time to work out which snapshots can go."""

@@ -48,7 +48,7 @@ class Reader:
         """Seconds for which it has not read what is there."""
         return 0.0 if self.since is None else now - self.since
 
-    def told(self, bound: float) -> str:
+    def delay(self, bound: float) -> str:
         """Who is behind since when, and until when what it needs is kept; `bound`: for how many seconds."""
         if self.since is None:
             return f"{self.name} does not answer"
@@ -90,8 +90,8 @@ class References:
     def text(self) -> str:
         """The readers in a sentence; empty if no reader is behind."""
         behind = [reader for reader in self.readers if reader.since or reader.location is None]
-        told = "; ".join(f"{reader.told(self.bound)} ({reader.todo})" for reader in behind)
-        return f" Kept for readers: {told}." if told else ""
+        delays = "; ".join(f"{reader.delay(self.bound)} ({reader.todo})" for reader in behind)
+        return f" Kept for readers: {delays}." if delays else ""
 
 
 def references_of(

@@ -58,14 +58,14 @@ class RowExpiry(Kind):
         """See `Kind.why_due`."""
         kept, found = row_age(known.spec), known.findings.get(self.name)
         last = known.facts.last.get(self.name)
-        if kept is None or found is None or found.told is None:
+        if kept is None or found is None or found.result is None:
             return None
         if not known.is_over(self, _EVERY, now) or (last and found.at < last.at):
             return None
-        age, most = now - found.told, kept.most.total_seconds()
+        age, most = now - found.result, kept.most.total_seconds()
         if age < most:
             return None
-        oldest = iso_moment(int(found.told) * 1_000_000)
+        oldest = iso_moment(int(found.result) * 1_000_000)
         text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {most:.0f} s."
         return Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": most})
 

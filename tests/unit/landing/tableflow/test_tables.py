@@ -19,7 +19,7 @@ from frazil.landing.position.state import TableState, table_states
 from frazil.landing.repairs.acceptance import accept
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
-from frazil.landing.tableflow.position import told_by_files
+from frazil.landing.tableflow.position import ledger_of_files
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kinds import KINDS
@@ -46,10 +46,10 @@ def test_position_and_lag_are_told_by_the_rows_themselves(tableflow: Tableflow) 
 def test_a_table_whose_columns_have_the_other_names_is_read_by_those(tableflow: Tableflow) -> None:
     portable = SPEC.model_copy(update={"metadata_names": "portable"})
     with pytest.raises(DifferentError, match="has no column cflt_metadata_partition") as refused:
-        told_by_files(portable, tableflow.table)
+        ledger_of_files(portable, tableflow.table)
 
     assert "the other metadata_names" in refused.value.todo
-    mended = told_by_files(portable.model_copy(update={"metadata_names": "tableflow"}), tableflow.table)
+    mended = ledger_of_files(portable.model_copy(update={"metadata_names": "tableflow"}), tableflow.table)
     assert mended
     assert mended.position == {0: 40, 1: 25}
 
