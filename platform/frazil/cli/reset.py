@@ -65,7 +65,8 @@ def drop_command(
 
 
 def _refuse_known(name: TableName, known: KnownTables, settings: Settings) -> None:
-    for pipeline in known.pipelines.sound:
+    """A pipeline that can't be read may name the table, so its mistakes come first."""
+    for pipeline in known.pipelines.all():
         if any(things(spec, settings).table == name for spec, _ in pipeline.every_table):
             raise UsageError(
                 f"Pipeline {pipeline.name} names table {name}.",

@@ -38,7 +38,7 @@ from frazil.tables.spark.arrangement import arranged
 from frazil.tables.spark.faults import Job, cause_line, files_there, spark_job
 from frazil.tables.spark.session import Watched, samples
 from frazil.tables.writing.presence import differing, values_told
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -213,7 +213,7 @@ def insert(
     fitting = cast(rows, types_of(table))
     with spark_job(derivation_job(name)):
         files = insert_rows(arranged(fitting, table) if write.sorts else fitting, table)
-    return StagedFiles(files, until=started_at(derivation) + lifetime(upkeep.orphans_after))
+    return StagedFiles(files, until=latest_commit(upkeep.orphans_after, started_at(derivation)))
 
 
 def held_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:

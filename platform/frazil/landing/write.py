@@ -28,7 +28,7 @@ from frazil.tables.spark.arrangement import arranged
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.spark.session import Watched, samples
 from frazil.tables.writing.presence import values_told
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -150,7 +150,7 @@ def insert_arranged(
 
     is_arranged = spec.write.sorts or distribution
     files = insert_rows(arranged(rows, table, distribution) if is_arranged else rows, table)
-    return StagedFiles(files, until=started_at(landing) + lifetime(spec.upkeep.orphans_after))
+    return StagedFiles(files, until=latest_commit(spec.upkeep.orphans_after, started_at(landing)))
 
 
 def _values(decoder: RecordDecoder) -> dict[str, str]:

@@ -103,6 +103,17 @@ def test_only_what_no_pipeline_names_is_dropped(
     assert shown_in(topic) == [False, False]
 
 
+def test_nothing_is_dropped_while_a_pipeline_that_may_name_it_is_broken(
+    frazil: Command, shell: Shell, topic: Topic, name: str
+) -> None:
+    (shell.pipelines / "one" / "defs.yaml").write_text("type: nonsense\n")
+
+    refused = frazil("drop", name, "--yes")
+
+    assert (refused.code, refused.is_clear) == (2, True)
+    assert table_of(topic).scan().count() == 10
+
+
 def test_a_person_is_asked_first(frazil: Command, topic: Topic, name: str) -> None:
     asked = frazil("reset", name)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -17,7 +16,7 @@ from frazil.tables.rewrites.moved import Parted, audit_values
 from frazil.tables.spark.faults import Job, files_there, spark_job
 from frazil.tables.spark.session import at_snapshot
 from frazil.tables.writing.presence import Moves
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -176,7 +175,7 @@ def write_rest(
     """
     from frazil.tables.writing.insertion import insert_rows
 
-    until = time.time() + lifetime(orphans_after)
+    until = latest_commit(orphans_after)
     with files_there(table):
         held, exact = held_frame(spark, table, files.entries), not delete_manifests(table)
     with spark_job(job):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -26,3 +27,8 @@ def may_move(table: Table, files: Iterable[DataFile], largest: int) -> bool:
 def lifetime(orphans_after: timedelta) -> float:
     """Seconds within which files that no snapshot names are published, or never."""
     return min(orphans_after.total_seconds() / 2, LONGEST)
+
+
+def latest_commit(orphans_after: timedelta, since: float | None = None) -> float:
+    """Until when files are published that are written from now on, or since then; in seconds of the epoch."""
+    return (time.time() if since is None else since) + lifetime(orphans_after)

@@ -6,7 +6,6 @@ is a frame first, see `rewrite`.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -19,7 +18,7 @@ from frazil.tables.metadata.manifests import Head
 from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.writing.unwritable import refuse_unwritable
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 from frazil.upkeep.compaction.plan import Round
 from frazil.upkeep.compaction.rewrite import Rewritten, compaction_job
 
@@ -51,7 +50,7 @@ def rewrite_by_columns(
         held = deletes_by_file(table, [head.entries[f.path] for f in plan.files])
     if not all(are_parquet((file, *deletes)) for file, deletes in held):
         return None
-    until = time.time() + lifetime(spec.upkeep.orphans_after)
+    until = latest_commit(spec.upkeep.orphans_after)
     with spark_job(compaction_job(name)):
         found = _run(connections, table, held, plan, order)
     staged = StagedFiles(files_written(table, found), until=until)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from frazil.tables.metadata.files import LARGEST
 from frazil.tables.metadata.manifests import Head, delete_manifests
 from frazil.tables.reading.frame import held_frame
 from frazil.tables.spark.faults import Job, cause_line, files_there, is_file_gone, spark_job
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 from frazil.upkeep.compaction.bins import Bin
 from frazil.upkeep.compaction.plan import Round
 
@@ -45,7 +44,7 @@ def rewrite(
 
     Rows of a file stay as they come where the spec sorts nothing.
     """
-    until = time.time() + lifetime(spec.upkeep.orphans_after)
+    until = latest_commit(spec.upkeep.orphans_after)
     entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
     with files_there(table):
         held = held_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
