@@ -128,7 +128,7 @@ class UpsertLane:
         from frazil.landing.upsert.lane.merge import Merge
 
         frazil, key = version("frazil"), self.decoder.row_key.columns
-        anew = bool(plan.upon and plan.upon.earlier_logs)
+        anew = bool(plan.ledger and plan.ledger.earlier_logs)
         rules = rules_of(spec, key, self._called(table), anew=anew)
         files = _by_place(table, [e.data_file for e in head.entries.values()], key)
         tasks = 2 * reading.settings.spark.parallelism
