@@ -21,7 +21,7 @@ from frazil.errors import (
     UsageError,
 )
 from frazil.formats.columns.columns import RecordColumns
-from frazil.formats.logical import Struct
+from frazil.formats.logical import Field, Primitive, Struct
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.many import _stopped
@@ -29,12 +29,15 @@ from frazil.landing.position.ledger import ledgers
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import _Replayed, replay
+from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
+from frazil.tables.commits.commit import set_properties
 from frazil.tables.layout import NEWEST_FORMAT, arrange
-from kit.model.edges import edges
+from kit.model.edges import COLUMNS, edges
 from kit.model.stage import Dice
 from kit.model.world import NAME, SPEC, World
 
+WIDER = RecordColumns(Struct(()), Struct((*COLUMNS.value, Field("note", Primitive("string"), optional=True))))
 STOPPING = SPEC.model_copy(update={"on_lost_records": "stop"})
 
 
@@ -158,8 +161,10 @@ def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
             "Land again.",
             [0, 1],
         ),
+        (lambda world: evolve(SPEC, NAME, world.catalog, world.table, WIDER), "Land again.", [0, 1]),
+        (lambda world: set_properties(world.catalog, NAME, {"note": "mine"}), "Try again.", [0, 1]),
     ],
-    ids=["landing", "rollback", "layout"],
+    ids=["landing", "rollback", "layout", "schema", "properties"],
 )
 def test_a_commit_that_others_were_quicker_than_is_made_again(
     world: World, work: Callable[[World], object], told: str, left: list[int]

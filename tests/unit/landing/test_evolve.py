@@ -18,7 +18,8 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.transforms import IdentityTransform
 
-from frazil.errors import ConfigureError
+from frazil.errors import ConfigureError, FaultError
+from frazil.formats.batches.matching import refuse_unmatched
 from frazil.formats.columns.columns import RecordColumns, metadata_names, table_fields
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
@@ -182,6 +183,16 @@ def test_a_partition_column_is_neither_dropped_nor_retyped(migration: Migration)
 
     with pytest.raises(ConfigureError, match="partitioned by a"):
         planned(have, *wanted, migrations=(migration,))
+
+
+def test_what_did_not_fit_a_table_that_was_behind_its_schema_fits_it_once_it_follows() -> None:
+    have, wanted = table(Field("a", INT)), (Field("a", INT), Field("b", INT, optional=True))
+    with pytest.raises(FaultError, match="no column for b") as told:
+        refuse_unmatched(Struct(wanted), from_iceberg(have.schema()), "n.t", META)
+
+    refuse_unmatched(Struct(wanted), from_iceberg(planned(have, *wanted).schema), "n.t", META)
+
+    assert told.value.todo.startswith("Land again: the table then follows its schema.")
 
 
 def test_without_the_migration_the_schema_lands_into_a_new_table_of_other_partitions() -> None:

@@ -165,10 +165,36 @@ def test_rows_that_name_no_offset_are_not_taken_over(tableflow: Tableflow, now: 
     assert refused(now, AuditFailedError, "does not add up").where == "1 rows name no partition, or no offset"
 
 
-def test_rows_of_a_topic_that_was_made_again_are_not_taken_over(tableflow: Tableflow) -> None:
+def test_rows_of_a_topic_that_was_made_again_stay_and_it_lands_into_a_table_of_another_name(
+    tableflow: Tableflow,
+) -> None:
     anew = clients(tableflow.catalog, Logs(spans={0: (0, 7), 1: (0, 25)}))
+    before = tableflow.table.metadata
 
-    assert "partition 0 ends at 7" in refused(anew, TopicChangedError, "not of the topic").where
+    error = refused(anew, TopicChangedError, "not of the topic")
+
+    assert "partition 0 ends at 7" in error.where
+    assert error.todo.startswith("Land the topic into a table of another name; the old rows stay")
+    assert spans_of_another_table(anew) == {0: (0, 7), 1: (0, 25)}
+    assert tableflow.table.metadata == before
+
+
+def spans_of_another_table(connections: Clients) -> dict[int, tuple[int, int]]:
+    """What a landing into a table that is not there yet begins with."""
+    facts = topic_fact(connections.admin, TOPIC)
+    history = look(connections.settings, TableName(OWN.namespace, "another"), facts, None)
+    return dict(make_plan(history, 1000).spans)
+
+
+def test_a_table_of_another_name_takes_over_where_the_name_is_taken(now: Clients) -> None:
+    now.catalog.create_namespace(OWN.namespace)
+    theirs = now.catalog.create_table(OWN.identifier, Schema()).metadata
+    with pytest.raises(DifferentError, match="already, and it is not") as told:
+        adopted(now)
+
+    assert told.value.todo == "Give the table another name in the spec."
+    assert adopted(now, SPEC.model_copy(update={"table": "another"})).rows == 60
+    assert now.catalog.load_table(OWN.identifier).metadata == theirs
 
 
 def test_offsets_that_nobody_tells_of_are_given_up_only_if_asked(tableflow: Tableflow) -> None:
@@ -246,4 +272,8 @@ def test_columns_that_tableflow_writes_otherwise_are_named(
 def test_a_table_without_a_row_is_landed_from_the_start_instead(catalog: Catalog, tmp_path: Path) -> None:
     Tableflow(catalog, tmp_path.as_uri()).enable()
 
-    refused(clients(catalog, Logs(spans=SPANS)), DifferentError, "has no row of the topic")
+    connections = clients(catalog, Logs(spans=SPANS))
+    error = refused(connections, DifferentError, "has no row of the topic")
+
+    assert error.todo == "Let Frazil land the topic from its first offset, into a table of another name."
+    assert spans_of_another_table(connections) == SPANS
