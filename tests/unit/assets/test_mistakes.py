@@ -7,10 +7,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.component import folder_definitions
 from frazil.definitions import defs
 from frazil.errors import SpecError
 from kit.checkout import edges
 from kit.mixed import BROKEN, write_mixed
+from kit.shell import TOPICS
 
 SOUND = {"kafka/orders", "iceberg/local/orders", "kafka/g", "iceberg/local/g", "iceberg/local/own"}
 KEY = dg.AssetKey(["pipelines", "key"])
@@ -116,3 +118,16 @@ def test_a_strict_profile_refuses_what_dagster_alone_finds_wrong(
 
     with pytest.raises(SpecError, match=r"typo.py:3: AttributeError"):
         defs()
+
+
+def test_a_file_that_dagster_can_not_load_is_loaded_once_it_is_mended(folder: Path) -> None:
+    others = [path for path in folder.iterdir() if path.name != "wrong_type"]
+    _, (broken,) = folder_definitions([folder], others)
+
+    (folder / "wrong_type" / "defs.yaml").write_text(
+        f"type: {TOPICS}\nattributes: {{tables: [{{topic: mended, publish: []}}]}}\n"
+    )
+
+    assert broken.error.todo == "Mend the file; Dagster can load nothing of it."
+    mended = {"kafka/mended", "iceberg/local/mended"}
+    assert edges(defs()).keys() == SOUND | mended | {f"pipelines/{name}" for name in BROKEN}

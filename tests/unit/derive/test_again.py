@@ -147,6 +147,35 @@ def test_a_derivation_that_could_not_follow_a_rollback_follows_it_when_it_is_mad
     assert made(world) == [0, 1]
 
 
+def test_a_derivation_that_another_one_overtook_in_following_a_rollback_leaves_the_rest_to_the_next(
+    world: World,
+) -> None:
+    derive(made_spec(), world.connections)
+    world.produce(0)
+    land(SPEC, world.connections)
+    derive(made_spec(), world.connections)
+    roll_back(SPEC, world.connections, [s.snapshot_id for s, _ in ledgers(world.table.metadata)][1])
+    send, others = world.catalog.commit_table, list[str]()
+
+    def late(table: Any, *of: Any) -> Any:
+        if table.name()[-1] == MADE.table and not others:
+            others.append("come first")
+            land(SPEC, world.connections)
+            derive(made_spec(), world.connections)
+            raise CommitFailedException("Requirement failed: branch main has changed")
+        return send(table, *of)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.catalog, "commit_table", late)
+        todo = todo_of(OvertakenError, lambda: derive(made_spec(), world.connections))
+    world.produce(0)
+    land(SPEC, world.connections)
+    derive(made_spec(), world.connections)
+
+    assert todo == "Nothing. Derive again if rows wait."
+    assert made(world) == [0, 1, 2, 3]
+
+
 def test_a_table_of_other_rows_is_left_alone_by_a_spec_of_another_name(world: World) -> None:
     land(SPEC.model_copy(update={"table": "other"}), world.connections)
     before = world.catalog.look(("n", "other")).metadata

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError
 from pyiceberg.exceptions import CommitFailedException
+from pyspark.errors import PySparkException
 
 from frazil.errors import (
     AuditFailedError,
@@ -22,6 +24,7 @@ from frazil.errors import (
 )
 from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Field, Primitive, Struct
+from frazil.kafka.probe import Probe
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.many import _stopped
@@ -33,6 +36,11 @@ from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.layout import NEWEST_FORMAT, arrange
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.spark.faults import spark_job
+from frazil.upkeep.compaction.rewrite import compaction_job
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.kind import Order
 from kit.model.edges import COLUMNS, edges
 from kit.model.stage import Dice
 from kit.model.world import NAME, SPEC, World
@@ -226,6 +234,76 @@ def test_records_that_vanish_while_they_are_read_are_told_by_the_next_landing(wo
     assert "--accept-loss 0:2-3" in lost
     land(STOPPING, world.connections, accept_loss={0: (2, 3)})
     assert offsets(world) == [0, 1, 3]
+
+
+def test_records_that_are_removed_while_they_are_counted_are_told_by_the_next_landing(world: World) -> None:
+    world.topic.produce(0, gap=True)  # so they are counted by a second reader
+
+    def removed(*_: Any) -> Any:
+        world.produce(0)
+        world.topic.retain(0, 4)
+        Probe(cast("Any", None), SPEC.topic)._check(KafkaError(KafkaError._AUTO_OFFSET_RESET))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("frazil.landing.audit.tally_records", removed)
+        todo = todo_of(OffsetsLostError, lambda: land(STOPPING, world.connections))
+    lost = todo_of(OffsetsLostError, lambda: land(STOPPING, world.connections))
+    land(STOPPING, world.connections, accept_loss={0: (2, 4)})
+
+    assert todo == "Land again: the next plan says which offsets are lost."
+    assert "--accept-loss 0:2-4" in lost
+    assert offsets(world) == [0, 1, 4]
+
+
+NEXT_ONE = "Nothing: the next compaction takes the files that are there then."
+
+
+def test_a_compaction_that_others_overtook_leaves_the_files_to_the_next_one(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "frazil")
+    land(SPEC, world.connections)
+    compacted(world, once("written", lambda: compacted(world)))
+    world.produce(0)
+    land(SPEC, world.connections)
+    compacted(world)
+
+    assert NEXT_ONE in caplog.text
+    assert len(files(world)) == 1
+    assert offsets(world) == [0, 1, 2, 3]
+
+
+def test_a_compaction_whose_file_went_leaves_the_files_to_the_next_one(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "frazil")
+    land(SPEC, world.connections)
+
+    def gone(*_: Any) -> Any:
+        with spark_job(compaction_job(NAME)):
+            raise PySparkException("org.apache.iceberg.exceptions.NotFoundException: s3://lake/a.parquet")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(world.store, "rows_of", gone)
+        compacted(world)
+    before = files(world)
+    compacted(world)
+
+    assert NEXT_ONE in caplog.text
+    assert (len(before), len(files(world))) == (3, 1)
+    assert offsets(world) == [0, 1, 2]
+
+
+def compacted(world: World, on_step: Callable[[str], None] = lambda _: None) -> object:
+    """What a compaction of everything reports."""
+    return compact(SPEC, world.connections, world.store.now, Order(everything=True), on_step=on_step)
+
+
+def files(world: World) -> list[str]:
+    """Those of the head."""
+    head = HeadReader().read(world.table)
+    assert head
+    return sorted(head.entries)
 
 
 def test_a_table_that_only_others_can_write_stays_readable_and_the_topic_lands_into_another(

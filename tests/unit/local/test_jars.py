@@ -74,10 +74,13 @@ def test_a_jar_is_fetched_once(tmp_path: Path) -> None:
 def test_a_jar_that_is_not_the_one_locked_is_refused_and_not_kept(tmp_path: Path) -> None:
     jars = Jars(tmp_path, locked(b"jar"), Repository(b"other").fetch)
 
-    with pytest.raises(ConfigureError, match=r"thing:1\.0 is not the file that was locked"):
+    with pytest.raises(ConfigureError, match=r"thing:1\.0 is not the file that was locked") as refused:
         jars.paths("kafka")
 
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert refused.value.todo == "Look at what lies between here and Maven Central before trying again."
+    straight = Jars(tmp_path, locked(b"jar"), Repository(b"jar").fetch)
+    assert straight.paths("kafka")[0].read_bytes() == b"jar"
 
 
 def test_only_the_jars_of_the_set_asked_for_are_fetched(tmp_path: Path) -> None:

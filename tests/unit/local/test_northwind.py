@@ -11,6 +11,7 @@ from frazil.derive.tables import known_tables
 from frazil.errors import ConfigureError
 from frazil.local.home import Home
 from frazil.local.northwind.parts import with_pipeline
+from frazil.local.northwind.postgres import _program
 from frazil.local.northwind.rows import COUNTS, customer, first_rows
 from frazil.local.parts import known_stack, prepared_stack
 from frazil.local.stack import Stack
@@ -101,3 +102,21 @@ def test_every_row_has_a_key_of_its_own() -> None:
 
 def customer_id(number: int) -> str:
     return str(customer(random.Random(0), 7919 * (92 + number))[0])
+
+
+@pytest.mark.parametrize("way", ["another user", "util-linux"])
+def test_postgres_is_run_by_another_user_or_by_what_makes_root_nobody(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(ConfigureError, match="does not run as root") as refused:
+        _program("postgres")
+
+    if way == "another user":
+        monkeypatch.setattr("os.geteuid", lambda: 1000)
+    else:
+        monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+
+    assert refused.value.todo == "Run frazil as another user, or install util-linux."
+    assert _program("postgres")[-1].endswith("/bin/postgres")

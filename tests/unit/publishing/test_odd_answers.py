@@ -130,8 +130,13 @@ NOTES = b'{"defaults": {}, "overrides": {}}'
 def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: bytes) -> None:
     server.answers = {"v1/config": (200, {}, told)}
 
-    with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does"):
+    with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does") as refused:
         open_catalog(Settings(rest={"uri": server.url, "token": "token"}))
+
+    with serving() as catalog:
+        catalog.answers = {"v1/config": (200, {}, NOTES)}
+        assert open_catalog(Settings(rest={"uri": catalog.url, "token": "token"}))
+    assert str(refused.value.todo).startswith("Mend the address in the settings")
 
 
 @pytest.mark.parametrize(
@@ -163,10 +168,15 @@ def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[An
 def test_rows_of_another_form_are_none_of_snowflakes(information: str) -> None:
     lake = Clients(Settings(snowflake={"account": "a"}))
 
+    told = [information, '{"metadataLocation": "s3://lake/v1.metadata.json"}']
+
     @contextmanager
     def opened() -> Iterator[Any]:
-        yield Rows({"GET_ICEBERG": [[information]]})
+        yield Rows({"GET_ICEBERG": [[told.pop(0)]], "COUNT": [[0]]})
 
     lake.snowflake = opened  # type: ignore[method-assign]
-    with pytest.raises(RepairError, match="another form"):
+    with pytest.raises(RepairError, match="another form") as refused:
         Snowflake(SPEC, lake.settings).read(lake)
+
+    assert str(refused.value.todo).startswith("Try again; if it stays so, Snowflake has changed")
+    assert Snowflake(SPEC, lake.settings).read(lake).metadata_location == "s3://lake/v1.metadata.json"

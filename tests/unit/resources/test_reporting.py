@@ -12,9 +12,11 @@ from pathlib import Path
 
 import dagster as dg
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from frazil.checks.result import CheckResult
 from frazil.derive.report import DeriveReport
+from frazil.errors import PartDownError
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.reporting import Done, is_news
@@ -71,6 +73,27 @@ def test_a_shells_upkeep_and_checks_are_told_and_what_was_skipped_is_not(
         "Expired 3 snapshots."
     ]
     assert {key.name: execution.status.value for key, execution in known.items()} == {"a": "SUCCEEDED"}
+
+
+def test_what_a_storage_did_not_take_is_told_by_the_next_event(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reporter = DagsterReporter(Settings())
+    expiry = WorkReport("local.orders", "expiry", done=True, text="Expired 3 snapshots.")
+
+    def busy(*_: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("database is locked"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(dg.DagsterInstance, "report_runless_asset_event", busy)
+        with pytest.raises(PartDownError, match="took no event: database is locked") as told:
+            reporter.tell(SPEC, expiry)
+    before = instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records
+    reporter.tell(SPEC, replace(expiry, text="Expired 1 snapshot."))
+    after = instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records
+
+    assert told.value.todo == "Nothing: the next event of a table tells how it stands."
+    assert (len(before), len(after)) == (0, 1)
 
 
 def test_the_sensor_knows_which_tables_a_shell_lands_until_when(instance: dg.DagsterInstance) -> None:

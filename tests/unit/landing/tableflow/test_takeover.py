@@ -188,13 +188,14 @@ def spans_of_another_table(connections: Clients) -> dict[int, tuple[int, int]]:
 
 def test_a_table_of_another_name_takes_over_where_the_name_is_taken(now: Clients) -> None:
     now.catalog.create_namespace(OWN.namespace)
-    theirs = now.catalog.create_table(OWN.identifier, Schema()).metadata
+    now.catalog.create_table(OWN.identifier, Schema())
+    theirs = now.catalog.load_table(OWN.identifier).metadata_location
     with pytest.raises(DifferentError, match="already, and it is not") as told:
         adopted(now)
 
     assert told.value.todo == "Give the table another name in the spec."
     assert adopted(now, SPEC.model_copy(update={"table": "another"})).rows == 60
-    assert now.catalog.load_table(OWN.identifier).metadata == theirs
+    assert now.catalog.load_table(OWN.identifier).metadata_location == theirs
 
 
 def test_offsets_that_nobody_tells_of_are_given_up_only_if_asked(tableflow: Tableflow) -> None:
