@@ -32,7 +32,7 @@ SUSPENDING = SPEC.model_copy(update={"on_bad_record": "suspend"})
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A table that holds one record of its topic, and does not hold a second one."""
     with edges() as found:
-        for module in ("arrivals", "state"):
+        for module in ("arrivals", "position.state"):
             monkeypatch.setattr(f"frazil.landing.{module}.known_facts", found.known_facts)
         found.world = world = World(Dice())
         world.topic.produce(0)

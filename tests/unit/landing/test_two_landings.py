@@ -31,13 +31,13 @@ def test_who_looked_at_the_topic_before_another_landing_does_not_say_that_its_lo
         assert land(SPEC, world.connections).records == 0
 
 
-@pytest.mark.parametrize("module", ["arrivals", "state"])
+@pytest.mark.parametrize("module", ["arrivals", "position.state"])
 def test_who_looks_at_a_table_that_is_being_landed_does_not_say_that_its_log_was_cut(
     world: World, module: str
 ) -> None:
     looks = {
         "arrivals": lambda: look_for_arrivals([SPEC], world.connections).seen[0][1],
-        "state": lambda: table_states([SPEC], world.connections)[0],
+        "position.state": lambda: table_states([SPEC], world.connections)[0],
     }
 
     with another_lands_after_the_look(world, f"frazil.landing.{module}.known_facts"):

@@ -20,7 +20,9 @@ from pyiceberg.table.update import snapshot
 import frazil
 
 ENGINE = Path(frazil.__file__).parent
-ROOMS = {ENGINE / "tables" / name for name in ("commit.py", "rewrite.py", "pyiceberg.py")}
+ROOMS = {
+    ENGINE / "tables" / name for name in ("commits/commit.py", "commits/rewrite.py", "catalogs/pyiceberg.py")
+}
 
 OF_TRANSACTIONS = ("_apply", "_requirements", "_updates", "_table")
 NAMES: list[tuple[Any, str]] = [
