@@ -177,8 +177,7 @@ class Rewrites(StandIns):
     def head_for_tasks(self, _reading: Any, _before: Any, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks merge alone; in half of the landings Spark compares."""
         by_tasks = self.world.lane and not self.world.stage.dice.choose(2, 0.5)
-        head = HeadReader(()).read(table) if by_tasks else None
-        return head if head and not head.deleting else None
+        return HeadReader(()).read(table) if by_tasks else None
 
     def merged_by_tasks(self, reading: Any, table: Table, plan: Plan) -> pa.Table:
         """Tasks that decode changes and merge them with the head, without a branch; all partitions as one."""

@@ -35,7 +35,18 @@ def delete_by_files(topic: Topic, where: str) -> None:
     assert number(summary_of(table_of(topic).current_snapshot()), "added-delete-files")
 
 
-def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(make_one: MakeTopic) -> None:
+@pytest.mark.parametrize(
+    ("other", "by"),
+    [
+        ("frazil.landing.land.write_upserts", None),
+        ("frazil.landing.land.UpsertLane.write", lambda *_: None),
+    ],
+    ids=["lane", "shuffled"],
+)
+def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(
+    make_one: MakeTopic, monkeypatch: pytest.MonkeyPatch, other: str, by: object
+) -> None:
+    monkeypatch.setattr(other, by)
     sent = upserts(make_one, partition_by=(), upkeep={"delete_files": 0})
     topic = sent.topic
     sent.send((f"k{n}", n) for n in range(20))

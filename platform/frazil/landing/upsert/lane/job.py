@@ -27,6 +27,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.reading.held import deletes_by_file
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import in_tasks
@@ -95,14 +96,14 @@ class UpsertLane:
             return None
         ids = [table.schema().find_field(name).field_id for name in self.decoder.row_key.columns]
         head = HeadReader(ids).read(table)
-        if head is None or head.deleting or len(head.entries) > _MOST_FILES:
+        if head is None or len(head.entries) > _MOST_FILES:
             return None
-        files = [e.data_file for e in head.entries.values()]
+        files, deletes = ([e.data_file for e in of] for of in (head.entries.values(), head.deleting))
         largest = max((f.file_size_in_bytes for f in files), default=0)
         others = any(f.spec_id != table.spec().spec_id for f in files)
         if table.spec().is_unpartitioned() and sum(f.file_size_in_bytes for f in files) > _MOST_ALONE:
             return None
-        return head if may_move(table, files, largest) and not others else None
+        return head if may_move(table, [*files, *deletes], largest) and not others else None
 
     def _is_divided(self, before: Table, table: Table) -> bool:
         """Whether a key says in which partition its row is, if any, and tasks can tell keys."""
@@ -130,7 +131,7 @@ class UpsertLane:
         frazil, key = version("frazil"), self.decoder.row_key.columns
         anew = bool(plan.ledger and plan.ledger.earlier_logs)
         rules = rules_of(spec, key, self._called(table), anew=anew)
-        files = _by_place(table, [e.data_file for e in head.entries.values()], key)
+        files = _by_place(table, head, key)
         tasks = 2 * reading.settings.spark.parallelism
         known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
@@ -164,35 +165,43 @@ class UpsertLane:
         removed = frozenset(path for m in merges for path in m["removed"])
         before = sum(head.entries[path].data_file.record_count for path in removed)
         sent = sum(r["sent"] for r in reports)
-        _compare(told, counted, before, sent, plan)
+        _compare(told, counted, before, sent, plan, exact=not head.deleting)
         _compare_values(told, reports, plan)
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
         written, work = told.files, f"A merge of topic {plan.topic}"
-        audit_values(work, table, head.named, removed, written.files, Moves(gone, come), "Land again.")
+        moves = Moves(gone, come, fewer=bool(head.deleting))
+        audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
         return Merged(
             **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
-            put=before - counted["gone"] + counted["come"] + counted["marked"],
+            put=counted["rows"] - counted["gone"] + counted["come"] + counted["marked"],
             inserted=counted["come"] - (counted["gone"] - counted["bare"]),
             updated=counted["gone"] - counted["deleted"],
             deleted=counted["deleted"],
             ended=counted["bare"] - counted["marked"],
             removed=removed,
+            deletes=head.delete_manifests,
             head=table.metadata.current_snapshot_id or 0,
         )
 
 
-def _compare(told: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan) -> None:
-    """Rows are counted by keys and places first, and by what is left out as files are written anew."""
+def _compare(
+    told: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan, *, exact: bool
+) -> None:
+    """Rows are counted by keys and places first, and by what is left out as files are written anew.
+
+    `exact`: whether all rows of the files that go are there; else delete files take some away.
+    """
     work, again, staged = f"A merge of topic {plan.topic}", "Land again.", told.files or StagedFiles()
     gone, come = counted["gone"], counted["come"] + counted["marked"]
+    rows = before if exact else min(before, counted["rows"])
     numbers = (
         f"{sent} of {told.good} changes were dealt out, {counted['received']} received; of {before} rows "
         f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out"
     )
-    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, before, gone):
+    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, gone):
         raise audit_failed(work, numbers, again)
-    audit_rows(staged, before - gone + come, work, numbers, again)
+    audit_rows(staged, rows - gone + come, work, numbers, again)
 
 
 def _compare_values(told: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
@@ -213,17 +222,17 @@ def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     return found
 
 
-def _by_place(table: Table, files: Sequence[DataFile], key: Iterable[str]) -> dict[str, tuple[HeadFile, ...]]:
+def _by_place(table: Table, head: Head, key: Iterable[str]) -> dict[str, tuple[HeadFile, ...]]:
     """The files of each partition, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
     from frazil.landing.upsert.lane.met import HeadFile
     from frazil.tables.writing.transfer import old_file
 
     found: dict[str, list[HeadFile]] = defaultdict(list)
-    for file in files:
+    for file, deletes in deletes_by_file(table, head.entries.values()):
         place = place_of(file.partition[n] for n in range(len(table.spec().fields)))
         bounds = tuple(_bounds(table, file, name) for name in key)
-        found[place].append(HeadFile(old_file(table, file), bounds))
+        found[place].append(HeadFile(old_file(table, file, deletes), bounds))
     return {place: tuple(of) for place, of in found.items()}
 
 
