@@ -31,6 +31,7 @@ from frazil.tables.layout import create_table
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told
+from frazil.tables.writing.sorting import SortKey
 from frazil.tables.writing.transfer import OldFile, files_written
 
 __all__ = ["Raw", "Upserted", "batch"]
@@ -47,10 +48,12 @@ class Upserted:
     """A table, and landings into it by two tasks in each step."""
 
     def __init__(
-        self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS
-    ) -> None:
+        self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS,
+        *, order: tuple[SortKey, ...] = (),
+    ) -> None:  # fmt: skip
         self.catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
-        self._spec, self._decoder = spec, decoder
+        self._spec, self._decoder, self._order = spec, decoder, order
+        self._whole = any(column != "key" for _, column in divided)
         self.table: Table = create_table(
             self.catalog, TableName("n", "t"), table_fields(spec, decoder.columns), divided, {}
         )
@@ -73,7 +76,7 @@ class Upserted:
         dealt = pa.Table.from_batches([b for of in slices for b in self._deal().run([batch(of)])])
         merge = Merge(
             self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False, small=MB,
-            most=2 * MB, tasks=2, version=version("frazil"),
+            most=2 * MB, tasks=2, version=version("frazil"), order=self._order,
         )  # fmt: skip
         found = pa.Table.from_batches(
             [
@@ -113,7 +116,8 @@ class Upserted:
         self._written += new
         for file in new:
             each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes), (None,))
-            place = deal.place_of(file.partition[n] for n in range(len(self.table.spec().fields)))
+            fields = () if self._whole else range(len(self.table.spec().fields))
+            place = deal.place_of(file.partition[n] for n in fields)
             self.files[place] = (*self.files.get(place, ()), each)
         left = {p: tuple(f for f in of if f.file.path not in removed) for p, of in self.files.items()}
         self.files = left
@@ -130,7 +134,7 @@ class Upserted:
             keeps_bad=True,
         )
         known = deal.tasks_by_place(self.files, 2)
-        return Deal(task, self.soft or self.identity, 2, known, version("frazil"))
+        return Deal(task, self.soft or self.identity, 2, known, version("frazil"), self._whole)
 
 
 def batch(changes: Iterable[Raw]) -> pa.RecordBatch:

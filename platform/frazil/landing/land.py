@@ -211,9 +211,7 @@ class _Landing:
         if spec.keeps_versions:
             return write_versions(reading.frame, decoder, spec, self._name, table, plan, landing)
         if spec.is_keyed:
-            merged = None
-            if not spec.write.sorts:
-                merged = UpsertLane(lane, self._name, decoder).write(reading, spec, table, plan, landing)
+            merged = UpsertLane(lane, self._name, decoder).write(reading, spec, table, plan, landing)
             return merged or write_upserts(
                 self._connections.settings, reading.frame, decoder, spec, self._name, table, plan, landing
             )

@@ -24,10 +24,11 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Candidates, delete_manifests
+from frazil.tables.reading.held import are_parquet
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.presence import Moves, total_of, values_told
-from frazil.tables.writing.workers import IN_MEMORY, lifetime, may_move
+from frazil.tables.writing.workers import lifetime
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +74,7 @@ def keep_by_columns(
         return None
     old, new = [e.data_file for e in files.entries], changes.files
     bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
-    if not may_move(table, [*old, *new], max(b.bytes for b in bins)):
+    if not are_parquet([*old, *new]):
         return None
     begun = time.time()
     with spark_job(landing_job(plan)):
@@ -89,7 +90,7 @@ def plan_bins(
     Where bounds tell files apart, for a table is sorted or has no partitions, each stays by itself.
     """
     target = int(spec.write.target_file_size)
-    small, most = spec.upkeep.small_file * target, min(FULL * target, IN_MEMORY)
+    small, most = spec.upkeep.small_file * target, FULL * target
     for place, group in groupby(sorted(old, key=_place), key=_place):
         files = tuple(group)
         own = tuple(f for f in new if _place(f) == place)

@@ -58,12 +58,23 @@ def in_order(parts: Iterable[pa.Table], keys: Sequence[SortKey]) -> Iterator[pa.
         ValueError: They are too large to be held.
     """
     rows = pa.concat_tables(_bounded(parts)).combine_chunks()
+    yield from _cut(rows, _order(rows, keys))
+
+
+def sorted_rows(rows: pa.Table, keys: Sequence[SortKey]) -> pa.Table:
+    """Rows that a task holds anyway, in order."""
+    whole = rows.combine_chunks()
+    return whole.take(_order(whole, keys)) if keys else rows
+
+
+def _order(rows: pa.Table, keys: Sequence[SortKey]) -> pa.Array:
+    """The places of rows in order."""
     order = pa.array(np.arange(len(rows)))
     for key in reversed(keys):
         column = _column(rows, key.column).take(order)
         way, nulls = "ascending" if key.ascending else "descending", "start" if key.nulls_first else "end"
         order = order.take(pc.array_sort_indices(column, order=way, null_placement=f"at_{nulls}"))
-    yield from _cut(rows, order)
+    return order
 
 
 def _bounded(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:

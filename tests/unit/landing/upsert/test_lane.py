@@ -21,12 +21,16 @@ from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import Identity, KeyIndex
 from frazil.spec.topic import TableSpec
 from frazil.tables.writing import transfer
+from frazil.tables.writing.sorting import SortKey
 from frazil.tables.writing.transfer import OldFile
 from kit.upserted import BUCKETS, Divided, Upserted
 
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
 )
+
+BY_VALUE: Divided = (("truncate[2]", "value"),)
+"""Partitions that a row leaves when it changes."""
 
 Change = tuple[str, str | None, int, int, int]
 """Key, value, partition, offset, and milliseconds."""
@@ -35,13 +39,12 @@ Change = tuple[str, str | None, int, int, int]
 class Texts(Upserted):
     """A table of texts."""
 
-    def __init__(self, folder: Path, divided: Divided = BUCKETS) -> None:
+    def __init__(self, folder: Path, divided: Divided = BUCKETS, order: tuple[SortKey, ...] = ()) -> None:
         plain = Plain("string")
         key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
         columns = record_columns(SPEC, key.columns, value.columns)
-        super().__init__(
-            folder, SPEC, RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns)), divided
-        )
+        decoder = RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns))
+        super().__init__(folder, SPEC, decoder, divided, order=order)
 
     def send(self, *slices: Sequence[Change], anew: bool = False) -> dict[str, int]:
         """See `land`; an empty key is none."""
@@ -73,7 +76,7 @@ def changes_of(chance: random.Random, first: int, count: int) -> list[Change]:
 
 
 @pytest.mark.parametrize("held", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
-@pytest.mark.parametrize("divided", [BUCKETS, ()], ids=["in buckets", "whole"])
+@pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
 def test_what_is_left_is_what_a_dictionary_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, divided: Divided
 ) -> None:
@@ -121,6 +124,14 @@ def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(
         r"column value has \d+ values in the new files, and \d+ in the old ones, of which 1 went; 1 came",
         upserted.wrong,
     )
+
+
+def test_rows_that_come_are_sorted_if_the_table_wants_it(tmp_path: Path) -> None:
+    table = Texts(tmp_path, (), (SortKey("value", ascending=False, nulls_first=True),))
+
+    table.send([(f"k{number}", f"v{number * 7 % 10}", 0, number, 1) for number in range(10)])
+
+    assert [row["value"] for row in table.rows.values()] == [f"v{number}" for number in range(9, -1, -1)]
 
 
 def test_of_two_partitions_the_timestamp_decides_whichever_task_read_which(upserted: Texts) -> None:

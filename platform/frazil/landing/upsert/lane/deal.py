@@ -54,6 +54,7 @@ class Deal:
     tasks: int  # of the second step
     known: Mapping[str, int]  # the task of each partition that has files
     version: str  # of Frazil
+    whole: bool = False  # whether one task gets all changes, for no key tells the partition of its row
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Reads what a Spark task reads; rows of `DEALT`."""
@@ -98,7 +99,7 @@ class Deal:
         return self.order.needed(pa.concat_tables(held).combine_chunks())
 
     def _dealt(self, changes: pa.Table) -> Iterator[pa.RecordBatch]:
-        partitions = self.task.layout.partitions
+        partitions = None if self.whole else self.task.layout.partitions
         for batch in changes.to_batches():
             for key, rows in partitions.split(batch) if partitions else [((), batch)]:
                 place = place_of(key)

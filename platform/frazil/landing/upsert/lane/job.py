@@ -18,7 +18,6 @@ from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.columns import rules_of
-from frazil.landing.upsert.matches import BUCKETED
 from frazil.landing.upsert.merge import Merged
 from frazil.landing.write import Written
 from frazil.quoting import quoted
@@ -27,12 +26,11 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head, HeadReader
-from frazil.tables.reading.held import deletes_by_file
+from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import in_tasks
 from frazil.tables.writing.presence import Moves, differing, total_of
-from frazil.tables.writing.workers import IN_MEMORY, may_move
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,18 +40,16 @@ if TYPE_CHECKING:
     from frazil.landing.upsert.lane.deal import Deal
     from frazil.landing.upsert.lane.merge import Merge
     from frazil.landing.upsert.lane.met import HeadFile
+    from frazil.tables.writing.sorting import SortKey
 
 _MOST_BYTES = 256 * 2**20
 """Of values in one landing: the tasks hold in memory what came to their partitions of the table."""
 
-_MOST_ALONE = 256 * 2**20
-"""Of a table without partitions: one task merges all changes, which Spark deals out by keys."""
+_MOST_WHOLE = 256 * 2**20
+"""Of files of a table that is not divided by its key: one task looks through them for all changes."""
 
 _MOST_FILES = 5000
 """Files of a head: all of them are told to each task."""
-
-_TELLABLE = (*BUCKETED, "uuid", "boolean", "fixed")
-"""Types of keys that are equal where what files hold of them is."""
 
 _PLAIN = ("int", "long", "string")
 """Types whose values a partition is named by in tasks and in manifests alike."""
@@ -82,56 +78,56 @@ class UpsertLane:
         """
         table = load_table(before.catalog, self.name)
         with files_there(table):
-            head = self._head(reading, before, table, plan)
-            if head is None:
+            order = _order(spec, table)
+            head = None if order is None else self._head(reading, before, table, plan)
+            if order is None or head is None:
                 return None
             with spark_job(landing_job(plan)):
-                found = _run(reading, *self._steps(reading, spec, table, head, plan))
+                found = _run(reading, *self._steps(reading, spec, table, head, plan, order))
         return self._told(found, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks can merge changes into it."""
         size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
-        if size > _MOST_BYTES or not self._is_divided(before, table):
+        same = table.schema() == before.schema() and table.spec() == before.spec()
+        if size > _MOST_BYTES or not same:
             return None
         ids = [table.schema().find_field(name).field_id for name in self.decoder.row_key.columns]
         head = HeadReader(ids).read(table)
         if head is None or len(head.entries) > _MOST_FILES:
             return None
         files, deletes = ([e.data_file for e in of] for of in (head.entries.values(), head.deleting))
-        largest = max((f.file_size_in_bytes for f in files), default=0)
-        others = any(f.spec_id != table.spec().spec_id for f in files)
-        if table.spec().is_unpartitioned() and sum(f.file_size_in_bytes for f in files) > _MOST_ALONE:
-            return None
-        return head if may_move(table, [*files, *deletes], largest) and not others else None
+        is_small = sum(f.file_size_in_bytes for f in files) <= _MOST_WHOLE
+        fits = are_parquet([*files, *deletes]) and (is_small or self._is_divided(table, head))
+        return head if fits else None
 
-    def _is_divided(self, before: Table, table: Table) -> bool:
-        """Whether a key says in which partition its row is, if any, and tasks can tell keys."""
+    def _is_divided(self, table: Table, head: Head) -> bool:
+        """Whether a key says in which partition its row is, of all files."""
         from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 
-        schema, key = table.schema(), self.decoder.row_key.columns
+        schema, key, spec = table.schema(), self.decoder.row_key.columns, table.spec()
         kinds = {name: str(schema.find_type(name)) for name in key}
-        same = schema == before.schema() and table.spec() == before.spec()
-        named = {schema.find_column_name(f.source_id) or "": f.transform for f in table.spec().fields}
+        named = {schema.find_column_name(f.source_id) or "": f.transform for f in spec.fields}
         fit = all(
             isinstance(how, BucketTransform)
             or (isinstance(how, IdentityTransform | TruncateTransform) and kinds.get(name) in _PLAIN)
             for name, how in named.items()
         )
-        return bool(same and named.keys() <= set(key) and fit) and all(
-            kind.startswith(_TELLABLE) for kind in kinds.values()
-        )
+        own = all(e.data_file.spec_id == spec.spec_id for e in head.entries.values())
+        return bool(named) and named.keys() <= set(key) and fit and own
 
     def _steps(
-        self, reading: Reading, spec: TableSpec, table: Table, head: Head, plan: Plan
-    ) -> tuple[Deal, Merge]:
+        self, reading: Reading, spec: TableSpec, table: Table, head: Head, plan: Plan,
+        order: tuple[SortKey, ...],
+    ) -> tuple[Deal, Merge]:  # fmt: skip
         from frazil.landing.upsert.lane.deal import Deal, tasks_by_place
         from frazil.landing.upsert.lane.merge import Merge
 
         frazil, key = version("frazil"), self.decoder.row_key.columns
         anew = bool(plan.ledger and plan.ledger.earlier_logs)
         rules = rules_of(spec, key, self._called(table), anew=anew)
-        files = _by_place(table, head, key)
+        divided = self._is_divided(table, head)
+        files = _by_place(table, head, key, divided)
         tasks = 2 * reading.settings.spark.parallelism
         known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
@@ -141,11 +137,13 @@ class UpsertLane:
             files=files,
             apart=bool(spec.sort_by) or table.spec().is_unpartitioned(),
             small=spec.upkeep.small_file * target,
-            most=min(FULL * target, IN_MEMORY),
+            most=FULL * target,
             tasks=tasks,
             version=frazil,
+            order=order,
         )
-        return Deal(self.lane.task(reading, spec, table), rules.order, tasks, known, frazil), merge
+        task = self.lane.task(reading, spec, table)
+        return Deal(task, rules.order, tasks, known, frazil, whole=not divided), merge
 
     def _called(self, table: Table) -> dict[str, str]:
         """What files call each column."""
@@ -222,15 +220,23 @@ def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     return found
 
 
-def _by_place(table: Table, head: Head, key: Iterable[str]) -> dict[str, tuple[HeadFile, ...]]:
-    """The files of each partition, with the bounds of the key's columns."""
+def _order(spec: TableSpec, table: Table) -> tuple[SortKey, ...] | None:
+    """How rows that come are sorted; None where only Spark can sort so."""
+    from frazil.tables.writing.sorting import sort_keys
+
+    return sort_keys(table.schema(), spec.sort_terms) if spec.write.sorts else ()
+
+
+def _by_place(table: Table, head: Head, key: Iterable[str], divided: bool) -> dict[str, tuple[HeadFile, ...]]:
+    """The files of each partition, or all as of one, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
     from frazil.landing.upsert.lane.met import HeadFile
     from frazil.tables.writing.transfer import old_file
 
     found: dict[str, list[HeadFile]] = defaultdict(list)
     for file, deletes in deletes_by_file(table, head.entries.values()):
-        place = place_of(file.partition[n] for n in range(len(table.spec().fields)))
+        fields = range(len(table.spec().fields)) if divided else ()
+        place = place_of(file.partition[n] for n in fields)
         bounds = tuple(_bounds(table, file, name) for name in key)
         found[place].append(HeadFile(old_file(table, file, deletes), bounds))
     return {place: tuple(of) for place, of in found.items()}

@@ -27,6 +27,7 @@ from frazil.landing.upsert.words import DELETED, TOMBSTONE
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows
 from frazil.tables.writing.presence import total_of
+from frazil.tables.writing.sorting import SortKey, sorted_rows
 from frazil.tables.writing.task import begin_task, rows_of, unpacked
 from frazil.tables.writing.transfer import Moved, OldFile, move_rows
 
@@ -88,6 +89,7 @@ class Merge:
     most: float  # bytes that one of small ones may have
     tasks: int  # of this step
     version: str  # of Frazil
+    order: tuple[SortKey, ...] = ()  # of the rows that come; empty: as they come
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
@@ -154,7 +156,7 @@ class Merge:
             if soft and alone.any():
                 come.append(meeting.left_marked(each, alone, changes))
         counts.marked = sum(map(len, come)) - counts.come
-        rows = pa.concat_tables([self._rows(of) for of in come])
+        rows = sorted_rows(pa.concat_tables([self._rows(of) for of in come]), self.order)
         return _Outcome(tuple(going), pa.concat_tables(keys), rows)
 
     def _rows(self, changes: pa.Table) -> pa.Table:
