@@ -1,4 +1,4 @@
-"""What Spark's Python workers can write by themselves, and how long their files may wait for a commit."""
+"""How long files that Spark's Python workers wrote may wait for a commit."""
 
 from __future__ import annotations
 
