@@ -17,8 +17,8 @@ FOLDERS = ("platform/frazil", "assets", "resources", "sensors")
 
 NONE = "-"
 """Stands for a test that nobody has written yet."""
-PLAIN = "plain"
-"""Stands for a test where nothing is named that could be followed wrongly."""
+ELSEWHERE = "elsewhere: "
+"""Stands before the reason why no test does it: it is done in others' systems, or asks for a report."""
 LOOKS = "looks"
 """Stands for a test where the commands that are named change no table, and settings say where things are."""
 

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import ConfigResource, ResourceType
 from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, MissingError, PartDownError
 from frazil.formats.registry.client import registry_client
 from frazil.formats.registry.subjects import subject_versions
+from frazil.kafka.clients import asked
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import ensure_topic
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from kit.waiting import PATIENCE
 
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
 
@@ -180,8 +183,29 @@ def test_an_older_version_that_equals_the_spec_is_enough(connections: Connection
 
 
 def test_a_setting_that_kafka_does_not_know_is_named(connections: Connections, fresh_name: str) -> None:
-    with pytest.raises(ConfigureError, match="retention_ms"):
+    with pytest.raises(ConfigureError, match="retention_ms") as refused:
         ensure_topic(TableSpec(topic=fresh_name, topic_config={"retention_ms": "1"}), connections)
+
+    assert refused.value.todo == "Mend what Kafka names."
+    assert ensure_topic(TableSpec(topic=fresh_name, topic_config={"retention.ms": "1"}), connections).created
+
+
+def test_a_topic_that_kafka_does_not_know_is_asked_once_it_is_made(
+    connections: Connections, fresh_name: str
+) -> None:
+    topic = ConfigResource(ResourceType.TOPIC, fresh_name)
+
+    def ask() -> dict[str, Any]:
+        (answer,) = connections.admin.describe_configs([topic], request_timeout=PATIENCE).values()
+        return dict(answer.result())
+
+    with pytest.raises(MissingError, match="does not know this topic") as refused:
+        asked(fresh_name, connections.admin, ask)
+
+    ensure_topic(TableSpec(topic=fresh_name), connections)
+
+    assert refused.value.todo == "Make the topic first."
+    assert "retention.ms" in asked(fresh_name, connections.admin, ask)
 
 
 def test_versions_come_oldest_first_and_are_asked_for_once(

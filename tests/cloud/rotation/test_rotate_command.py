@@ -147,6 +147,10 @@ def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str)
 
     assert said.code == code
     assert told in said.err
+    assert "Mend the name." in said.err
+    named = said.err.partition("there are: ")[2].split("\n")[0].split(", ")
+    assert "app_producer" in named
+    assert shop.rotate("shop", "--what", "app_producer", "--now").code == 0
 
 
 def test_keys_of_what_is_not_made_yet_are_turned_once_it_is(shop: Shop, confluent: CloudConfluent) -> None:

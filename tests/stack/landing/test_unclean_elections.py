@@ -140,6 +140,13 @@ def test_a_partition_that_nobody_leads_keeps_no_other_topic_from_being_landed(
     assert "No broker leads a partition" in arrivals.failed[f"landing_tests.{topic.name}"]
     assert {state.topic: state.state for state in states} == {topic.name: "unknown", other.name: "new"}
     assert [*silent] == [f"landing_tests.{topic.name}"]
+    told = silent[f"landing_tests.{topic.name}"]
+
+    brokers.start(*MAY_FALL)
+    topic.trades(5)
+    wait_for(lambda: records_landed(topic) == 5)
+
+    assert (told.todo or "").startswith("Start the brokers that are down")
 
 
 def assert_all_adds_up(spec: TableSpec, connections: Connections) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from frazil.errors import RepairError
+from frazil.errors import AuditFailedError, RepairError
 from frazil.formats.batches.oversize import TOO_LARGE, bounded, why_too_large
 from frazil.kafka.facts import TopicFacts
 from frazil.landing.plan import Plan, make_plan
@@ -51,6 +51,19 @@ def test_where_many_are_bad_for_good_landings_as_small_as_the_error_says_read_ea
 
     assert plan.capped
     assert [b.offset for b in found] == list(range(most))
+
+
+def test_bad_records_that_were_not_found_a_second_time_are_looked_for_again() -> None:
+    decoder: Any = SimpleNamespace(explain=lambda *_: ("malformed", "it is bad"))
+    unread: Any = None
+    rows = tuple({"partition": 0, "offset": n, **RAW} for n in (3, 7))
+    with pytest.raises(AuditFailedError, match="found 2 bad records of topic trades, the second 1") as told:
+        find_bad(unread, decoder, PLAN, Written("", 9, 2, 0, 0, (), None, bad_rows=rows[:1]))
+
+    found = find_bad(unread, decoder, PLAN, Written("", 9, 2, 0, 0, (), None, bad_rows=rows))
+
+    assert told.value.todo == "Try again: the topic may be compacted right now."
+    assert [bad.offset for bad in found] == [3, 7]
 
 
 def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out() -> None:
