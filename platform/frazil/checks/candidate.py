@@ -13,7 +13,7 @@ from frazil.formats.columns.columns import RecordColumns, table_fields
 from frazil.formats.evolution import Verdict, refused
 from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.record import half_schemas, row_columns, schemas_of
+from frazil.formats.record import fitting_schemas, half_schemas, row_columns
 from frazil.formats.types import to_iceberg
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.publishing.target import Target
@@ -86,7 +86,7 @@ def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) 
         writers = half_schemas(spec, half, registry).writers
     except MissingError:
         writers = ()
-    found[half] = schemas_of(spec, half, (*writers, _candidate(file, writers))).columns
+    found[half] = fitting_schemas(spec, half, (*writers, _candidate(file, writers))).columns
     return row_columns(spec, found[KEY], found[VALUE])
 
 

@@ -189,8 +189,13 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         if half == KEY and wanted == "auto":
             return _plain(spec, half, "bytes")
         raise
+    return fitting_schemas(spec, half, writers)
+
+
+def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
+    """As `schemas_of`; raises ConfigureError where the spec says another format, or a message of it."""
     found = schemas_of(spec, half, writers)
-    _check(spec, wanted, found)
+    _check(spec, spec.key_format if half == KEY else spec.value_format, found)
     return found
 
 

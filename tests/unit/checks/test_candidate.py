@@ -12,7 +12,7 @@ import pytest
 
 from frazil.checks.candidate import _columns
 from frazil.connections import Connections
-from frazil.errors import SchemaRefusedError, SpecError
+from frazil.errors import ConfigureError, SchemaRefusedError, SpecError
 from frazil.formats.protocol import VALUE
 from frazil.formats.registry.client import registry_client
 from frazil.settings.profile import Settings
@@ -67,3 +67,18 @@ def test_a_file_that_is_mended_as_told_is_judged(
 
     assert refused.value.todo == todo
     assert columns(connections, tmp_path / "next.avsc") == ["id"]
+
+
+def test_a_file_of_another_format_than_the_spec_says_is_told_as_its_landing_would_tell_it(
+    connections: Connections, tmp_path: Path
+) -> None:
+    """It was judged as if the spec said nothing, and the landing after its registration was refused."""
+    (tmp_path / "next.avsc").write_text(json.dumps(ROW))
+    said = TableSpec(topic="t", value_format="json")
+    with pytest.raises(ConfigureError, match="is of format avro, the spec says json") as refused:
+        _columns(said, connections, tmp_path / "next.avsc", VALUE)
+
+    mended = said.model_copy(update={"value_format": "avro"})
+
+    assert "Write value_format: avro in defs.yaml" in refused.value.todo
+    assert [f.name for f in _columns(mended, connections, tmp_path / "next.avsc", VALUE).fields] == ["id"]

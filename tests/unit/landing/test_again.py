@@ -136,6 +136,22 @@ def test_a_redrive_that_another_one_overtook_leaves_no_dead_letter(world: World)
     assert offsets(world) == [0, 1, 2, 3]
 
 
+def test_a_landing_whose_table_got_other_partitions_meanwhile_is_made_again(world: World) -> None:
+    parted = SPEC.model_copy(update={"partition_by": ["quantity"]})
+
+    def others() -> None:
+        arrange(parted, NAME, world.catalog, world.table)
+
+    todo = todo_of(
+        CommitConflictError, lambda: land(SPEC, world.connections, on_step=once("written", others))
+    )
+    assert offsets(world) == [0, 1]
+
+    assert todo == "Try again."
+    assert land(SPEC, world.connections).records == 1
+    assert offsets(world) == [0, 1, 2]
+
+
 def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
     world.produce(0)
     write = world.write_rows
