@@ -100,10 +100,10 @@ peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connec
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py
 
-lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil.local.jars.
-	uv pip compile pyproject.toml --extra dev --extra docs --extra graph --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
+lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil_local.jars.
+	uv pip compile pyproject.toml --extra cloud --extra dev --extra docs --extra graph --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
-	python -m frazil.local.jars
+	python -m frazil_local.jars
 
 wheel: $(READY) ## Build the wheel and the source distribution, into the folder dist.
 	hatchling build

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from assets.deployments.checks import DRIFT, drift_result
 from assets.deployments.objects import DeploymentAssets
 from frazil.alarms.journal import Subject
-from frazil.cloud.deployment import reconciler_of
-from frazil.cloud.plan import Plan
+from frazil_cloud.deployment import reconciler_of
+from frazil_cloud.plan import Plan
 from sensors.clouds import looked_at
 from sensors.failures import Watched
 

@@ -15,9 +15,9 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.local.home import Home
 from frazil.settings.profile import Settings
-from frazil.telemetry.logs import JsonLines
+from frazil.telemetry.logs import LOGGERS, JsonLines
+from frazil_local.home import Home
 from kit.producing import plainly
 from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
@@ -87,10 +87,10 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """Commands run in this process: one that logs JSON must not make the next ones do so."""
-    frazil, root = logging.getLogger("frazil"), logging.getLogger()
-    level = frazil.level
+    root, levels = logging.getLogger(), {name: logging.getLogger(name).level for name in LOGGERS}
     yield
-    frazil.setLevel(level)
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
     for handler in [h for h in root.handlers if isinstance(h, JsonLines)]:
         root.removeHandler(handler)
 

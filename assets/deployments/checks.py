@@ -8,7 +8,7 @@ import dagster as dg
 from assets.checks.comparisons import on_request
 from assets.deployments.objects import DeploymentAssets, Heard
 from assets.outcome import engine_errors
-from frazil.cloud.plan import Step
+from frazil_cloud.plan import Step
 
 VERIFY, DRIFT = "verify", "drift"
 

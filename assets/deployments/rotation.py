@@ -10,8 +10,8 @@ from pydantic import Field
 
 from assets.deployments.objects import DeploymentAssets, path_of
 from assets.outcome import engine_errors, failure
-from frazil.cloud.rotation.deployment import Outcome, rotation_of
-from frazil.cloud.rotation.turn import what_of
+from frazil_cloud.rotation.deployment import Outcome, rotation_of
+from frazil_cloud.rotation.turn import what_of
 
 _DAILY, _HOURLY = "17 3 * * *", "17 * * * *"
 

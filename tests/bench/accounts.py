@@ -12,7 +12,7 @@ from itertools import count
 import fastavro
 from samples import Kind
 
-from frazil.local.generators.producer import Record
+from frazil_local.generators.producer import Record
 
 SCHEMA = {
     "type": "record",

@@ -27,12 +27,12 @@ from confluent_kafka.admin import NewTopic
 
 from frazil.connections import Connections
 from frazil.kafka.facts import topic_fact
-from frazil.local.home import write_private
-from frazil.local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
-from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.client_properties import spark_properties
+from frazil_local.home import write_private
+from frazil_local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
+from frazil_local.ports import LOOPBACK
 
 __all__ = ["COMMITS", "Sink", "versions"]
 

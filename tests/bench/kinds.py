@@ -19,12 +19,12 @@ from meter import medians
 from topics import PARTITIONS, add, spread
 from upserts import Bench
 
-from frazil.local.servers.stand_ins import BUCKET
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
 from frazil.tables.spark.session import spark_name
+from frazil_local.servers.stand_ins import BUCKET
 from kit.duck import duckdb_on
 
 __all__ = ["Kinds"]

@@ -11,11 +11,11 @@ import httpx
 import psutil
 
 from frazil.errors import MissingError
-from frazil.local.home import Home
-from frazil.local.ports import recall, url
-from frazil.local.process import find
-from frazil.local.servers.stand_ins import TABLE_BUCKET
 from frazil.settings.profile import frazil_home
+from frazil_local.home import Home
+from frazil_local.ports import recall, url
+from frazil_local.process import find
+from frazil_local.servers.stand_ins import TABLE_BUCKET
 
 __all__ = ["Cost", "Meter", "medians"]
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import fastavro
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from frazil.local.generators.chance import Chance, Origin
-from frazil.local.generators.datagen import STOCK_TRADES, trades
-from frazil.local.generators.producer import Record
+from frazil_local.generators.chance import Chance, Origin
+from frazil_local.generators.datagen import STOCK_TRADES, trades
+from frazil_local.generators.producer import Record
 
 __all__ = ["AVRO_IDS", "NARROW", "WIDE", "Fields", "Kind", "Sample", "Trades", "sample"]
 

@@ -11,7 +11,7 @@ from confluent_kafka.schema_registry import Schema
 from samples import Sample, Trades
 
 from frazil.connections import Connections
-from frazil.local.generators.producer import produce
+from frazil_local.generators.producer import produce
 
 __all__ = ["PARTITIONS", "Place", "add", "one_place", "spread", "topic_of"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cloud.graph import THREADS
+from frazil_cloud.graph import THREADS
 from kit.cloud_confluent import QUICK
 from kit.deploying import Deploying, deploying
 from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("advice.tsv")
-FOLDERS = ("platform/frazil", "assets", "resources", "sensors")
+FOLDERS = ("platform", "assets", "resources", "sensors")
 
 NONE = "-"
 """Stands for a test that nobody has written yet."""

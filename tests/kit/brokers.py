@@ -17,11 +17,11 @@ import psutil
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from frazil.connections import Connections
-from frazil.local.home import Home, template
-from frazil.local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
-from frazil.local.ports import LOOPBACK
-from frazil.local.server import Launch, Server
-from frazil.local.stack import Stack
+from frazil_local.home import Home, template
+from frazil_local.jars import NO_CORE, Jars, cache_folder, java_home, read_lock
+from frazil_local.ports import LOOPBACK
+from frazil_local.server import Launch, Server
+from frazil_local.stack import Stack
 from kit.dagster_servers import free_ports
 from kit.processes import kill
 from kit.waiting import PATIENCE, wait_for

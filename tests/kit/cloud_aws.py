@@ -18,9 +18,9 @@ import requests
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from frazil.local.cloud.aws import ROOT
 from frazil.settings.identity import aws_session
 from frazil.settings.systems.aws import AwsSettings
+from frazil_local.cloud.aws import ROOT
 from kit.standin import free_port
 from kit.waiting import wait_for
 
@@ -107,7 +107,7 @@ def cloud_aws(folder: Path, **more: str) -> Iterator[CloudAws]:
         "AWS_EC2_METADATA_DISABLED": "true",
         **more,
     }
-    command = (sys.executable, "-m", "frazil.local.cloud.aws.server")
+    command = (sys.executable, "-m", "frazil_local.cloud.aws.server")
     with (
         (folder / "aws.log").open("w") as log,
         subprocess.Popen(command, env=environment, stderr=log) as process,

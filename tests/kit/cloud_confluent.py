@@ -13,16 +13,16 @@ from uuid import uuid4
 import requests
 from pydantic import SecretStr
 
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.confluent.objects import objects
-from frazil.cloud.confluent.removal import former
-from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Facts, GoesWithAnother, Known, Resource
-from frazil.local.cloud.confluent.organization import Held, Organization, Places
-from frazil.local.cloud.confluent.server import server
 from frazil.settings.systems.confluent import ConfluentSettings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.confluent.client import Confluent
+from frazil_cloud.confluent.objects import objects
+from frazil_cloud.confluent.removal import former
+from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.resource import Facts, GoesWithAnother, Known, Resource
+from frazil_local.cloud.confluent.organization import Held, Organization, Places
+from frazil_local.cloud.confluent.server import server
 from kit.confluent_openapi import judged
 from kit.standin import free_port
 from kit.waiting import wait_for

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
-from frazil.local.authority import Identity
+from frazil_local.authority import Identity
 
 
 class _Service(base_pb2_grpc.SparkConnectServiceServicer):

@@ -17,11 +17,11 @@ from confluent_kafka.schema_registry import Schema
 from frazil.connections import Connections
 from frazil.kafka.clients import client_config
 from frazil.kafka.facts import topic_facts
-from frazil.local.northwind.connect import ask_connect, connector_of, connector_states, login_headers
-from frazil.local.northwind.postgres import open_database
-from frazil.local.ports import recall, url
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil_local.northwind.connect import ask_connect, connector_of, connector_states, login_headers
+from frazil_local.northwind.postgres import open_database
+from frazil_local.ports import recall, url
 from kit.database_columns import COLUMNS, KEY, PLAIN, Column, envelope, record_of
 from kit.envelopes import embedded
 from kit.own_stack import Own

@@ -22,8 +22,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from frazil.cli.main import run
 from frazil.definitions import defs
-from frazil.local.home import Home, write_private
-from frazil.local.ports import recall, url
+from frazil_local.home import Home, write_private
+from frazil_local.ports import recall, url
 from kit.own_stack import Own
 from kit.planted import ELSEWHERE, Planting, profile_of_a_day
 from kit.receivers import mail_receiver, web_receiver

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from frazil.cloud.resource import AnswerLost, Facts, Known, NotYet, RefusedYet, Throttled
+from frazil_cloud.resource import AnswerLost, Facts, Known, NotYet, RefusedYet, Throttled
 
 
 class Killed(BaseException):

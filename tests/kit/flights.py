@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from frazil.formats.registry.subjects import WantedSchema
-from frazil.local.generators.airline import addresses, ticket
-from frazil.local.generators.chance import Chance
-from frazil.local.generators.generator import Make, encoded
+from frazil_local.generators.airline import addresses, ticket
+from frazil_local.generators.chance import Chance
+from frazil_local.generators.generator import Make, encoded
 
 __all__ = ["FLIGHTS"]
 

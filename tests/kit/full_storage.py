@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pyiceberg.io import FileIO
 
-from frazil.local.ports import LOOPBACK
-from frazil.local.servers.stand_ins import BUCKET
-from frazil.local.stack import Stack
+from frazil_local.ports import LOOPBACK
+from frazil_local.servers.stand_ins import BUCKET
+from frazil_local.stack import Stack
 from kit.waiting import PATIENCE, wait_for
 
 __all__ = ["full_storage"]

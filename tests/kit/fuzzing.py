@@ -99,7 +99,7 @@ def _is_told(error: BaseException) -> bool:
 
 def _note(found: dict[str, str], number: int, given: object, error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [f for f in frames if "/platform/frazil/" in f.filename] or frames
+    ours = [f for f in frames if "/platform/" in f.filename] or frames
     place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
     key = f"{type(error).__name__} at {place}"
     if key not in found:

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from threading import Thread
 from urllib.parse import urlsplit
 
-from frazil.local.authority import Authority
-from frazil.local.home import Credentials
-from frazil.local.servers.gate import NO, Answer, Editor, Gate, Rule, Signer
-from frazil.local.servers.gate import signer as signer_of
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
+from frazil_local.authority import Authority
+from frazil_local.home import Credentials
+from frazil_local.servers.gate import NO, Answer, Editor, Gate, Rule, Signer
+from frazil_local.servers.gate import signer as signer_of
 
 
 def signer(settings: Settings) -> Signer:

@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 
-from frazil.local.home import Home
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
 from kit.shell import Said
 
 

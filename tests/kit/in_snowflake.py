@@ -12,19 +12,19 @@ import pyarrow as pa
 import stamina
 from pyiceberg.catalog import Catalog, load_catalog
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.objects import objects as in_aws
-from frazil.cloud.aws.secrets import SecretsManager
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.key_pair import KeyPair
-from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Known, Resource
-from frazil.cloud.snowflake.client import Login, Snowflake
-from frazil.cloud.snowflake.objects import objects as in_snowflake
-from frazil.cloud.snowflake.removal import former
 from frazil.errors import FrazilError, PlanStaleError
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.objects import objects as in_aws
+from frazil_cloud.aws.secrets import SecretsManager
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.key_pair import KeyPair
+from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.resource import Known, Resource
+from frazil_cloud.snowflake.client import Login, Snowflake
+from frazil_cloud.snowflake.objects import objects as in_snowflake
+from frazil_cloud.snowflake.removal import former
 from kit.cloud_aws import CloudAws
 from kit.cloud_snowflake import CloudSnowflake
 

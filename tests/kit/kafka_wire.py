@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from socket import SHUT_RDWR, create_connection, socket
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 
-from frazil.local.ports import LOOPBACK
+from frazil_local.ports import LOOPBACK
 from kit.brokers import FarBroker
 from kit.wire import Asked, Fate, Wire, trickle
 

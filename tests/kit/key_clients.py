@@ -13,17 +13,17 @@ from typing import Any, Generic, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 from confluent_kafka.admin import AdminClient
 
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.confluent.accounts import keys
-from frazil.cloud.confluent.accounts.keys import KAFKA_USES, KeyDuty
-from frazil.cloud.key_pair import KeyPair
-from frazil.cloud.resource import Known, RefusedYet
-from frazil.cloud.rotation.api_keys import ApiKeys
-from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.rotation.turn import Pace
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec, KeyUse
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.confluent.accounts import keys
+from frazil_cloud.confluent.accounts.keys import KAFKA_USES, KeyDuty
+from frazil_cloud.key_pair import KeyPair
+from frazil_cloud.resource import Known, RefusedYet
+from frazil_cloud.rotation.api_keys import ApiKeys
+from frazil_cloud.rotation.snowflake_user import ServiceUser
+from frazil_cloud.rotation.turn import Pace
 from kit.waiting import wait_for
 
 T = TypeVar("T")

@@ -18,10 +18,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from frazil.local.authority import Authority, Identity
-from frazil.local.jars import Jars, java_home, read_lock
-from frazil.local.parts import cache_folder
-from frazil.local.ports import LOOPBACK
+from frazil_local.authority import Authority, Identity
+from frazil_local.jars import Jars, java_home, read_lock
+from frazil_local.parts import cache_folder
+from frazil_local.ports import LOOPBACK
 from kit.tokens import AUDIENCE, ISSUER, Tokens
 from kit.waiting import PATIENCE, wait_for
 

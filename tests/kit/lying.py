@@ -127,7 +127,7 @@ def glue_in_process(folder: Path) -> Iterator[str]:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    from frazil.local.servers.aws import Kept, keep_glue
+    from frazil_local.servers.aws import Kept, keep_glue
 
     keep_glue(Kept(folder / "glue.sqlite"))
     server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.objects import objects
-from frazil.cloud.aws.removal import former
-from frazil.cloud.aws.rights.lateness import Lateness
-from frazil.cloud.aws.rights.role import Role
-from frazil.cloud.aws.secrets import SecretsManager
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Known, Resource
 from frazil.errors import FrazilError
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.objects import objects
+from frazil_cloud.aws.removal import former
+from frazil_cloud.aws.rights.lateness import Lateness
+from frazil_cloud.aws.rights.role import Role
+from frazil_cloud.aws.secrets import SecretsManager
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.resource import Known, Resource
 from kit.cloud_aws import CloudAws, allow
 from kit.cloud_confluent import Given
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from frazil.local.authority import Identity
+from frazil_local.authority import Identity
 
 API_VERSIONS, METADATA, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 3, 17, 36
 _VERSIONS = {0: 3, 1: 4, 2: 1, METADATA: 4, SASL_HANDSHAKE: 1, API_VERSIONS: 0, SASL_AUTHENTICATE: 0}

@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import psutil
 
-from frazil.local.home import Home
-from frazil.local.parts import known_stack
-from frazil.local.stack import Stack, Status
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.parts import known_stack
+from frazil_local.stack import Stack, Status
 
 T = TypeVar("T")
 

@@ -22,10 +22,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import SecretStr
 
-from frazil.local.authority import Authority
-from frazil.local.home import Home, s3_credentials, snowflake_keys, write_private
-from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import fields
+from frazil_local.authority import Authority
+from frazil_local.home import Home, s3_credentials, snowflake_keys, write_private
+from frazil_local.ports import LOOPBACK
 
 MARK = "planted7f3a"
 PARTS = ("kafka", "registry", "catalog", "storage", "spark")

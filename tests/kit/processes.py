@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from frazil.local.process import lives
+from frazil_local.process import lives
 from kit.waiting import PATIENCE, wait_for
 
 

@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-from frazil.local.authority import Identity
+from frazil_local.authority import Identity
 
 
 @dataclass

@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.confluent.accounts import keys
-from frazil.cloud.key_pair import KeyPair, secret_values
-from frazil.cloud.resource import RefusedYet
-from frazil.cloud.rotation.api_keys import ApiKeys
-from frazil.cloud.rotation.candidate import StagedSecret
-from frazil.cloud.rotation.rsa import RsaKeys
-from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.rotation.turn import Pace
-from frazil.cloud.snowflake.client import Login, Snowflake
 from frazil.settings.profile import Settings
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.confluent.accounts import keys
+from frazil_cloud.key_pair import KeyPair, secret_values
+from frazil_cloud.resource import RefusedYet
+from frazil_cloud.rotation.api_keys import ApiKeys
+from frazil_cloud.rotation.candidate import StagedSecret
+from frazil_cloud.rotation.rsa import RsaKeys
+from frazil_cloud.rotation.snowflake_user import ServiceUser
+from frazil_cloud.rotation.turn import Pace
+from frazil_cloud.snowflake.client import Login, Snowflake
 from kit.cloud_aws import CloudAws
 from kit.cloud_snowflake import CloudSnowflake
 from kit.key_clients import logs_in, rsa_pair

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from frazil.local.home import Home
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.ports import DEFAULTS, is_taken
+from frazil_local.home import Home
+from frazil_local.parts import known_stack, prepared_stack
+from frazil_local.ports import DEFAULTS, is_taken
 
 __all__ = ["all_parts_alike", "bring_down", "bring_up", "free_offset", "is_to_stay", "shared_home"]
 
@@ -49,7 +49,7 @@ def free_offset() -> int:
 def all_parts_alike() -> Iterator[None]:
     """Puts upkeep's Spark behind no other process: beside tests it took minutes to write one file."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("frazil.local.stack.step_back", lambda _: None)
+        patch.setattr("frazil_local.stack.step_back", lambda _: None)
         yield
 
 

@@ -16,13 +16,13 @@ from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.kinds import kind_of
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.chance import Chance, next_origin
-from frazil.local.generators.producer import Record, produce
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.chance import Chance, next_origin
+from frazil_local.generators.producer import Record, produce
 from kit.duck import duckdb_on
 from kit.formats import plain
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import psutil
 
-from frazil.local.home import Home, secret
-from frazil.local.ports import LOOPBACK, is_taken
-from frazil.local.process import lives
-from frazil.local.server import get
+from frazil_local.home import Home, secret
+from frazil_local.ports import LOOPBACK, is_taken
+from frazil_local.process import lives
+from frazil_local.server import get
 from kit.processes import kill
 from kit.waiting import wait_for
 

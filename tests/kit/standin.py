@@ -98,7 +98,7 @@ class StandIn:
         self.stop()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "frazil.local.snowflake.server"]
+        command = [sys.executable, "-m", "frazil_local.snowflake.server"]
         self._process = subprocess.Popen(command, env=self._environment)
         try:
             self._wait_for_health()

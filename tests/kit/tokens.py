@@ -14,7 +14,7 @@ from urllib.parse import parse_qs
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from frazil.local.servers.gate import client_of
+from frazil_local.servers.gate import client_of
 
 CLIENT, SECRET = "frazil-client", 'a secret with "quotes" \\ and more'
 AUDIENCE, ISSUER = "the-brokers", "https://issuer.test"

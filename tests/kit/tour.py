@@ -14,10 +14,10 @@ import requests
 import yaml
 from pyiceberg.catalog import load_catalog
 
-from frazil.cloud.deployment import OBJECTS, open_clouds, reconciler_of
-from frazil.cloud.resource import Known
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec, KeyUse
+from frazil_cloud.deployment import OBJECTS, open_clouds, reconciler_of
+from frazil_cloud.resource import Known
 from kit.shell import Said
 from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
 

@@ -69,7 +69,7 @@ def make_environment(folder: Path, wheel: Path | None = None, *others: str) -> E
 
 def make_environment_of(clone: Path) -> Environment:
     """What `make .venv/.ready` makes of a clone, without downloads: its own code, and all that is locked."""
-    environment = _linked(clone / ".venv", reached(("local", "dev")))
+    environment = _linked(clone / ".venv", reached(("local", "cloud", "dev")))
     _install(environment, "--no-build-isolation", "--editable", clone)
     for script in (file for file in _BIN.iterdir() if file.is_file() and not file.is_symlink()):
         _copy_script(script, environment)

@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 from urllib.parse import urlsplit
 
-from frazil.local.servers.gate import body_of
+from frazil_local.servers.gate import body_of
 
 __all__ = ["Asked", "Fate", "Plan", "Wire", "commits", "creates", "puts", "trickle", "wired"]
 

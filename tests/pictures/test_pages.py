@@ -15,10 +15,10 @@ import requests
 from dagster._core.scheduler.instigation import TickStatus
 
 from frazil.connections import Connections
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.generator import generate
-from frazil.local.home import Home
-from frazil.local.parts import make_dagster_home
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.generator import generate
+from frazil_local.home import Home
+from frazil_local.parts import make_dagster_home
 from kit.dagster_servers import ROOT, free_port, serving
 from kit.formats import avro, produce
 from kit.waiting import PATIENCE, wait_for

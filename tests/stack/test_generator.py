@@ -20,7 +20,6 @@ from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf.message_factory import GetMessageClass
 
-from frazil.cli.generate import Kind
 from frazil.connections import Connections
 from frazil.errors import DifferentError, FrazilError, MissingError
 from frazil.formats.protobuf.descriptors import compiled, file_of
@@ -28,13 +27,14 @@ from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.clients import consumer
 from frazil.kafka.facts import topic_fact, topic_facts
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.airline import SKYONE, SUNSET
-from frazil.local.generators.datagen import STOCK_TRADES
-from frazil.local.generators.generator import Generator, generate, generate_several
-from frazil.local.generators.producer import produce
-from frazil.local.generators.shipments import SHIPMENTS
 from frazil.settings.profile import Settings
+from frazil_local.cli.generate import Kind
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.airline import SKYONE, SUNSET
+from frazil_local.generators.datagen import STOCK_TRADES
+from frazil_local.generators.generator import Generator, generate, generate_several
+from frazil_local.generators.producer import produce
+from frazil_local.generators.shipments import SHIPMENTS
 from kit.flights import FLIGHTS
 from kit.topics import create_topic
 from kit.waiting import PATIENCE

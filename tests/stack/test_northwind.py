@@ -19,15 +19,15 @@ from frazil.kafka.clients import admin_client
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.land import land
-from frazil.local.home import Home, secret
-from frazil.local.northwind.connect import connector_states
-from frazil.local.northwind.database import DATABASE
-from frazil.local.northwind.postgres import open_database
-from frazil.local.northwind.rows import COUNTS
-from frazil.local.ports import LOOPBACK, recall, url
-from frazil.local.server import get
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
+from frazil_local.home import Home, secret
+from frazil_local.northwind.connect import connector_states
+from frazil_local.northwind.database import DATABASE
+from frazil_local.northwind.postgres import open_database
+from frazil_local.northwind.rows import COUNTS
+from frazil_local.ports import LOOPBACK, recall, url
+from frazil_local.server import get
 from kit.database import Written, database, drain
 from kit.made import Made
 from kit.own_stack import Own

@@ -26,12 +26,12 @@ from frazil.kafka.facts import topic_fact
 from frazil.kafka.provisioning import ensure_topic
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.generator import generate
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.generator import generate
 from kit.flights import FLIGHTS
 from kit.formats import plain
 from kit.targets import sync_glue, sync_snowflake

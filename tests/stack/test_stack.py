@@ -19,9 +19,9 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.local.home import Home
-from frazil.local.ports import LOOPBACK
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.ports import LOOPBACK
 from kit.everywhere import read_everywhere, write_everywhere, written
 from kit.own_stack import FRAZIL, Own
 from kit.processes import is_up, kill

@@ -15,8 +15,8 @@ from frazil.errors import MissingError, OffsetsLostError, PartDownError
 from frazil.kafka.clients import client_config
 from frazil.kafka.epochs import leader_epochs, tally_records
 from frazil.kafka.facts import topic_fact, topic_facts
-from frazil.local.generators.producer import produce
 from frazil.settings.profile import Settings
+from frazil_local.generators.producer import produce
 from kit.topics import create_topic
 from kit.waiting import PATIENCE, wait_for
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from frazil.local.servers.spark import CONSUMERS
 from frazil.settings.profile import fields, variable
 from frazil.tables.spark.redaction import OF_SERVER
+from frazil_local.servers.spark import CONSUMERS
 from kit.requirements import ROOT
 
 FOLDER = ROOT / "docs" / "deploy"

@@ -12,6 +12,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 KIT = TESTS / "kit"
 
+OURS = ("frazil", "frazil_local", "frazil_cloud")
+
 ORACLES = (
     "avro_cases", "avro_oracle", "avro_versions", "checkout", "confluent_openapi", "damage",
     "database_columns", "drawn_formats", "drawn_schemas", "duck", "envelopes", "json_cases",
@@ -44,7 +46,7 @@ HANDS = (
 def imports(module: str) -> Iterator[str]:
     tree = ast.parse((KIT / f"{module.replace('.', '/')}.py").read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module in ("kit", "frazil"):
+        if isinstance(node, ast.ImportFrom) and node.module in ("kit", *OURS):
             yield from (f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
@@ -54,7 +56,7 @@ def imports(module: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_an_oracle_imports_words_of_the_engine_and_none_of_its_work(oracle: str) -> None:
-    engine = {name for name in imports(oracle) if name.partition(".")[0] == "frazil"}
+    engine = {name for name in imports(oracle) if name.partition(".")[0] in OURS}
 
     assert engine - {*WORDS} - ALSO.get(oracle, set()) == set()
 
@@ -114,7 +116,7 @@ def _judges(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, 
     engine = {
         name.asname or name.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "frazil"
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in OURS
         for name in node.names
     }
     for node in ast.walk(tree):

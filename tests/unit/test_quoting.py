@@ -51,7 +51,7 @@ ODD = (
     "🧊: {x}",
     "السعر",
 )
-PLATFORM = Path(__file__).parents[2] / "platform" / "frazil"
+PLATFORM = Path(__file__).parents[2] / "platform"
 
 
 def read(expression: str, dialect: str = "spark") -> Any:

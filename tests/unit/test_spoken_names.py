@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from typer._click.exceptions import ClickException, MissingParameter
 from typer.main import get_command
 
-from frazil.cli.commands import COMMANDS
+from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
 from frazil.settings.profile import _NO_SETTINGS, Settings, fields, variable
 from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
@@ -123,7 +123,7 @@ def of_page(text: str) -> list[str]:
 
 
 def test_each_command_that_the_code_tells_of_stands_in_backticks() -> None:
-    names = "|".join(name for module in COMMANDS.values() for name in module)
+    names = "|".join(name for each in catalogues() for name in each.names)
     bare = re.compile(rf"(?<!`|\()\bfrazil ({names})\b")
 
     assert not [(t.where, t.text) for t in SPOKEN if bare.search(t.text)]

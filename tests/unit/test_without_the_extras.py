@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from kit.requirements import reached
 
-EXTRAS = ("local", "graph", "tracing")
+EXTRAS = ("local", "cloud", "graph", "tracing")
 
 AS_A_SHELL = """
 import contextlib, importlib, io, json, pkgutil, sys
@@ -22,10 +22,10 @@ for name in json.loads(sys.argv[1]):
     sys.modules[name] = None  # an import of it fails, as where it is not installed
 
 def modules():
-    for root in ("frazil", "assets", "resources", "sensors"):
+    for root in ("frazil", "frazil_cloud", "assets", "resources", "sensors"):
         package = importlib.import_module(root)
         for found in pkgutil.walk_packages(package.__path__, root + ".", lambda name: None):
-            if not found.name.startswith("frazil.local") and not found.name.endswith("__main__"):
+            if not found.name.endswith("__main__"):
                 yield found.name
 
 def frazil(*arguments):
@@ -55,6 +55,7 @@ print(json.dumps({
 """
 
 OF_THE_STACK = ("up", "down", "status", "demo", "generate stock_trades")
+OF_THE_CLOUDS = ("deploy plan", "rotate", "env --deployment shop")
 OTHERS = ("--help", "env", "graph", "tables --help", "sample orders")
 
 
@@ -74,7 +75,7 @@ def said(of_the_extras: set[str], tmp_path_factory: pytest.TempPathFactory) -> d
     """What a process says that can import nothing of the extras, and has nowhere to start a stack."""
     home = tmp_path_factory.mktemp("file") / "home"
     home.touch()
-    arguments = [json.dumps(sorted(of_the_extras)), json.dumps([*OF_THE_STACK, *OTHERS])]
+    arguments = [json.dumps(sorted(of_the_extras)), json.dumps([*OF_THE_STACK, *OF_THE_CLOUDS, *OTHERS])]
     done = subprocess.run(
         [sys.executable, "-c", AS_A_SHELL, *arguments],
         env={"FRAZIL_HOME": str(home / "below"), "PATH": "", "COLUMNS": "200"},
@@ -116,11 +117,22 @@ def test_a_command_of_the_embedded_stack_says_what_to_install(said: dict[str, An
     assert (code, out) == (1, "")
 
 
-def test_help_shows_all_commands(said: dict[str, Any]) -> None:
+@pytest.mark.parametrize("command", OF_THE_CLOUDS)
+def test_a_command_of_deployments_says_what_to_install(said: dict[str, Any], command: str) -> None:
+    code, out, err = said[command]
+
+    assert err.startswith("What makes deployments is not installed here: pip install 'frazil[cloud]'.\n")
+    assert (code, out) == (1, "")
+
+
+def test_help_shows_the_commands_that_can_run(said: dict[str, Any]) -> None:
     code, out, _ = said["--help"]
 
     assert code == 0
-    assert all(f" {name} " in out for name in ("up", "generate", "demo", "land", "tables", "graph"))
+    assert all(f"│ {name} " in out for name in ("land", "tables", "graph", "env"))
+    assert not any(f"│ {name} " in out for name in ("up", "down", "generate", "demo", "deploy", "rotate"))
+    assert "Embedded stack" not in out
+    assert "Clouds" not in out
 
 
 def test_a_picture_needs_graphviz(said: dict[str, Any]) -> None:

@@ -5,38 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
+from frazil.cli.catalogue import GROUP, Catalogue
 from frazil.errors import InterruptedWorkError, interruptible
 
-_STACK = "Embedded stack"
-_CLOUDS = "Clouds"
-
-COMMANDS: dict[str, dict[str, str]] = {
-    "stack": {
-        "up": "Start all parts of the embedded stack that are not running, and wait for them.",
-        "down": "Stop the embedded stack. Its data stays.",
-        "status": "Show whether each part of the embedded stack is up. Exit code 5 if one is not.",
-        "logs": "Print the last lines of a part's log.",
-        "env": "Print the endpoints and credentials of the stack or of a deployment, as exports or JSON.",
-    },
-    "demo": {
-        "demo": "Start the stack, let trades flow to Snowflake through Dagster, and prove that none was lost."
-    },
+_OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "repository": {
         "init": "Make a repository of your own: a pipeline, its settings and a check for CI.",
         "validate": "Read all pipelines and report every mistake with its line. Contacts no server.",
     },
     "discover": {
         "discover": "Look at a few records of topics that no pipeline names, and propose YAML for them."
-    },
-    "generate": {
-        "generate": "Produce made-up records. Makes topics and subjects that are missing.",
     },
     "land": {
         "land": "Land topics in their tables, and update the places that show them.",
@@ -100,17 +87,16 @@ COMMANDS: dict[str, dict[str, str]] = {
     "doctor": {
         "doctor": "Test each right that the pipelines need in each system. Exit code 5 if one is missing.",
     },
-    "deploy": {
-        "deploy": "Plan, create, verify or delete a deployment in Confluent Cloud, AWS and Snowflake.",
-    },
-    "rotate": {
-        "rotate": "Replace old API keys and Snowflake's old RSA keys. Those in use go on working.",
+    "env": {
+        "env": "Print the endpoints and credentials of the stack or of a deployment, as exports or JSON.",
     },
 }
-"""Module of `frazil.cli` -> its commands with the first paragraph of their help, in the order of `--help`."""
 
-PANELS = {**dict.fromkeys(COMMANDS["stack"], _STACK), "deploy": _CLOUDS, "rotate": _CLOUDS}
-"""The commands that `--help` shows in a box of their own."""
+
+def catalogues() -> Iterator[Catalogue]:
+    """The commands of the engine, and of each package that an entry point names."""
+    yield Catalogue("frazil.cli", _OF_THE_ENGINE)
+    yield from (point.load() for point in entry_points(group=GROUP))
 
 
 class Commands(TyperGroup):
@@ -118,9 +104,10 @@ class Commands(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        for module, named in COMMANDS.items():
-            for name, text in named.items():
-                self.add_command(Named(name, text, module))
+        for catalogue in catalogues():
+            for module, named in catalogue.commands.items():
+                for name, text in named.items():
+                    self.add_command(Named(name, text, module, catalogue))
 
     def invoke(self, ctx: Any) -> Any:
         """Runs the command; Ctrl-C ends it in words."""
@@ -143,12 +130,19 @@ class Commands(TyperGroup):
 class Named(TyperCommand):
     """What `--help` says of a command."""
 
-    def __init__(self, name: str, text: str, module: str) -> None:
-        super().__init__(name, help=text, rich_help_panel=PANELS.get(name))
+    def __init__(self, name: str, text: str, module: str, catalogue: Catalogue) -> None:
+        super().__init__(name, help=text, rich_help_panel=catalogue.panel, hidden=not catalogue.is_installed)
         self.module = module
+        self.catalogue = catalogue
 
     def load(self) -> Any:
-        """The command itself, from its module."""
+        """The command itself, from its module.
+
+        Raises:
+            ConfigureError: Its extra is not installed.
+        """
+        if self.catalogue.extra:
+            self.catalogue.extra.require()
         app = typer.Typer()
-        app.add_typer(import_module(f"frazil.cli.{self.module}").app)
+        app.add_typer(import_module(f"{self.catalogue.package}.{self.module}").app)
         return get_group(app).commands[str(self.name)]

@@ -11,6 +11,9 @@ from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
 from frazil.settings.systems.telemetry import LogSettings
 
+LOGGERS = ("frazil", "frazil_cloud", "frazil_local")
+"""The loggers above all others of ours."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -52,7 +55,8 @@ def configure_logs(log: LogSettings, settings: Settings | None = None) -> None:
     for handler in [h for h in root.handlers if isinstance(h, JsonLines)]:
         root.removeHandler(handler)
     root.addHandler(JsonLines(settings))
-    logging.getLogger("frazil").setLevel(log.level)
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(log.level)
 
 
 def is_json() -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.client_settings import client_settings
-from frazil.cloud.aws.secrets import SecretsManager
 from frazil.errors import ClientSettingsError, ConfigureError, DifferentError, NotAllowedError
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.client_settings import client_settings
+from frazil_cloud.aws.secrets import SecretsManager
 from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
 from kit.cloud_confluent import CloudConfluent, Deployed
 from kit.made_at_aws import LAB, MadeAtAws

@@ -8,12 +8,12 @@ import pytest
 from botocore.exceptions import ClientError
 from pydantic import SecretStr
 
-from frazil.cloud.aws.client import Aws, GoneError, ThereError
-from frazil.cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.settings.identity import aws_session
 from frazil.settings.refusals import aws_refusal
 from frazil.settings.systems.aws import AwsSettings
+from frazil_cloud.aws.client import Aws, GoneError, ThereError
+from frazil_cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
 from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/writer"

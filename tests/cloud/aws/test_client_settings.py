@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.client_settings import client_settings
 from frazil.errors import ClientSettingsError
 from frazil.settings.systems.aws import AwsSettings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.client_settings import client_settings
 from kit.cloud_aws import CloudAws
 
 NAMES = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}}).names

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from frazil.cloud.aws.bucket import object_keys
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.rights.policies import canonical
 from frazil.errors import ConfigureError, DifferentError
+from frazil_cloud.aws.bucket import object_keys
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.rights.policies import canonical
 from kit.cloud_aws import ACCOUNT, CloudAws, policy, trust
 from kit.made_at_aws import FOREIGN, MadeAtAws
 

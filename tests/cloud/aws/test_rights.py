@@ -19,7 +19,7 @@ WRITER, READER = ROLES.values()
 
 
 def writer_actions() -> list[str]:
-    from frazil.cloud.aws.rights import writer
+    from frazil_cloud.aws.rights import writer
 
     return [
         *writer._BUCKET,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.secrets import SecretsManager
-from frazil.cloud.resource import AnswerLost, NotYet
 from frazil.errors import ConfigureError
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.secrets import SecretsManager
+from frazil_cloud.resource import AnswerLost, NotYet
 from kit.cloud_aws import CloudAws
 
 NAME, TAGS = "/confluent_cloud_resource/lab/flink", {"frazil": "frazil:lab"}

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.confluent.accounts.keys import KeyDuty
-from frazil.cloud.confluent.client import Confluent, stored_pair
-from frazil.cloud.resource import Known
-from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
 from frazil.spec.deployment import KeyUse
+from frazil_cloud.confluent.accounts.keys import KeyDuty
+from frazil_cloud.confluent.client import Confluent, stored_pair
+from frazil_cloud.resource import Known
+from frazil_cloud.rotation.api_keys import ApiKeys
 from kit.cloud_confluent import KEY, KICKSTARTER, SECRET, CloudConfluent, Deployed
 from kit.rotations import AT_ONCE
 

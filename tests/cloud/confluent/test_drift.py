@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.confluent.accounts.keys import statements_path
-from frazil.cloud.confluent.client import stored_pair
-from frazil.cloud.confluent.refusals import Settled
-from frazil.cloud.confluent.tableflow import told_of
-from frazil.cloud.resource import Known, RefusedYet
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError
 from frazil.spec.deployment import KeyUse
+from frazil_cloud.confluent.accounts.keys import statements_path
+from frazil_cloud.confluent.client import stored_pair
+from frazil_cloud.confluent.refusals import Settled
+from frazil_cloud.confluent.tableflow import told_of
+from frazil_cloud.resource import Known, RefusedYet
 from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
 from kit.waiting import wait_for
 
@@ -401,7 +401,7 @@ def test_a_catalog_that_a_table_does_not_reach_is_told_by_verify(
     """Confluent's document requires no field of a catalog's state: one without any ended with a KeyError."""
     deployed.create()
     told = {"catalog_integration_id": "tci-1", "catalog_type": "AWS_GLUE", **sync}
-    monkeypatch.setattr("frazil.local.cloud.confluent.tableflow.topics._syncs", lambda *_: iter([told]))
+    monkeypatch.setattr("frazil_local.cloud.confluent.tableflow.topics._syncs", lambda *_: iter([told]))
     assert deployed.reconciler().plan().news == ()
     found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
     assert (words in str(found)) if words else found is None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.confluent.client import Plane, stored_pair
-from frazil.cloud.resource import AnswerLost, RefusedYet
 from frazil.errors import CloudSlowError
-from frazil.local.cloud.confluent.management import Keys
-from frazil.local.cloud.confluent.organization import Json, Organization
+from frazil_cloud.confluent.client import Plane, stored_pair
+from frazil_cloud.resource import AnswerLost, RefusedYet
+from frazil_local.cloud.confluent.management import Keys
+from frazil_local.cloud.confluent.organization import Json, Organization
 from kit.cloud_confluent import CloudConfluent, Deployed
 
 KEYS, CLUSTERS = "/iam/v2/api-keys", "/cmk/v2/clusters"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import RefusedYet
 from frazil.errors import CloudSlowError
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.resource import RefusedYet
 from kit.cloud_confluent import KICKSTARTER, Deployed, Given
 
 BINDINGS = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.resource import Facts, Known
 from frazil.errors import CloudSlowError
+from frazil_cloud.resource import Facts, Known
 from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy
 from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
 

@@ -10,14 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from frazil.cloud.confluent.accounts import keys
-from frazil.cloud.confluent.accounts.keys import ApiKey, KeyDuty
-from frazil.cloud.patience import Waiting
-from frazil.cloud.resource import AnswerLost, RefusedYet
-from frazil.cloud.rotation.api_keys import ApiKeys
-from frazil.cloud.rotation.deployment import Rotation
 from frazil.errors import CloudSlowError, MissingError
 from frazil.spec.deployment import KeyUse
+from frazil_cloud.confluent.accounts import keys
+from frazil_cloud.confluent.accounts.keys import ApiKey, KeyDuty
+from frazil_cloud.patience import Waiting
+from frazil_cloud.resource import AnswerLost, RefusedYet
+from frazil_cloud.rotation.api_keys import ApiKeys
+from frazil_cloud.rotation.deployment import Rotation
 from kit.cloud_confluent import CloudConfluent, Deployed, Store
 from kit.rotations import AT_ONCE, later
 
@@ -74,7 +74,7 @@ def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: K
 def test_who_rotates_hears_what_is_waited_for_before_a_key_is_looked_at(
     made: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.1)
     (cluster,) = made.cloud.organization.of("/cmk/v2/clusters").values()
     cluster.body["status"]["phase"], cluster.born = "PROVISIONING", time.time()
     made.cloud.delay(provision=1.0)
@@ -106,7 +106,7 @@ def test_an_older_key_stays_while_clients_may_still_have_it(made: Deployed) -> N
 
 def test_a_new_key_has_twenty_minutes_to_work(made: Deployed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two minutes are usual, and twenty were met: a rotation that gave up after three was in vain."""
-    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.1)
     heard: list[Waiting] = []
     rotation = Rotation(made.spec, made.clouds, 180.0, heard.append)
     made.cloud.delay(key_sync=1.0)

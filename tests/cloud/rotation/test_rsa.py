@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.key_pair import KeyPair
-from frazil.cloud.resource import RefusedYet
-from frazil.cloud.rotation.candidate import StagedSecret
-from frazil.cloud.rotation.rsa import KeySlots
 from frazil.errors import (
     CloudSlowError,
     ConfigureError,
@@ -22,6 +18,10 @@ from frazil.errors import (
     MissingError,
     RetryError,
 )
+from frazil_cloud.key_pair import KeyPair
+from frazil_cloud.resource import RefusedYet
+from frazil_cloud.rotation.candidate import StagedSecret
+from frazil_cloud.rotation.rsa import KeySlots
 from kit.rotations import AT_ONCE, RsaLab, later
 
 

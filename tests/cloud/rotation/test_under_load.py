@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from frazil.clients import Clients
-from frazil.cloud.confluent.accounts import keys
-from frazil.cloud.confluent.accounts.keys import KeyDuty
-from frazil.cloud.key_pair import KeyPair, secret_values
-from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.settings import reference
 from frazil.settings.profile import Settings
+from frazil_cloud.confluent.accounts import keys
+from frazil_cloud.confluent.accounts.keys import KeyDuty
+from frazil_cloud.key_pair import KeyPair, secret_values
+from frazil_cloud.rotation.api_keys import ApiKeys
 from kit.cloud_confluent import CloudConfluent, Deployed
 from kit.key_clients import calls, pair_of, under_load
 from kit.rotations import AT_ONCE, RsaLab, turn_api_keys_as_the_sources_do

@@ -10,12 +10,6 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from frazil.clients import Clients
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.rotation.candidate import StagedSecret
-from frazil.cloud.rotation.rsa import RsaKeys
-from frazil.cloud.rotation.snowflake_user import ServiceUser
-from frazil.cloud.snowflake.ownership import Marked
-from frazil.cloud.snowflake.rights.grants import Grants
 from frazil.doctor.snowflake import _Account
 from frazil.errors import ConfigureError, DifferentError, MissingError, NotAllowedError, RepairError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
@@ -23,6 +17,12 @@ from frazil.publishing.snowflake.statements import volume_of
 from frazil.publishing.snowflake.tables import _make_volume
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.rotation.candidate import StagedSecret
+from frazil_cloud.rotation.rsa import RsaKeys
+from frazil_cloud.rotation.snowflake_user import ServiceUser
+from frazil_cloud.snowflake.ownership import Marked
+from frazil_cloud.snowflake.rights.grants import Grants
 from kit import in_snowflake
 from kit.cloud_snowflake import CloudSnowflake
 from kit.in_snowflake import InSnowflake

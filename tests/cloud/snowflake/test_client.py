@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from frazil.cloud.resource import AnswerLost, Throttled
-from frazil.cloud.snowflake.client import Snowflake, administrator
 from frazil.errors import ConfigureError, MissingError, NotAllowedError
 from frazil.settings.profile import Settings
+from frazil_cloud.resource import AnswerLost, Throttled
+from frazil_cloud.snowflake.client import Snowflake, administrator
 from kit import in_snowflake
 from kit.cloud_snowflake import CloudSnowflake
 from kit.standin import new_key

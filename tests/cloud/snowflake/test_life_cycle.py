@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.plan import differences
-from frazil.cloud.resource import RefusedYet
-from frazil.cloud.snowflake.rights.grants import Grants
 from frazil.errors import ConfigureError, NotAllowedError
+from frazil_cloud.plan import differences
+from frazil_cloud.resource import RefusedYet
+from frazil_cloud.snowflake.rights.grants import Grants
 from kit.in_snowflake import InSnowflake
 from kit.waiting import wait_for
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from frazil.clients import Clients
-from frazil.cloud.identities import settings_of
-from frazil.cloud.snowflake.tables import View
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil_cloud.identities import settings_of
+from frazil_cloud.snowflake.tables import View
 from kit import in_snowflake
 from kit.cloud_aws import allow
 from kit.in_snowflake import ROWS, InSnowflake

@@ -13,13 +13,13 @@ import requests
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from frazil.cloud.confluent.accounts.keys import KeyDuty
-from frazil.cloud.confluent.client import Confluent
-from frazil.cloud.rotation.api_keys import ApiKeys
 from frazil.kafka.clients import client_config
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
+from frazil_cloud.confluent.accounts.keys import KeyDuty
+from frazil_cloud.confluent.client import Confluent
+from frazil_cloud.rotation.api_keys import ApiKeys
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
 from kit.cloud_confluent import KICKSTARTER, Deployed, Store
 from kit.key_clients import kafka_of, pair_of, received, refusal, topics_of, under_load
 from kit.rotations import AT_ONCE, turn_api_keys_as_the_sources_do

@@ -14,9 +14,9 @@ import requests
 import yaml
 
 from frazil.clients import Clients
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
 from kit.alone import alone
 from kit.shared_stack import free_offset
 from kit.shell import Command, Said

@@ -18,18 +18,18 @@ import pytest
 import requests
 from confluent_kafka import Producer
 
-from frazil.cli.administrator import find_deployment
 from frazil.clients import Clients
-from frazil.cloud.confluent.tableflow import sync_problems
-from frazil.cloud.deployment import open_clouds, reconciler_of
 from frazil.kafka.clients import client_config
-from frazil.local.home import Home
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import load_table_or_none, open_catalog
 from frazil.tables.metadata.manifests import rows_held
+from frazil_cloud.cli.administrator import find_deployment
+from frazil_cloud.confluent.tableflow import sync_problems
+from frazil_cloud.deployment import open_clouds, reconciler_of
+from frazil_local.home import Home
+from frazil_local.parts import known_stack, prepared_stack
+from frazil_local.stack import Stack
 from kit.alone import alone
 from kit.in_clouds import at_aws, done, in_it, settings_in
 from kit.key_clients import KeyClients

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from frazil.clients import Clients
-from frazil.cloud.aws.client import Aws
-from frazil.cloud.aws.objects import objects
-from frazil.cloud.aws.secrets import SecretsManager
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.reconciler import Reconciler
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.aws.client import Aws
+from frazil_cloud.aws.objects import objects
+from frazil_cloud.aws.secrets import SecretsManager
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.reconciler import Reconciler
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
 from kit.shared_stack import free_offset
 
 SPEC = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}})

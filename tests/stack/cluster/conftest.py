@@ -9,8 +9,8 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.local.home import Home
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
 from kit.spark_cluster import SparkCluster
 from kit.topics import MakeTopic, topic_maker
 

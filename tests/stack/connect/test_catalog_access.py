@@ -15,9 +15,9 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.landing.land import land
-from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil_local.authority import Authority
 from kit.gate import gate, signer
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker

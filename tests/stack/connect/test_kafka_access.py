@@ -25,8 +25,8 @@ from frazil.errors import ConfigureError, PartDownError
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.landing.land import land
-from frazil.local.authority import Authority
 from frazil.spec.derived import DerivedSpec, Feed
+from frazil_local.authority import Authority
 from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import topic_maker

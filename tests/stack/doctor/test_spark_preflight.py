@@ -14,7 +14,7 @@ import pytest
 from frazil.connections import Connections
 from frazil.doctor.preflight import probes
 from frazil.doctor.run import findings_of
-from frazil.local.home import Home
+from frazil_local.home import Home
 from kit import bare_spark
 from kit.tickets import ARRIVALS
 

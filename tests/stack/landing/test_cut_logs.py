@@ -14,10 +14,10 @@ from frazil.errors import RetryError, TopicChangedError
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
 from frazil.landing.position.state import TableState, table_states
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
-from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
+from frazil_local.stack import Stack
 from kit.processes import kill
 from kit.shared_stack import free_offset
 from kit.topics import Topic, topic_maker

@@ -18,9 +18,6 @@ from frazil.connections import Connections
 from frazil.continuous.work import WarmWork
 from frazil.errors import RetryError
 from frazil.landing.land import land
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
-from frazil.local.stack import Stack
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -28,6 +25,9 @@ from frazil.tables.spark.session import configure_session
 from frazil.upkeep.kind import Order
 from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
+from frazil_local.stack import Stack
 from kit.killed import NAMESPACE
 from kit.opened import data_files
 from kit.processes import kill

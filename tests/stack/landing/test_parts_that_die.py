@@ -22,11 +22,11 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.landing.land import land
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
-from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
+from frazil_local.stack import Stack
 from kit.full_storage import full_storage
 from kit.killed import NAMESPACE, compaction_process, landing_process
 from kit.leftovers import cleaned_up, unnamed

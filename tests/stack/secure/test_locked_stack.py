@@ -26,11 +26,6 @@ from frazil.errors import ConfigureError, FrazilError, PartDownError
 from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.facts import topic_fact
 from frazil.landing.land import land
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.generator import generate
-from frazil.local.home import Home, secret
-from frazil.local.locks import locks_of
-from frazil.local.ports import LOOPBACK, recall
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -40,6 +35,11 @@ from frazil.tables.spark.redaction import SECRETS
 from frazil.tables.spark.session import open_spark
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.generator import generate
+from frazil_local.home import Home, secret
+from frazil_local.locks import locks_of
+from frazil_local.ports import LOOPBACK, recall
 from kit.day import IN_ENVIRONMENTS, KEPT, Day, a_day_of_work, events, log_events
 from kit.leaks import Search
 from kit.own_stack import Own

@@ -10,7 +10,7 @@ import pytest
 import requests
 from snowflake.connector.errors import DatabaseError
 
-from frazil.local.snowflake.rights.users import fingerprint
+from frazil_local.snowflake.rights.users import fingerprint
 from kit.standin import StandIn, new_key
 
 BAD_TOKEN = 390144

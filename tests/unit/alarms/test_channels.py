@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Journal, Subject
-from frazil.local.authority import Authority
 from frazil.settings.systems.alarms import AlarmSettings, MailSettings
+from frazil_local.authority import Authority
 from kit.receivers import Receiver, mail_receiver, web_receiver
 
 COUNT = Subject("check", "row_count", "local.a")

@@ -9,11 +9,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from frazil.cloud import deployment
-from frazil.cloud.clouds import Clouds
-from frazil.cloud.resource import Resource
 from frazil.definitions import defs
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud import deployment
+from frazil_cloud.clouds import Clouds
+from frazil_cloud.resource import Resource
 from kit.dictionary_cloud import Cloud, Thing
 from kit.graphs import failures, materialized, verdicts
 

@@ -13,8 +13,8 @@ import pytest
 import typer
 from typer.main import get_command, get_group
 
-import frazil.cli
-from frazil.cli.commands import COMMANDS, PANELS
+from frazil.cli.catalogue import Catalogue
+from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
 
 HEAVY = {
@@ -25,8 +25,8 @@ HEAVY = {
 
 NOT_ASKED = {
     "authlib", "confluent_kafka.schema_registry", "dagster", "duckdb", "fakesnow", "frazil.checks.run",
-    "frazil.cloud", "frazil.derive.derive", "frazil.local", "grpc", "numpy", "pandas", "pyspark",
-    "snowflake.connector",
+    "frazil.derive.derive", "frazil_cloud.deployment", "frazil_local.stack", "grpc", "numpy", "pandas",
+    "pyspark", "snowflake.connector",
 }  # fmt: skip
 """What a command has no use for that only looks how tables stand."""
 
@@ -48,22 +48,31 @@ finally:
     return set(found)
 
 
-def apps() -> dict[str, typer.Typer]:
-    """The Typer app of each module of `frazil.cli` that has one."""
-    modules = {m.name: import_module(f"frazil.cli.{m.name}") for m in iter_modules(frazil.cli.__path__)}
+CATALOGUES = {catalogue.package: catalogue for catalogue in catalogues()}
+
+
+def apps(package: str) -> dict[str, typer.Typer]:
+    """The Typer app of each module of a package that has one."""
+    path = import_module(package).__path__
+    modules = {m.name: import_module(f"{package}.{m.name}") for m in iter_modules(path)}
     return {name: m.app for name, m in modules.items() if hasattr(m, "app")}
 
 
-@pytest.mark.parametrize("module", apps())
-def test_the_catalogue_says_of_each_command_what_its_own_help_says(module: str) -> None:
+def helps(app: typer.Typer) -> dict[str, str]:
+    """The first paragraph of what each command of an app says of itself."""
     whole = typer.Typer()
-    whole.add_typer(apps()[module])
+    whole.add_typer(app)
     commands = get_group(whole).commands
-    first = {name: " ".join((c.help or "").split("\n\n")[0].split()) for name, c in commands.items()}
-    panels = {n: c.rich_help_panel for n, c in commands.items() if isinstance(c.rich_help_panel, str)}
+    return {name: " ".join((c.help or "").split("\n\n")[0].split()) for name, c in commands.items()}
 
-    assert COMMANDS[module] == first
-    assert {name: PANELS[name] for name in first if name in PANELS} == panels
+
+def test_the_engine_and_the_packages_upon_it_have_commands() -> None:
+    assert list(CATALOGUES) == ["frazil.cli", "frazil_cloud.cli", "frazil_local.cli"]
+
+
+@pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)
+def test_the_catalogue_says_of_each_command_what_its_own_help_says(catalogue: Catalogue) -> None:
+    assert catalogue.commands == {module: helps(app) for module, app in apps(catalogue.package).items()}
 
 
 def test_a_command_is_loaded_with_its_options_when_it_is_named() -> None:
@@ -92,4 +101,5 @@ def test_help_imports_no_command_and_no_heavy_library() -> None:
     names = imported("--help")
 
     assert HEAVY & names == set()
-    assert {f"frazil.cli.{module}" for module in COMMANDS} & names == set()
+    commands = {f"{each.package}.{module}" for each in CATALOGUES.values() for module in each.commands}
+    assert commands & names == set()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dagster as dg
 
-from frazil.cli.demo import DERIVED, OTHERS, TABLE, selection_of
-from frazil.local.generators import GENERATORS
 from frazil.pipelines.folder import load_pipelines
+from frazil_local.cli.demo import DERIVED, OTHERS, TABLE, selection_of
+from frazil_local.generators import GENERATORS
 
 
 def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.cloud.reconciler import Reconciler
 from frazil.errors import CloudSlowError, MissingError, PlanStaleError
+from frazil_cloud.reconciler import Reconciler
 from kit.dictionary_cloud import Cloud, Thing
 
 

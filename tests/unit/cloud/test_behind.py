@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from frazil.cloud.snowflake.freshness import Pointer, behind_since
+from frazil_cloud.snowflake.freshness import Pointer, behind_since
 
 LONG_AGO, BEFORE, THEN, LATER = (datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2, 3, 4))
 JUST_NOW = datetime(2026, 11, 5, tzinfo=UTC)

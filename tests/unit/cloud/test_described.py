@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.cloud.snowflake.described import described
 from frazil.errors import MissingError
+from frazil_cloud.snowflake.described import described
 
 ROWS = [
     {"property": "ENABLED", "property_value": "true"},

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.plan import differences
-from frazil.cloud.snowflake.rights.grants import Grants
-from frazil.cloud.snowflake.rights.held import Grant
 from frazil.errors import DifferentError
+from frazil_cloud.plan import differences
+from frazil_cloud.snowflake.rights.grants import Grants
+from frazil_cloud.snowflake.rights.held import Grant
 
 VOLUME = Grant("USAGE", "EXTERNAL VOLUME", ("LAKE",))
 CATALOG = Grant("USAGE", "INTEGRATION", ("GLUE",))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.identities import CROSSING, settings_of
 from frazil.errors import NotYetError
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.identities import CROSSING, settings_of
 
 KNOWN = {
     "confluent/cluster": {"id": "lkc-1", "bootstrap": "pkc-1:9092", "protocol": "SASL_SSL"},

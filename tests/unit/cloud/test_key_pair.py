@@ -11,8 +11,8 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from frazil.cloud.key_pair import KeyPair, account_of_token
 from frazil.errors import ConfigureError
+from frazil_cloud.key_pair import KeyPair, account_of_token
 
 
 @pytest.fixture(scope="module")

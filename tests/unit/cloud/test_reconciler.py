@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from frazil.cloud.patience import Patience, Waiting
-from frazil.cloud.plan import Change, Step
-from frazil.cloud.reconciler import Reconciler
-from frazil.cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil.errors import CloudSlowError, DifferentError, MissingError, NotAllowedError, PlanStaleError
+from frazil_cloud.patience import Patience, Waiting
+from frazil_cloud.plan import Change, Step
+from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.resource import Facts, Known, NotYet, RefusedYet
 from kit.dictionary_cloud import Cloud, Killed, Thing
 from kit.waiting import PATIENCE
 
@@ -60,7 +60,7 @@ def test_objects_are_made_after_those_that_they_need(cloud: Cloud) -> None:
 def test_a_wait_says_what_it_waits_for_since_when_and_how_much_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.2)
+    monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.2)
     heard: list[Waiting] = []
 
     def never() -> None:
@@ -77,7 +77,7 @@ def test_a_wait_says_what_it_waits_for_since_when_and_how_much_longer(
 
 def test_a_try_that_takes_long_is_told_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was told between two tries only, and one may take minutes."""
-    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.1)
     heard, reasons = threading.Event(), list[str]()
 
     def hear(waiting: Waiting) -> None:

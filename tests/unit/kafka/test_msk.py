@@ -10,10 +10,10 @@ import pytest
 from frazil.errors import ConfigureError, PartDownError
 from frazil.kafka.access import java_access
 from frazil.kafka.clients import admin_client, consumer, kafka_errors
-from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.settings.systems.aws import AwsSettings
 from frazil.settings.systems.kafka import KafkaSettings
+from frazil_local.authority import Authority
 from kit.msk import Broker, msk
 from kit.waiting import wait_for
 

@@ -13,12 +13,12 @@ import psutil
 import pytest
 
 from frazil.errors import ConfigureError, PartDownError, RetryError, UsageError
-from frazil.local import jars
-from frazil.local.home import Home
-from frazil.local.jars import Jar, Jars, read_lock
-from frazil.local.northwind.changes import change_rows
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
+from frazil_local import jars
+from frazil_local.home import Home
+from frazil_local.jars import Jar, Jars, read_lock
+from frazil_local.northwind.changes import change_rows
+from frazil_local.parts import known_stack, prepared_stack
+from frazil_local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
 from kit.own_stack import names_of_parts
 
 

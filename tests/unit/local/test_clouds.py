@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.home import Home
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.stack import Stack
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.parts import known_stack, prepared_stack
+from frazil_local.stack import Stack
 from kit.own_stack import names_of_parts
 
 

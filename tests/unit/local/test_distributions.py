@@ -15,9 +15,9 @@ import fastavro
 import pytest
 
 from frazil.kafka.provisioning import TopicState
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.airline import AIRPORTS, addresses
-from frazil.local.generators.chance import Chance, Origin
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.airline import AIRPORTS, addresses
+from frazil_local.generators.chance import Chance, Origin
 from kit.distributions import assert_uniform
 
 NOW = datetime(2026, 3, 5, 17, 30, 12, tzinfo=UTC)

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import jwt
 import pytest
 
-from frazil.local.authority import Authority
-from frazil.local.server import get
-from frazil.local.servers.gate import TOKENS, Gate, Issuer
 from frazil.tables.catalogs.login import ClientCredentials
+from frazil_local.authority import Authority
+from frazil_local.server import get
+from frazil_local.servers.gate import TOKENS, Gate, Issuer
 from kit.gate import server_tls
 
 CLIENT, SECRET = "frazil", "a secret of more than thirty-two letters"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from frazil.formats.registry.subjects import read_schema
-from frazil.local.generators import GENERATORS
-from frazil.local.generators.generator import Generator
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.generator import Generator
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.jars import LOCK, WANTED, Jar, Jars, read_lock
+from frazil_local.jars import LOCK, WANTED, Jar, Jars, read_lock
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.local.jars import java_home
+from frazil_local.jars import java_home
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,10 @@ import psutil
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.home import Home, secret
-from frazil.local.locks import locks_of
-from frazil.local.parts import known_stack, prepared_stack
 from frazil.settings.profile import Settings
+from frazil_local.home import Home, secret
+from frazil_local.locks import locks_of
+from frazil_local.parts import known_stack, prepared_stack
 
 PARTS = ("kafka", "registry", "catalog", "spark")
 

@@ -9,14 +9,14 @@ import pytest
 
 from frazil.derive.tables import known_tables
 from frazil.errors import ConfigureError
-from frazil.local.home import Home
-from frazil.local.northwind.parts import with_pipeline
-from frazil.local.northwind.postgres import _program
-from frazil.local.northwind.rows import COUNTS, customer, first_rows
-from frazil.local.parts import known_stack, prepared_stack
-from frazil.local.stack import Stack
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
+from frazil_local.home import Home
+from frazil_local.northwind.parts import with_pipeline
+from frazil_local.northwind.postgres import _program
+from frazil_local.northwind.rows import COUNTS, customer, first_rows
+from frazil_local.parts import known_stack, prepared_stack
+from frazil_local.stack import Stack
 from kit.own_stack import names_of_parts
 
 OWN = {"postgres", "connect"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
+from frazil_local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
 from kit.shared_stack import free_offset
 
 

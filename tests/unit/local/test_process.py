@@ -11,7 +11,7 @@ import psutil
 import pytest
 import stamina
 
-from frazil.local.process import Running, find, log_tail, start, step_back, stop
+from frazil_local.process import Running, find, log_tail, start, step_back, stop
 from kit.processes import is_up, kill
 from kit.waiting import PATIENCE, wait_for
 

@@ -11,11 +11,11 @@ import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 from typer.testing import CliRunner
 
-from frazil.cli.stack import app
-from frazil.local.home import Home, s3_credentials, snowflake_keys
-from frazil.local.parts import make_dagster_home, write_profile
-from frazil.local.ports import DEFAULTS
+from frazil.cli.env import app
 from frazil.settings.profile import Settings
+from frazil_local.home import Home, s3_credentials, snowflake_keys
+from frazil_local.parts import make_dagster_home, write_profile
+from frazil_local.ports import DEFAULTS
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_the_shell_that_takes_what_env_prints_has_the_settings_of_the_profile(
     }
     home.profile.write_text(json.dumps(told | {"connections": {"orders-eu": eu}}))
     write(home)
-    printed = CliRunner().invoke(app, ["env"]).stdout
+    printed = CliRunner().invoke(app).stdout
 
     exports = dict(word.split("=", 1) for word in shlex.split(printed) if "=" in word)
     elsewhere = {name: value for name, value in exports.items() if name != "FRAZIL_HOME"}

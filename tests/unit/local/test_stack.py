@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import PartDownError
-from frazil.local.home import Home
-from frazil.local.ports import LOOPBACK
-from frazil.local.process import Progress, find, start, stop
-from frazil.local.server import Launch, Server
-from frazil.local.stack import Stack
+from frazil_local.home import Home
+from frazil_local.ports import LOOPBACK
+from frazil_local.process import Progress, find, start, stop
+from frazil_local.server import Launch, Server
+from frazil_local.stack import Stack
 from kit.waiting import wait_for
 
 SILENT = "import time; time.sleep(600)"

@@ -10,8 +10,8 @@ from typing import Any
 import fastavro
 import pytest
 
-from frazil.local.generators.chance import Chance, Origin
-from frazil.local.generators.datagen import STOCK_TRADES, trades
+from frazil_local.generators.chance import Chance, Origin
+from frazil_local.generators.datagen import STOCK_TRADES, trades
 
 COUNT = 60_000
 

@@ -21,12 +21,12 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from snowflake.connector.errors import DatabaseError
 
-from frazil.cloud.key_pair import KeyPair
 from frazil.errors import ConfigureError, PartDownError
 from frazil.publishing.snowflake import login
 from frazil.publishing.snowflake.connection import open_snowflake
 from frazil.settings import reference
 from frazil.settings.profile import Settings
+from frazil_cloud.key_pair import KeyPair
 from kit.waiting import PATIENCE
 
 SETTINGS = Settings.load(snowflake={"account": "us-one", "user": "frazil", "token": "said"})

@@ -3,9 +3,20 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.snowflake.answers import Refused
-from frazil.local.snowflake.language.parsing import parse_name, parse_statement
-from frazil.local.snowflake.language.statements import (
+from frazil.publishing.snowflake import statements
+from frazil.publishing.snowflake.login import connection_arguments
+from frazil.publishing.snowflake.statements import (
+    Integration,
+    Relation,
+    Volume,
+    check_location,
+    integration_of,
+    volume_of,
+)
+from frazil.settings.profile import Settings
+from frazil_local.snowflake.answers import Refused
+from frazil_local.snowflake.language.parsing import parse_name, parse_statement
+from frazil_local.snowflake.language.statements import (
     Alter,
     Call,
     Create,
@@ -18,17 +29,6 @@ from frazil.local.snowflake.language.statements import (
     ShowGrants,
     Use,
 )
-from frazil.publishing.snowflake import statements
-from frazil.publishing.snowflake.login import connection_arguments
-from frazil.publishing.snowflake.statements import (
-    Integration,
-    Relation,
-    Volume,
-    check_location,
-    integration_of,
-    volume_of,
-)
-from frazil.settings.profile import Settings
 
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
 VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")

@@ -12,10 +12,10 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.transforms import TruncateTransform
 
 from frazil.errors import ConfigureError, UsageError
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
 
-from frazil.cloud.key_pair import KeyPair
 from frazil.errors import ConfigureError
 from frazil.formats.registry.client import registry_client
 from frazil.formats.registry.subjects import subject_versions
@@ -22,6 +21,7 @@ from frazil.publishing.snowflake.login import connection_arguments
 from frazil.settings import reference
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal, read_anew, revealed
+from frazil_cloud.key_pair import KeyPair
 from kit.answering import serving
 from kit.gate import gate
 

@@ -7,8 +7,8 @@ from typing import Any
 import botocore.session
 import pytest
 
-from frazil.local.servers.glue_model import refusals
 from frazil.tables.catalogs.glue_limits import COMMENT, DESCRIPTION, NAME, TYPE, fit_request
+from frazil_local.servers.glue_model import refusals
 
 LONG = "A comment of a field, as a modeller writes it.\n" * 10
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import ConfigureError
-from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
+from frazil_local.authority import Authority
 from kit.answering import serving
 from kit.gate import gate
 from kit.planted import encrypt

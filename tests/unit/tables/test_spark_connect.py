@@ -14,10 +14,10 @@ from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableI
 from pyspark.sql.connect.session import SparkSession
 
 from frazil.errors import ConfigureError, PartDownError, RetryError
-from frazil.local.authority import Authority
 from frazil.settings.profile import Settings
 from frazil.tables.spark.connect import connect_session
 from frazil.tables.spark.session import is_spent, open_spark, shares_workers, spark_errors
+from frazil_local.authority import Authority
 from kit.connect_server import connect_server
 from kit.waiting import PATIENCE
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from frazil.formats.registry.subjects import WantedSchema, register
-from frazil.local.cloud.confluent.flink.job import Selection, selection_of, types_of
+from frazil_local.cloud.confluent.flink.job import Selection, selection_of, types_of
 from kit.tableflow import Registry
 
 TRADE = {

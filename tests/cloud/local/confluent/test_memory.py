@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from frazil.local.cloud.confluent.organization import ENVIRONMENTS, KEYS, Organization, Places
+from frazil_local.cloud.confluent.organization import ENVIRONMENTS, KEYS, Organization, Places
 from kit.cloud_confluent import KEY, SECRET
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud.confluent.tableflow import sync_problems
 from frazil.errors import ConfigureError, FrazilError, NotAllowedError, SuspendedError
-from frazil.local.cloud.confluent.organization import Held, Organization, Places
-from frazil.local.cloud.confluent.tableflow.customer import INTEGRATIONS
-from frazil.local.cloud.confluent.tableflow.materialization import OnTopic, note, topics_on
-from frazil.local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
+from frazil_cloud.confluent.tableflow import sync_problems
+from frazil_local.cloud.confluent.organization import Held, Organization, Places
+from frazil_local.cloud.confluent.tableflow.customer import INTEGRATIONS
+from frazil_local.cloud.confluent.tableflow.materialization import OnTopic, note, topics_on
+from frazil_local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
 
 PLACE = "s3://lake/1/1/org/env/lkc-1/v1/uuid"
 KINDS = TableflowTopics(), CatalogIntegrations()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cloud import deployment
+from frazil_cloud import deployment
 from kit.dictionary_cloud import Cloud, Thing
 from kit.shell import Command, Said
 

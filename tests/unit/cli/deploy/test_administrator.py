@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cloud import deployment
+from frazil_cloud import deployment
 from kit.shell import Said
 
 Deploy = Callable[..., Said]

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from frazil.cloud import deployment
-from frazil.cloud.reconciler import Reconciler
 from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud import deployment
+from frazil_cloud.reconciler import Reconciler
 from kit.dictionary_cloud import Cloud, Thing
 from kit.shell import Said
 
@@ -51,7 +51,7 @@ def test_create_makes_everything_and_tells_how_long_each_took(deploy: Deploy, cl
 def test_what_is_waited_for_is_told_on_stderr_in_the_form_that_is_asked_for(
     deploy: Deploy, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
-    monkeypatch.setattr("frazil.cloud.patience.SAID_EVERY", 0.1)
+    monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.1)
     cloud.late = 0.5
 
     said = deploy("create", "shop", "--yes", *(["--json"] if as_json else []))
@@ -192,7 +192,7 @@ def test_patience_is_told_in_minutes_and_is_short_where_things_are_only_proved(
         told.append(how["patience"])
         return deployment.reconciler_of(spec, settings, **how)
 
-    monkeypatch.setattr("frazil.cli.deploy.reconciler_of", reconciler_of)
+    monkeypatch.setattr("frazil_cloud.cli.deploy.reconciler_of", reconciler_of)
     for arguments in (["create", "--yes"], ["verify"], ["verify", "--patience", "5"]):
         assert deploy(*arguments).code == 0
 

@@ -11,14 +11,14 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from frazil import graph
-from frazil.cli.generate import Kind, _change_database, _chosen
 from frazil.cli.graph import _format, _write
 from frazil.cli.metrics import _serve
 from frazil.cli.selection import select, select_derived, select_pipelines, select_topics
 from frazil.errors import ConfigureError, MissingError, PartDownError, UsageError
 from frazil.graph import Asset, AssetGraph, load_graph
-from frazil.local.home import Home
-from frazil.local.parts import prepared_stack
+from frazil_local.cli.generate import Kind, _change_database, _chosen
+from frazil_local.home import Home
+from frazil_local.parts import prepared_stack
 from kit.shell import TABLES, Command
 
 

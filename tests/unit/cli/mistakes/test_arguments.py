@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from frazil.cli.commands import COMMANDS
+from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
 from kit.mistakes import ARGUMENTS
 from kit.shell import Command
@@ -51,7 +51,7 @@ def test_a_shell_completes_commands_options_and_tables(frazil: Command, words: s
 
 def test_every_command_takes_json(frazil: Command) -> None:
     group: Any = get_command(make_app())
-    commands = {name: group.get_command(None, name).load() for module in COMMANDS.values() for name in module}
+    commands = {name: group.get_command(None, name).load() for each in catalogues() for name in each.names}
     leaves = [leaf for c in commands.values() for leaf in getattr(c, "commands", {c.name: c}).values()]
 
     assert [c.name for c in leaves if not any("--json" in p.opts for p in c.params)] == []

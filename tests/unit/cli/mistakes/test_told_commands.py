@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from frazil.cli.commands import COMMANDS
+from frazil.cli.commands import catalogues
 from frazil.clients import Clients
 from frazil.errors import PartDownError
 from kit.advice import advice
 from kit.shell import TABLES, Command
 
-OF_TABLES = {name for named in COMMANDS.values() for name in named} - {
+OF_TABLES = {name for each in catalogues() for name in each.names} - {
     "up", "down", "status", "logs", "env", "deploy", "rotate", "graph", "demo", "generate", "doctor",
     "forget",
 }  # fmt: skip

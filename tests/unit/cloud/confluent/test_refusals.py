@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import requests
 
-from frazil.cloud.confluent.client import Plane
-from frazil.cloud.resource import AnswerLost, RefusedYet, Throttled
 from frazil.errors import ConfigureError, NotAllowedError
+from frazil_cloud.confluent.client import Plane
+from frazil_cloud.resource import AnswerLost, RefusedYet, Throttled
 from kit.answering import Server, serving
 
 SHAPES: list[Any] = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.cloud.confluent.accounts.keys import ApiKey, KeyDuty
-from frazil.cloud.confluent.client import pair_of
 from frazil.spec.deployment import DeploymentSpec, KeyUse
+from frazil_cloud.confluent.accounts.keys import ApiKey, KeyDuty
+from frazil_cloud.confluent.client import pair_of
 
 SPEC = DeploymentSpec.model_validate({"name": "lab", "confluent": {}, "aws": {"bucket": "lab-lake"}})
 KNOWN = {

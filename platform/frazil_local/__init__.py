@@ -1,0 +1,1 @@
+"""The embedded stack: real servers on loopback, stand-ins for clouds, made-up records. The extra `local`."""

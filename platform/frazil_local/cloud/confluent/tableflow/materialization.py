@@ -1,0 +1,112 @@
+"""Which topics Tableflow has on, and how it stands with each: told as Confluent's API tells it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from frazil.errors import FrazilError, NotAllowedError, SuspendedError
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil_local.cloud.confluent.organization import Held, Json, Organization
+from frazil_local.cloud.confluent.tableflow.customer import INTEGRATIONS
+from frazil_local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
+
+_BAD: dict[str, Literal["suspend", "skip"]] = {"SUSPEND": "suspend", "SKIP": "skip", "LOG": "skip"}
+"""What a bad record does. LOG's topic is not written here."""
+_FORMAT = "ICEBERG"
+
+
+@dataclass(frozen=True, slots=True)
+class OnTopic:
+    """A topic that is on, and the catalog that shows its table."""
+
+    key: str  # cluster and topic
+    cluster: str
+    topic: str
+    place: str  # of the table
+    database: str
+    catalog: str  # id of its integration
+    on_bad_record: Literal["suspend", "skip"]
+    role: Json = field(repr=False)  # how the customer's role is taken
+
+    @property
+    def table(self) -> TableName:
+        """As Tableflow names it."""
+        return TableName(self.database, self.topic)
+
+    @property
+    def spec(self) -> TableSpec:
+        """As Frazil's engine is told of it; names of Tableflow's are no legal ones of a user's."""
+        told = TableSpec(topic=self.topic, metadata="full", publish=(), on_bad_record=self.on_bad_record)
+        return told.model_copy(update={"namespace": self.database, "table": self.topic})
+
+
+def topics_on(organization: Organization) -> list[OnTopic]:
+    """All that run and have a catalog; those that were turned off leave, for nobody is at work on them."""
+    there = organization.of(TableflowTopics.path)
+    for held in there.values():
+        if held.leaves is not None:
+            held.leaves = time.time()
+    catalogs = list(_connected(organization))
+    found = (_on(organization, key, held, catalogs) for key, held in there.items() if held.leaves is None)
+    return [each for each in found if each]
+
+
+def _connected(organization: Organization) -> Iterator[Held]:
+    for held in list(organization.of(CatalogIntegrations.path).values()):
+        if _phase(organization, CatalogIntegrations(), held) == "CONNECTED":
+            yield held
+
+
+def _on(organization: Organization, key: str, held: Held, catalogs: list[Held]) -> OnTopic | None:
+    spec = held.body["spec"]
+    if _FORMAT not in spec["table_formats"] or _phase(organization, TableflowTopics(), held) != "RUNNING":
+        return None
+    cluster, storage = spec["kafka_cluster"]["id"], spec["storage"]
+    for catalog in catalogs:
+        own = catalog.body["spec"]
+        if own["kafka_cluster"]["id"] == cluster:
+            return OnTopic(
+                key=key, cluster=cluster, topic=spec["display_name"], place=storage["table_path"],
+                database=own["config"].get("custom_database") or cluster, catalog=catalog.body["id"],
+                on_bad_record=_BAD[spec["config"]["error_handling"]["mode"]],
+                role=organization.of(INTEGRATIONS)[storage["provider_integration_id"]].body["config"],
+            )  # fmt: skip
+    return None
+
+
+def _phase(organization: Organization, kind: TableflowTopics | CatalogIntegrations, held: Held) -> str:
+    """As it is now; one on its way comes to rest here too, though nobody asks for it."""
+    told = held.body if held.body["status"]["phase"] != "PENDING" else kind.shown(organization, held)
+    return str(told["status"]["phase"])
+
+
+def note(organization: Organization, topic: OnTopic, error: Exception | None) -> None:
+    """Notes what a look at a topic came to, unless it was turned off, or made anew, meanwhile."""
+    held = organization.of(TableflowTopics.path).get(topic.key)
+    if held is None or held.leaves is not None or held.body["spec"]["storage"]["table_path"] != topic.place:
+        return
+    before = dict(held.met), dict(held.body["status"])
+    status = held.body["status"]
+    if error is None:
+        status["failing_table_formats"] = []
+        held.met = {"catalogs": {topic.catalog: ""}}
+        if catalog := organization.of(CatalogIntegrations.path).get(topic.catalog):
+            catalog.body["status"]["last_sync_at"] = datetime.now(UTC).isoformat()
+    elif isinstance(error, SuspendedError):
+        held.body["spec"]["suspended"] = True
+        status |= {"phase": "FAILED", "error_message": _message(error)}
+    elif isinstance(error, NotAllowedError) and "glue:" in error.what:
+        held.met = {"catalogs": {topic.catalog: _message(error)}}
+    else:
+        status["failing_table_formats"] = [{"format": _FORMAT, "error_message": _message(error)}]
+    if (held.met, status) != before:
+        organization.save()
+
+
+def _message(error: Exception) -> str:
+    return f"{error.what} {error.where}".strip() if isinstance(error, FrazilError) else str(error)

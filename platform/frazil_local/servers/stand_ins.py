@@ -1,0 +1,167 @@
+"""What stands in for clouds: SeaweedFS (S3, Iceberg REST), moto (Glue and more) and our own Snowflake."""
+
+from __future__ import annotations
+
+import json
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from frazil_local.home import Credentials, Home, s3_credentials, secret, snowflake_keys
+from frazil_local.locks import USER, locks_of
+from frazil_local.ports import LOOPBACK, Ports, url
+from frazil_local.server import Launch, Server, get, get_signed
+from frazil_local.servers.gate import TOKENS
+
+BUCKET = "lake"
+TABLE_BUCKET = "warehouse"
+SNOWFLAKE_USER = "FRAZIL"
+
+_STORAGE_PORTS = {
+    "s3": "s3.port",
+    "s3-grpc": "s3.port.grpc",
+    "rest": "s3.port.iceberg",
+    "storage-master": "master.port",
+    "storage-master-grpc": "master.port.grpc",
+    "storage-volume": "volume.port",
+    "storage-volume-grpc": "volume.port.grpc",
+    "storage-filer": "filer.port",
+    "storage-filer-grpc": "filer.port.grpc",
+    "storage-admin": "admin.port",
+    "storage-admin-grpc": "admin.port.grpc",
+}
+_METRICS = "metricsPort"
+
+_SIGNED = ("SIGNING", "SIGNING_READ", "FILER_SIGNING", "FILER_SIGNING_READ")
+_ROLES = ("MASTER", "VOLUME", "FILER", "S3", "ADMIN", "WORKER", "CLIENT")
+"""As `weed scaffold -config=security` names them: requests between servers, and the servers."""
+
+
+def storage(home: Home, ports: Ports) -> Server:
+    """Object storage with the bucket `lake` and the table bucket `warehouse`; its one user may do all."""
+
+    def launch() -> Launch:
+        options = {
+            "dir": home.data("storage"),
+            "ip": LOOPBACK,
+            "ip.bind": LOOPBACK,
+            "master.telemetry": "false",
+            "webdav": "false",
+            "admin.ui": "false",
+            "s3.port.lance": 0,
+            "bucket": BUCKET,
+            "tableBucket": TABLE_BUCKET,
+            "filer.localSocket": home.scratch / "filer.sock",
+            "s3.localSocket": home.scratch / "s3.sock",
+            **{flag: ports[name] for name, flag in _STORAGE_PORTS.items()},
+            # It asks nobody who they are, and 0 is nowhere.
+            _METRICS: 0 if locks_of(home) else ports["storage-metrics"],
+        }
+        flags = [f"-{name}={value}" for name, value in options.items()]
+        program = Path(sysconfig.get_path("scripts")) / "weed"
+        credentials = s3_credentials(home)
+        environment = {
+            "AWS_ACCESS_KEY_ID": credentials.access_key,
+            "AWS_SECRET_ACCESS_KEY": credentials.secret_key,
+            "GOMEMLIMIT": "512MiB",  # without it, it grows to 1.9 GB
+            **_inner_locks(home),
+        }
+        return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
+
+    def ask() -> None:
+        credentials = s3_credentials(home)
+        get_signed(f"{url(ports, 's3')}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials)
+        get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
+
+    return Server("storage", (*_STORAGE_PORTS, "storage-metrics"), launch, ask)
+
+
+def _inner_locks(home: Home) -> dict[str, str]:
+    """What SeaweedFS' own servers ask of each other in a locked stack; else each answers everybody."""
+    if (locks := locks_of(home)) is None:
+        return {}
+    keys = {f"WEED_JWT_{name}_KEY": secret(home, "storage") for name in _SIGNED}
+    certificates = {f"WEED_GRPC_{role}_CERT": str(locks.certificate) for role in _ROLES}
+    certificates |= {f"WEED_GRPC_{role}_KEY": str(locks.key) for role in _ROLES}
+    return {**keys, **certificates, "WEED_GRPC_CA": str(locks.ca)}
+
+
+def rest_access(home: Home, ports: Ports) -> dict[str, Any]:
+    """How clients of the catalog get in, as the profile says it: signed, or with a token at the gate."""
+    if (locks := locks_of(home)) is None:
+        return {"uri": url(ports, "rest"), "warehouse": TABLE_BUCKET}
+    uri = f"https://{LOOPBACK}:{ports['catalog']}"
+    client = {"client_id": USER, "client_secret": secret(home, "catalog"), "token_url": f"{uri}{TOKENS}"}
+    return {"uri": uri, "warehouse": TABLE_BUCKET, "ca": str(locks.ca), **client}
+
+
+def catalog(home: Home, ports: Ports) -> Server:
+    """The gate of a locked stack's catalog."""
+
+    def launch() -> Launch:
+        return Launch((sys.executable, "-m", "frazil_local.servers.gate", str(home.root)))
+
+    def ask() -> None:
+        told = rest_access(home, ports)
+        client = f"client_id={USER}&client_secret={told['client_secret']}"
+        token = json.loads(get(told["token_url"], body=client.encode(), ca=told["ca"]))["access_token"]
+        headers = {"Authorization": f"Bearer {token}"}
+        get(f"{told['uri']}/v1/config?warehouse={TABLE_BUCKET}", headers, ca=told["ca"])
+
+    return Server("catalog", ("catalog",), launch, ask, ("storage",))
+
+
+def aws(home: Home, ports: Ports) -> Server:
+    """Glue, IAM, STS, Secrets Manager and the rest that moto knows."""
+
+    def launch() -> Launch:
+        state = {"FRAZIL_AWS_PORT": str(ports["glue"]), "FRAZIL_AWS_STATE": str(home.data("aws"))}
+        return Launch((sys.executable, "-m", "frazil_local.servers.aws"), state)
+
+    def ask() -> None:
+        headers = {"Content-Type": "application/x-amz-json-1.1", "X-Amz-Target": "AWSGlue.GetDatabases"}
+        get_signed(url(ports, "glue"), "glue", Credentials("status", "status"), headers, b"{}")
+
+    return Server("aws", ("glue",), launch, ask)
+
+
+def snowflake(home: Home, ports: Ports) -> Server:
+    """The Snowflake stand-in, over the stack's Glue and S3."""
+    told = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), "FRAZIL_S3_ENDPOINT": url(ports, "s3")}
+    return snowflake_over(home, ports, "snowflake", told, after=("storage", "aws"))
+
+
+def snowflake_over(
+    home: Home, ports: Ports, name: str, told: Mapping[str, str], after: tuple[str, ...]
+) -> Server:
+    """A Snowflake stand-in of that name, with its first user, over what it is told of."""
+
+    def launch() -> Launch:
+        environment = {
+            "FRAZIL_SNOWFLAKE_PORT": str(ports[name]),
+            "FRAZIL_SNOWFLAKE_STATE": str(home.data(name)),
+            "FRAZIL_SNOWFLAKE_ADMIN": SNOWFLAKE_USER,
+            "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(snowflake_keys(home).public),
+            **s3_credentials(home).environment,
+            **told,
+        }
+        return Launch((sys.executable, "-m", "frazil_local.snowflake.server"), environment)
+
+    def ask() -> None:
+        get(f"{url(ports, name)}/health")
+
+    return Server(name, (name,), launch, ask, after)
+
+
+def snowflake_login(home: Home, ports: Ports, name: str) -> dict[str, Any]:
+    """How its first user logs in, as a profile says it."""
+    return {
+        "account": "frazil",
+        "host": LOOPBACK,
+        "port": ports[name],
+        "protocol": "http",
+        "user": SNOWFLAKE_USER,
+        "private_key_path": str(snowflake_keys(home).private),
+    }

@@ -1,0 +1,264 @@
+"""Carries out the stand-in's own statements, one at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import parse_one
+
+from frazil_local.snowflake.access import Access
+from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing
+from frazil_local.snowflake.iceberg.integrations import (
+    checked_integration,
+    described_integration,
+    verified_integration,
+)
+from frazil_local.snowflake.iceberg.tables import IcebergTables
+from frazil_local.snowflake.iceberg.volumes import checked_volume, described_volume, verified_volume
+from frazil_local.snowflake.knobs import Knobs
+from frazil_local.snowflake.language.options import (
+    check_changes,
+    check_names,
+    check_options,
+    check_privileges,
+)
+from frazil_local.snowflake.language.parsing import parse_name, parse_statement
+from frazil_local.snowflake.language.statements import (
+    Alter,
+    Call,
+    Create,
+    Describe,
+    Drop,
+    DropDatabase,
+    Grant,
+    Refresh,
+    Show,
+    ShowGrants,
+    Statement,
+    Use,
+)
+from frazil_local.snowflake.listings import listed, listed_grants, table_information
+from frazil_local.snowflake.objects import Objects, Stored
+from frazil_local.snowflake.relations import deed_of
+from frazil_local.snowflake.rights.session import Session
+from frazil_local.snowflake.rights.users import checked_user, described_user, may_take
+
+_DONE = message("Statement executed successfully.")
+_NOTHING_DROPPED = message("Drop statement executed successfully.")
+_CHECKS = {
+    "USER": checked_user,
+    "EXTERNAL VOLUME": checked_volume,
+    "CATALOG INTEGRATION": checked_integration,
+}
+_DESCRIPTIONS = {
+    "USER": described_user,
+    "EXTERNAL VOLUME": described_volume,
+    "CATALOG INTEGRATION": described_integration,
+}
+_USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALOG"}
+"""The property by which an Iceberg table names one."""
+
+
+class Account:
+    """The one account of the stand-in."""
+
+    def __init__(self, access: Access, objects: Objects, tables: IcebergTables, knobs: Knobs) -> None:
+        self._access = access
+        self._objects = objects
+        self._tables = tables
+        self._knobs = knobs
+        self._one_at_a_time = threading.Lock()
+
+    def parse(self, sql: str) -> Statement | None:
+        """The statement, or None if it is one for fakesnow; refuses what can't be read."""
+        return parse_statement(sql)
+
+    def admit(self, sql: str, session: Session) -> None:
+        """Hears what fakesnow is about to do."""
+
+    def done(self, sql: str, session: Session) -> None:
+        """Hears what fakesnow did: what is replaced loses its grants, unless they are copied."""
+        deed = deed_of(parse_one(sql, read="snowflake"), session)
+        if deed and deed.drops_grants:
+            self._objects.revoke_all(deed.kind, deed.name)
+
+    def may_take(self, user: str, role: str) -> bool:
+        """Whether a user may take a role."""
+        return may_take(self._objects, user, role)
+
+    def execute(self, statement: Statement, session: Session) -> Result | None:
+        """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
+        of_table = isinstance(statement, Refresh | Call | DropDatabase)
+        of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
+        with self._one_at_a_time:
+            return self._of_table(statement, session) if of_table else self._of_object(statement, session)
+
+    def _of_table(self, statement: Statement, session: Session) -> Result | None:
+        match statement:
+            case Create():
+                return self._create_table(statement, session)
+            case Drop():
+                return self._drop_table(statement, session)
+            case DropDatabase():
+                return self._drop_database(statement)
+            case Alter():
+                return self._alter_table(statement, session)
+            case Refresh():
+                return self._refresh(statement, session)
+            case Describe():
+                return self._describe_table(statement, session)
+            case Show():
+                return listed(statement, self._listable(self._tables.all(), session))
+            case Call():
+                return self._call(statement, session)
+        return None
+
+    def _of_object(self, statement: Statement, session: Session) -> Result | None:
+        match statement:
+            case Create():
+                return self._create(statement)
+            case Alter():
+                return self._alter(statement)
+            case Drop():
+                return self._drop(statement)
+            case Describe():
+                return self._describe(statement)
+            case Show():
+                return listed(statement, self._listable(self._objects.all(statement.kind), session))
+            case ShowGrants():
+                return listed_grants(statement, self._objects.grants(), self._knobs.ways)
+            case Grant():
+                return self._grant(statement)
+            case Use():
+                return self._use(statement, session)
+        return None
+
+    def _listable(self, objects: Iterable[Stored], session: Session) -> Iterable[Stored]:
+        return objects
+
+    def _create_table(self, statement: Create, session: Session) -> Result:
+        full = session.full(statement.name)
+        check_options(statement.kind, statement.properties)
+        if self._tables.create(replace(statement, name=full)):
+            return message(f"Table {full[-1]} successfully created.")
+        return message(f"{full[-1]} already exists, statement succeeded.")
+
+    def _drop_table(self, statement: Drop, session: Session) -> Result | None:
+        full = session.full(statement.name)
+        if self._tables.find(full) is None:
+            if statement.plain:
+                return None
+            if statement.if_exists:
+                return _NOTHING_DROPPED
+        self._tables.drop(full)
+        return message(f"{full[-1]} successfully dropped.")
+
+    def _alter_table(self, statement: Alter, session: Session) -> Result:
+        check_options(statement.kind, statement.assigned)
+        self._tables.change(session.full(statement.name), statement.assigned)
+        return _DONE
+
+    def _drop_database(self, statement: DropDatabase) -> Result:
+        if self._tables.drop_database(statement.name):
+            return message(f"{statement.name} successfully dropped.")
+        if statement.if_exists:
+            return _NOTHING_DROPPED
+        raise missing("Database", statement.name)
+
+    def _refresh(self, statement: Refresh, session: Session) -> Result:
+        full = session.full(statement.name)
+        if not (statement.if_exists and self._tables.find(full) is None):
+            self._tables.refresh(full)
+        return _DONE
+
+    def _describe_table(self, statement: Describe, session: Session) -> Result | None:
+        full = session.full(statement.name)
+        if statement.plain and self._tables.find(full) is None:
+            return None
+        return self._tables.described(full)
+
+    def _call(self, statement: Call, session: Session) -> Result:
+        name = parse_name(statement.argument)
+        if statement.function == "SYSTEM$VERIFY_EXTERNAL_VOLUME":
+            answer = verified_volume(self._access, self._objects.get("EXTERNAL VOLUME", name))
+        elif statement.function == "SYSTEM$VERIFY_CATALOG_INTEGRATION":
+            answer = verified_integration(self._access, self._objects.get("CATALOG INTEGRATION", name))
+        else:
+            answer = table_information(self._tables.get(session.full(name)))
+        return Result((statement.column,), ((answer,),))
+
+    def _create(self, statement: Create) -> Result:
+        kind, name = statement.kind, statement.name
+        there = self._objects.find(kind, name)
+        if there and statement.if_not_exists:
+            return message(f"{there.plain_name} already exists, statement succeeded.")
+        if there and not statement.or_replace:
+            raise already_there(kind, there.plain_name)
+        check_options(kind, statement.properties)
+        checked = _CHECKS.get(kind, dict)(statement.properties)
+        if there:
+            self._objects.remove(kind, name)  # with all that was granted on it, as Snowflake does
+        if kind in _USED_AS:
+            self._access.welcome()
+        self._objects.add(kind, name, checked)
+        return message(f"{kind.capitalize()} {'.'.join(name)} successfully created.")
+
+    def _alter(self, statement: Alter) -> Result:
+        kind, name = statement.kind, statement.name
+        if statement.if_exists and self._objects.find(kind, name) is None:
+            return _DONE
+        before = self._objects.get(kind, name).properties
+        check_changes(kind, statement.assigned)
+        check_options(kind, statement.assigned)
+        check_names(kind, statement.unset)
+        changed: dict[str, Any] = {**before, **statement.assigned}
+        if kind == "USER":
+            changed = checked_user(changed, before)
+        left = {k: v for k, v in changed.items() if k not in statement.unset}
+        self._objects.change(kind, name, left)
+        return _DONE
+
+    def _drop(self, statement: Drop) -> Result:
+        kind, name = statement.kind, statement.name
+        if statement.if_exists and self._objects.find(kind, name) is None:
+            return _NOTHING_DROPPED
+        self._objects.get(kind, name)
+        self._check_unused(statement)
+        self._objects.remove(kind, name)
+        return message(f"{'.'.join(name)} successfully dropped.")
+
+    def _check_unused(self, statement: Drop) -> None:
+        uses = _USED_AS.get(statement.kind)
+        tables = self._objects.all("ICEBERG TABLE") if uses else []
+        users = [t.plain_name for t in tables if uses and (t.text(uses),) == statement.name]
+        if users:
+            text = f"{statement.kind.capitalize()} {statement.name[0]} is used by {', '.join(users)}."
+            raise Refused(3540, "42601", f"SQL execution error: {text}")
+
+    def _describe(self, statement: Describe) -> Result:
+        found = self._objects.get(statement.kind, statement.name)
+        if describe := _DESCRIPTIONS.get(statement.kind):
+            return describe(found)
+        row = (found.created_on, found.plain_name, found.kind)
+        return Result(("created_on", "name", "kind"), (row,))
+
+    def _grant(self, statement: Grant) -> Result:
+        check_privileges(statement)
+        self._objects.get(statement.to_kind, (statement.to_name,))
+        match statement.on_kind:
+            case "ROLE" | "USER" | "WAREHOUSE" | "EXTERNAL VOLUME":
+                self._objects.get(statement.on_kind, statement.on_name)
+            case "INTEGRATION":
+                self._objects.get("CATALOG INTEGRATION", statement.on_name)
+        self._objects.grant(statement)
+        return _DONE
+
+    def _use(self, statement: Use, session: Session) -> Result:
+        found = self._objects.get(statement.kind, (statement.name,))
+        if statement.kind == "ROLE" and not self.may_take(session.user, found.plain_name):
+            text = f"Requested role '{statement.name}' is not assigned to the executing user."
+            raise Refused(3013, "42501", f"SQL execution error: {text}")
+        return _DONE

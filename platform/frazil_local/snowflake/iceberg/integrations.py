@@ -1,0 +1,171 @@
+"""Catalog integrations: what they must say, how Snowflake describes them, and what their catalogs show."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import requests
+from botocore.exceptions import BotoCoreError, ClientError
+
+from frazil_local.snowflake.access import CATALOG_USER, Access, reason
+from frazil_local.snowflake.answers import Refused, Result, syntax_error, unsupported
+from frazil_local.snowflake.iceberg.catalog_options import check_source
+from frazil_local.snowflake.language.statements import Properties, Value
+from frazil_local.snowflake.objects import Stored
+
+_SECONDS = 20
+_NEEDS = {
+    "GLUE": ("TABLE_FORMAT", "GLUE_AWS_ROLE_ARN", "GLUE_CATALOG_ID", "ENABLED"),
+    "ICEBERG_REST": ("TABLE_FORMAT", "REST_CONFIG", "REST_AUTHENTICATION", "ENABLED"),
+    "POLARIS": ("TABLE_FORMAT", "REST_CONFIG", "REST_AUTHENTICATION", "ENABLED"),
+}
+_PROVES = {
+    "SIGV4": ("SIGV4_IAM_ROLE",),
+    "OAUTH": ("OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_ALLOWED_SCOPES"),
+}
+_ALWAYS_TOLD: Mapping[str, Mapping[str, str]] = {
+    "REST_CONFIG": {"PREFIX": "null", "CATALOG_API_TYPE": "PUBLIC", "CATALOG_NAME": "null"}
+}
+_NEVER_TOLD = ("OAUTH_CLIENT_SECRET", "SIGV4_EXTERNAL_ID")
+_NO_NAMESPACE, _NO_ENDPOINT = 4109, 4140
+
+
+def checked_integration(given: Properties) -> dict[str, Any]:
+    """The properties of a new catalog integration; one with AWS gets Snowflake's user and an external id."""
+    source = str(given.get("CATALOG_SOURCE", "")).upper()
+    if source not in _NEEDS:
+        raise unsupported(f"CATALOG_SOURCE = {source}.")
+    check_source(source, given)
+    _need(given, _NEEDS[source])
+    if str(given["TABLE_FORMAT"]).upper() != "ICEBERG":
+        raise unsupported(f"TABLE_FORMAT = {given['TABLE_FORMAT']}.")
+    if source == "GLUE":
+        return {**given, "GLUE_AWS_IAM_USER_ARN": CATALOG_USER, "GLUE_AWS_EXTERNAL_ID": external_id()}
+    proof = _mapping(given, "REST_AUTHENTICATION")
+    kind = str(proof.get("TYPE", "")).upper()
+    if kind not in _PROVES:
+        raise unsupported(f"REST_AUTHENTICATION TYPE = {kind}.")
+    _need(proof, _PROVES[kind])
+    _need(_mapping(given, "REST_CONFIG"), ("CATALOG_URI",))
+    if kind == "OAUTH":
+        return dict(given)
+    chosen = proof.get("SIGV4_EXTERNAL_ID") or external_id()
+    return {**given, "API_AWS_IAM_USER_ARN": CATALOG_USER, "API_AWS_EXTERNAL_ID": chosen}
+
+
+def described_integration(integration: Stored) -> Result:
+    """DESC CATALOG INTEGRATION, without what is secret; parts of REST are `{NAME=value, NAME=[value]}`."""
+    rows = tuple((name, "String", _plain(value), "") for name, value in _described(integration.properties))
+    return Result(("property", "property_type", "property_value", "property_default"), rows)
+
+
+def _described(properties: Properties) -> Iterator[tuple[str, Value]]:
+    for name, value in {"REFRESH_INTERVAL_SECONDS": "30", **properties}.items():
+        yield name, ({**_ALWAYS_TOLD.get(name, {}), **value} if isinstance(value, Mapping) else value)
+
+
+def verified_integration(access: Access, integration: Stored) -> str:
+    """SYSTEM$VERIFY_CATALOG_INTEGRATION: really talks to the catalog."""
+    if integration.text("CATALOG_SOURCE").upper() == "GLUE":
+        raise unsupported("SYSTEM$VERIFY_CATALOG_INTEGRATION of a catalog that is not REST.")
+    try:
+        if _is_oauth(integration):
+            _get(integration, "/v1/config")
+        else:
+            database = integration.text("CATALOG_NAMESPACE")
+            _ask_glue(access.catalog(integration).get_database, "database", Name=database)
+    except Refused as e:
+        return json.dumps({"success": False, "errorCode": f"{e.number:06d}", "errorMessage": e.text})
+    return json.dumps({"success": True, "errorCode": "", "errorMessage": ""})
+
+
+def metadata_location(access: Access, integration: Stored, namespace: str, table: str) -> str:
+    """The metadata file that the catalog shows for a table; refuses what is no Iceberg table."""
+    if _is_oauth(integration):
+        told = _get(integration, f"/v1/{{prefix}}namespaces/{namespace}/tables/{table}")
+        return str(told["metadata-location"])
+    get, name = access.catalog(integration).get_table, f"table {namespace}.{table}"
+    parameters = _ask_glue(get, name, DatabaseName=namespace, Name=table)["Table"].get("Parameters", {})
+    if parameters.get("table_type", "").upper() != "ICEBERG" or "metadata_location" not in parameters:
+        text = f"SQL execution error: Glue table {namespace}.{table} is not of type ICEBERG."
+        raise Refused(94401, "22000", text)
+    return str(parameters["metadata_location"])
+
+
+def external_id() -> str:
+    """An id that Snowflake draws for one volume or integration."""
+    return f"FRAZIL_SFCRole={uuid.uuid4().hex[:16]}"
+
+
+def _ask_glue(call: Any, what: str, **arguments: str) -> Any:
+    try:
+        return call(**arguments)
+    except (ClientError, BotoCoreError) as e:
+        said = reason(e)
+        number = _NO_NAMESPACE if said.startswith("EntityNotFoundException: Database") else 94400
+        raise Refused(number, "22000", f"SQL execution error: Glue {what}: {said}") from None
+
+
+def _get(integration: Stored, path: str) -> Any:
+    try:
+        return _asked(integration.properties, path)
+    except (requests.RequestException, ValueError, LookupError) as e:
+        where = f"the REST endpoint of catalog integration {integration.plain_name}"
+        problem = f"SQL execution error: Failed to access {where} with error: {e}"
+        raise Refused(_NO_ENDPOINT, "22000", problem) from None
+
+
+def _asked(said: Any, path: str) -> Any:
+    rest = said["REST_CONFIG"]
+    base, warehouse = rest["CATALOG_URI"].rstrip("/"), rest.get("CATALOG_NAME") or ""
+    headers = {"Authorization": f"Bearer {_token(base, said['REST_AUTHENTICATION'])}"}
+    config = requests.get(f"{base}/v1/config", {"warehouse": warehouse}, headers=headers, timeout=_SECONDS)
+    told = _answer(config)
+    if path == "/v1/config":
+        return told
+    prefix = {**told.get("defaults", {}), **told.get("overrides", {})}.get("prefix", "")
+    address = base + path.format(prefix=f"{prefix}/" if prefix else "")
+    return _answer(requests.get(address, headers=headers, timeout=_SECONDS))
+
+
+def _token(base: str, proof: Mapping[str, Any]) -> str:
+    form = {
+        "grant_type": "client_credentials",
+        "client_id": proof["OAUTH_CLIENT_ID"],
+        "client_secret": proof["OAUTH_CLIENT_SECRET"],
+        "scope": " ".join(proof["OAUTH_ALLOWED_SCOPES"]),
+    }
+    address = proof.get("OAUTH_TOKEN_URI") or f"{base}/v1/oauth/tokens"
+    return str(_answer(requests.post(address, form, timeout=_SECONDS))["access_token"])
+
+
+def _answer(response: requests.Response) -> Any:
+    response.raise_for_status()
+    return response.json()
+
+
+def _is_oauth(integration: Stored) -> bool:
+    proof = integration.properties.get("REST_AUTHENTICATION")
+    return isinstance(proof, Mapping) and str(proof.get("TYPE")).upper() == "OAUTH"
+
+
+def _mapping(given: Properties, name: str) -> Mapping[str, Any]:
+    value = given[name]
+    if not isinstance(value, Mapping):
+        raise syntax_error(f"{name} needs ( NAME = value ... ).")
+    return value
+
+
+def _need(given: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    if lacking := [name for name in names if name not in given]:
+        raise syntax_error(f"CREATE CATALOG INTEGRATION needs {', '.join(lacking)}.")
+
+
+def _plain(value: Value) -> str:
+    if isinstance(value, Mapping):
+        told = (f"{name}={_plain(inner)}" for name, inner in value.items() if name not in _NEVER_TOLD)
+        return f"{{{', '.join(told)}}}"
+    return value if isinstance(value, str) else f"[{', '.join(map(_plain, value))}]"
