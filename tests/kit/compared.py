@@ -79,7 +79,7 @@ def _by_key(made: _Made) -> str:
     ledger = read_ledger(table.metadata) if table is not None else None
     columns = ("$$partition", "$$offset")
     plain = spec.on_bad_record == "suspend" and not (spec.key_fields or spec.keeps_deleted or spec.by_lsn)
-    if table is None or ledger is None or not plain or spec.keeps_versions:
+    if table is None or ledger is None or not plain or spec.keeps_versions or ledger.total_forgotten:
         return ""
     if not {*columns} <= {field.name for field in table.schema().fields} or _is_by_others(table):
         return ""
