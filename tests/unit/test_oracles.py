@@ -19,7 +19,8 @@ ORACLES = (
     "database_columns", "drawn_formats", "drawn_schemas", "duck", "envelopes", "json_cases",
     "json_oracle", "json_texts", "keyed", "model.conditions", "model.oracle", "newest",
     "partition_values", "protobuf", "protobuf_cases", "protobuf_oracle", "query_cases",
-    "random_formats", "random_records", "recomputed", "schema_pairs", "upserts", "versions",
+    "random_formats", "random_records", "recomputed", "schema_pairs", "soft_changes",
+    "upserts", "versions",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
@@ -33,6 +34,11 @@ ALSO = {
     "keyed": {"frazil.kafka.clients"},  # it produces by itself
     "newest": {"frazil.kafka.clients"},  # it consumes by itself
     "model.oracle": {"frazil.landing.position.ledger"},  # it reads what is claimed, and believes none of it
+    "soft_changes": {  # it makes what is judged, and asks nothing of it
+        "frazil.landing.upsert.lane.newest",
+        "frazil.landing.upsert.lane.soft",
+        "frazil.landing.upsert.words",
+    },
     "query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
 }
 

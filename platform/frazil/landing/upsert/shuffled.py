@@ -102,7 +102,8 @@ class Newest:
         from frazil.tables.writing.task import begin_task
 
         begin_task(self.version)
-        held, room = list[pa.RecordBatch](), _HELD
+        held: list[pa.RecordBatch] = []
+        room = _HELD
         for batch in batches:
             held.append(batch)
             if sum(each.nbytes for each in held) > room:
