@@ -9,7 +9,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
-from frazil.cli.sandbox import Rows, sandbox
+from frazil.cli.views.sandbox import Rows, sandbox
 from frazil.discovery import Sample, propose
 from kit.fuzzing import fuzz
 from kit.mutation import Mutator

@@ -45,8 +45,10 @@ run()
     "code",
     [
         CODE_SERVER,
-        COMMAND.format(module="run", step="_runner", arguments='"run"'),
-        COMMAND.format(module="backfill", step="provide_subjects", arguments='"backfill", "stock_trades"'),
+        COMMAND.format(module="work.run", step="_runner", arguments='"run"'),
+        COMMAND.format(
+            module="work.backfill", step="provide_subjects", arguments='"backfill", "stock_trades"'
+        ),
     ],
     ids=["code server", "run", "backfill"],
 )
@@ -60,7 +62,7 @@ def test_it_keeps_pythons_thresholds_and_raises_the_soft_limit(code: str) -> Non
 
 
 def test_a_short_command_looks_rarely() -> None:
-    code = COMMAND.format(module="tables", step="states_of", arguments='"tables"')
+    code = COMMAND.format(module="views.tables", step="states_of", arguments='"tables"')
     told = subprocess.run(
         [sys.executable, "-c", STATE + code], capture_output=True, text=True, timeout=600, check=False
     )

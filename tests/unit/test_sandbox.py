@@ -25,7 +25,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from frazil.cli.sandbox import Answer, Rows, Sandbox, sandbox
+from frazil.cli.views.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.errors import FrazilError, RepairError, UsageError
 from kit.equality_deletes import with_equality_delete
 

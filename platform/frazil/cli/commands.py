@@ -18,73 +18,73 @@ from frazil.cli.catalogue import GROUP, Catalogue
 from frazil.errors import InterruptedWorkError, interruptible
 
 _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
-    "repository": {
+    "authoring.repository": {
         "init": "Make a repository of your own: a pipeline, its settings and a check for CI.",
         "validate": "Read all pipelines and report every mistake with its line. Contacts no server.",
     },
-    "discover": {
+    "authoring.discover": {
         "discover": "Look at a few records of topics that no pipeline names, and propose YAML for them."
     },
-    "land": {
+    "work.land": {
         "land": "Land topics in their tables, and update the places that show them.",
         "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
         "derive": "Update tables that are made of other tables, and the places that show them.",
     },
-    "backfill": {
+    "work.backfill": {
         "backfill": "Land a long topic in bounded landings, with progress, up to where it ends now."
     },
-    "run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
-    "pause": {
+    "work.run": {"run": "Land topics without a pause, and update all that follows, until it is stopped."},
+    "work.pause": {
         "pause": "Stop all landings into tables until they are resumed. Upkeep goes on.",
         "resume": "Lift tables' suspensions or pauses, and land what waits.",
     },
-    "cut": {
+    "work.cut": {
         "cut": "Tag the tables of a pipeline as of one moment: create, list, describe or drop such cuts.",
     },
-    "repair": {
+    "work.repair": {
         "redrive": "Land the dead letters of a table that can be decoded now, each one once.",
         "replay": "Read offsets that a table holds from Kafka once more, and replace what is there of them.",
         "accept": "Accept that another engine deleted rows, so that the checks no longer miss them.",
         "rollback": "Roll a table back to an earlier snapshot and its position in the topic.",
     },
-    "reset": {
+    "work.reset": {
         "reset": "Start a table over: remove it, and all that is made of it or shows it. Its topic stays.",
         "drop": "Remove a table that no pipeline names any more, with its dead letters and what shows it.",
     },
-    "tableflow": {
+    "work.tableflow": {
         "adopt": "Take a topic over from Tableflow: Frazil goes on in Tableflow's table, after its last row.",
         "release": "Stop landing a topic so that Tableflow can land it, and tell where Frazil's rows end.",
     },
-    "tables": {
+    "views.tables": {
         "tables": "List the tables of all pipelines: rows, files, what waits, freshness.",
         "lag": "Show how many records wait in each partition, for all tables or for those named.",
     },
-    "check": {
+    "views.check": {
         "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },
-    "describe": {
+    "views.describe": {
         "describe": "Show one table: its state, columns, and last landings or derivations.",
     },
-    "query": {
+    "views.query": {
         "sample": "Show some rows of a table.",
         "query": "Run a SELECT over tables in DuckDB, which can read their rows and nothing else.",
     },
-    "changes": {
+    "views.changes": {
         "changes": "Print what became of each row between two snapshots, a line of JSON each.",
     },
-    "metrics": {"metrics": "Print the state of all tables as metrics for Prometheus, or serve them."},
-    "upkeep": {
+    "views.metrics": {"metrics": "Print the state of all tables as metrics for Prometheus, or serve them."},
+    "work.upkeep": {
         "census": "Count the files, snapshots and manifests of tables, or all details of one table.",
         "compact": "Rewrite small data files into files of the target size, sorted if the spec says so.",
         "expire": "Expire old snapshots and the files that only they need, or, with --rows, old rows.",
         "orphans": "Delete files in the tables' folders that no snapshot names.",
     },
-    "forget": {
+    "work.forget": {
         "forget": "Forget rows: in a table, its dead letters and what is made of it, and then in every file.",
     },
-    "graph": {"graph": "Draw the asset graph of all pipelines. Contacts no server."},
-    "schema": {"schema": "Compare schemas with tables."},
-    "doctor": {
+    "views.graph": {"graph": "Draw the asset graph of all pipelines. Contacts no server."},
+    "authoring.schema": {"schema": "Compare schemas with tables."},
+    "views.doctor": {
         "doctor": "Test each right that the pipelines need in each system. Exit code 5 if one is missing.",
     },
     "env": {

@@ -14,8 +14,8 @@ import typer
 from rich.text import Text
 
 from frazil.cli.console import complain, console, print_json
-from frazil.cli.graph import draw_files
 from frazil.cli.selection import Json
+from frazil.cli.views.graph import draw_files
 from frazil.errors import PlanStaleError
 from frazil.graph import Asset, AssetGraph
 from frazil.spec.deployment import DeploymentSpec

@@ -19,7 +19,7 @@ from frazil.checks.result import CheckResult
 from frazil.checks.run import run_checks
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json, Selection, select
-from frazil.cli.tables import State, states_of
+from frazil.cli.views.tables import State, states_of
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
 from frazil.errors import AuditFailedError, FrazilError

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from pyiceberg.table import Table
 
 from frazil.checks.run import checks_of, run_check
-from frazil.cli.sandbox import Rows, sandbox
+from frazil.cli.views.sandbox import Rows, sandbox
 from frazil.clients import Clients
 from frazil.derive.feeds.feed import feed
 from frazil.errors import RepairError, SuspendedError

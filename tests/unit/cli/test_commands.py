@@ -7,7 +7,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 import typer
@@ -54,7 +54,8 @@ CATALOGUES = {catalogue.package: catalogue for catalogue in catalogues()}
 def apps(package: str) -> dict[str, typer.Typer]:
     """The Typer app of each module of a package that has one."""
     path = import_module(package).__path__
-    modules = {m.name: import_module(f"{package}.{m.name}") for m in iter_modules(path)}
+    names = [m.name.removeprefix(f"{package}.") for m in walk_packages(path, f"{package}.")]
+    modules = {name: import_module(f"{package}.{name}") for name in names}
     return {name: m.app for name, m in modules.items() if hasattr(m, "app")}
 
 
@@ -84,9 +85,11 @@ def test_a_command_is_loaded_with_its_options_when_it_is_named() -> None:
     assert "--max-records" in {option for p in command.params for option in p.opts}
 
 
-@pytest.mark.parametrize("arguments", [("tables",), ("land", "--all", "--no-sync")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("module", "arguments"), [("views.tables", ["tables"]), ("work.land", ["land", "--all", "--no-sync"])]
+)
 def test_what_finds_nothing_to_do_imports_no_client_of_a_server_that_it_does_not_ask(
-    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    module: str, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path))
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
@@ -94,7 +97,7 @@ def test_what_finds_nothing_to_do_imports_no_client_of_a_server_that_it_does_not
     names = imported(*arguments)
 
     assert NOT_ASKED & names == set()
-    assert f"frazil.cli.{arguments[0]}" in names
+    assert f"frazil.cli.{module}" in names
 
 
 def test_help_imports_no_command_and_no_heavy_library() -> None:

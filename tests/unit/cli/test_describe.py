@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from frazil.cli.describe import _show_told
 from frazil.cli.moment import moment_of
+from frazil.cli.views.describe import _show_told
 
 SNAPSHOT, AT = 8817266187219372001, datetime(2026, 11, 22, 21, 5, 9, 120_000, UTC)
 TOLD: dict[str, Any] = {

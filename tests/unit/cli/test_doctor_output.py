@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.cli import doctor
 from frazil.cli.console import paper
+from frazil.cli.views import doctor
 from frazil.doctor.probe import Finding
 from kit.shell import Command
 

@@ -11,7 +11,7 @@ from typing import cast
 import dagster as dg
 import pytest
 
-from frazil.cli.graph import draw, label
+from frazil.cli.views.graph import draw, label
 from frazil.definitions import graph_of
 from frazil.errors import UsageError
 from frazil.graph import Asset, AssetGraph

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from frazil.cli.repository import TEMPLATES
+from frazil.cli.authoring.repository import TEMPLATES
 from kit.shell import Command
 
 CI = ".github/workflows/check.yml"

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from frazil.landing.upsert.truncates_told import TRUNCATES_TOLD
+from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD
 from frazil.landing.write import counters
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark.faults import Job

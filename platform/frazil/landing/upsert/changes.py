@@ -18,8 +18,8 @@ from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.columns import mark_types, place_types, places, rules_of
 from frazil.landing.upsert.shuffled import emptied, emptied_count, newest_changes
-from frazil.landing.upsert.truncate import Truncate, last_truncates, read_truncates
-from frazil.landing.upsert.truncates_told import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.truncate import Truncate, last_truncates, read_truncates
 from frazil.landing.upsert.words import BARE, DELETED, LSN, TOMBSTONE
 from frazil.landing.write import Written, columns_sql, counters, insert_arranged, written_by
 from frazil.quoting import quoted

@@ -22,8 +22,8 @@ from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.columns import mark_types
 from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
 from frazil.landing.upsert.shuffled import emptied, marked
-from frazil.landing.upsert.truncate import Truncate
-from frazil.landing.upsert.truncate_notes import with_truncates
+from frazil.landing.upsert.truncates.notes import with_truncates
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings

@@ -112,7 +112,7 @@ class Newest:
                 yield from self._newest(changes.slice(0, known))
                 held = changes.slice(known).to_batches()
                 room = max(_HELD, 2 * sum(each.nbytes for each in held))
-        if held:
+        if len(held) > 0:
             yield from self._newest(pa.Table.from_batches(held).combine_chunks())
 
     def _newest(self, changes: pa.Table) -> list[pa.RecordBatch]:

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.formats.columns.columns import names_by_word
-from frazil.landing.upsert.truncate import Truncate
-from frazil.landing.upsert.truncate_notes import Truncates
+from frazil.landing.upsert.truncates.notes import Truncates
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 

@@ -24,9 +24,9 @@ from frazil.landing.upsert.changes import insert_dealt, key_types
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, files_of
-from frazil.landing.upsert.truncate import Truncate, read_truncates
-from frazil.landing.upsert.truncate_notes import Truncates, known_truncates
-from frazil.landing.upsert.truncates_told import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.notes import Truncates, known_truncates
+from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.truncate import Truncate, read_truncates
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted

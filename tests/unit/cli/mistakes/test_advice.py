@@ -11,9 +11,9 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from frazil import graph
-from frazil.cli.graph import _format, _write
-from frazil.cli.metrics import _serve
 from frazil.cli.selection import select, select_derived, select_pipelines, select_topics
+from frazil.cli.views.graph import _format, _write
+from frazil.cli.views.metrics import _serve
 from frazil.errors import ConfigureError, MissingError, PartDownError, UsageError
 from frazil.graph import Asset, AssetGraph, load_graph
 from frazil_local.cli.generate import Kind, _change_database, _chosen

@@ -14,7 +14,7 @@ import pytest
 from frazil.landing.upsert import shuffled
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.shuffled import Empty, Judge, Mark, Newest
-from frazil.landing.upsert.truncate import Truncate
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.words import (
     BARE,
     DELETED,

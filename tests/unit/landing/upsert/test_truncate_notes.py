@@ -6,8 +6,8 @@ import pytest
 
 from frazil.errors import PositionLostError
 from frazil.landing.position.ledger import Ledger
-from frazil.landing.upsert.truncate import Truncate
-from frazil.landing.upsert.truncate_notes import PROPERTY, known_truncates, with_truncates
+from frazil.landing.upsert.truncates.notes import PROPERTY, known_truncates, with_truncates
+from frazil.landing.upsert.truncates.truncate import Truncate
 
 FIRST, SECOND = Truncate(0, 4, 1000, None, None), Truncate(1, 9, 2000, 1500, None)
 

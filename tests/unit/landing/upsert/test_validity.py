@@ -13,8 +13,8 @@ import pytest
 import sqlglot
 
 from frazil.formats.columns.columns import names_by_word
-from frazil.landing.upsert.truncate import Truncate
-from frazil.landing.upsert.truncate_notes import Truncates
+from frazil.landing.upsert.truncates.notes import Truncates
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
 from frazil.spec.topic import TableSpec
 from kit.versions import Told, Version, versions_of

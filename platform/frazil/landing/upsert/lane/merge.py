@@ -22,7 +22,7 @@ from frazil.landing.upsert.lane.deal import tasks_by_place
 from frazil.landing.upsert.lane.met import HeadFile, Meeting
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.packing import pack
-from frazil.landing.upsert.truncate import last_truncates, read_truncates
+from frazil.landing.upsert.truncates.truncate import last_truncates, read_truncates
 from frazil.landing.upsert.words import DELETED, TOMBSTONE
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from frazil.landing.upsert.lane.newest import Identity
 from frazil.landing.upsert.lane.soft import Soft
 from frazil.landing.upsert.lane.truncating import older_rows
-from frazil.landing.upsert.truncate import Truncate
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.words import DELETED, TOMBSTONE
 
 if TYPE_CHECKING:

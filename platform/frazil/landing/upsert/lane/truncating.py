@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.landing.upsert.lane.newest import Identity
-from frazil.landing.upsert.truncate import Truncate
+from frazil.landing.upsert.truncates.truncate import Truncate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,10 +12,10 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.land import span_of
 from frazil.cli.moment import moment_of
 from frazil.cli.results import person, run_id
 from frazil.cli.selection import Json, Name, Selection, select, select_topics
+from frazil.cli.work.land import span_of
 from frazil.derive.derive import DeriveReport
 from frazil.derive.positions.inputs import readers_of
 from frazil.derive.publish import DerivedRollback, roll_back_derived

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from frazil.cli.console import IDS, paper, print_json, print_table
 from frazil.cli.selection import Json, Name, Selection, select
-from frazil.cli.tables import State, row_of, states_of
+from frazil.cli.views.tables import State, row_of, states_of
 from frazil.connections import Connections
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.errors import DifferentError, FrazilError

@@ -9,8 +9,8 @@ import typer
 
 from frazil.cli.console import Row, print_json, print_json_line
 from frazil.cli.moment import moment_of
-from frazil.cli.query import plain
 from frazil.cli.selection import Json, Name, select_topics
+from frazil.cli.views.query import plain
 from frazil.landing.upsert.key import row_identity
 from frazil.tables.catalogs.catalog import catalog_errors, load_table
 from frazil.tables.changelog import changelog

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 
 from frazil.landing.position.ledger import Ledger
-from frazil.landing.upsert.truncate import Truncate
+from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.tables.commits.ledger import read, whole_number
 
 PROPERTY = "frazil.truncates"

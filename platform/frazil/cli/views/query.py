@@ -1,4 +1,4 @@
-"""`frazil sample` and `frazil query`: a quick look at tables' rows. See `frazil.cli.sandbox`."""
+"""`frazil sample` and `frazil query`: a quick look at tables' rows. See `frazil.cli.views.sandbox`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rich.table import Table
 
 from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
-from frazil.cli.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.cli.selection import Json, Name, select, select_topics
+from frazil.cli.views.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.errors import printable
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.quoting import double_quoted

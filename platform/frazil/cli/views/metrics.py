@@ -9,7 +9,7 @@ import typer
 
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, Selection, select
-from frazil.cli.tables import states_of
+from frazil.cli.views.tables import states_of
 from frazil.errors import ConfigureError
 from frazil.landing.position.state import look_at_parts
 from frazil.spec.table import AnyTable

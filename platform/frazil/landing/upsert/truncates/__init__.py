@@ -1,0 +1,1 @@
+"""Truncates: records that say that the source emptied its table."""
