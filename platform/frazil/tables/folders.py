@@ -1,12 +1,14 @@
 """The folders of partitions: names that a store takes, whatever the values are.
 
-As PyIceberg and Java name them, but for two kinds of values: moments that Python's own dates can't hold, and
-texts of which a key of S3 has no room (1,024 bytes, and a text takes three for each byte that is no plain
-letter). A folder's name says nothing to Iceberg, which has the value in the manifest.
+As PyIceberg and Java name them, but for odd names of fields, and for two kinds of values: moments that
+Python's own dates can't hold, and texts of which a key of S3 has no room (1,024 bytes, and a text takes three
+for each byte that is no plain letter). A folder's name says nothing to Iceberg, which has the value in the
+manifest.
 """
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
@@ -49,7 +51,7 @@ def folder_of(spec: PartitionSpec, schema: Schema, values: Record) -> str:
 
 
 def _part(name: str, value: str) -> str:
-    signs = [*map(_quoted, name), "=", *map(_quoted, value)]
+    signs = [*_plain(name), "=", *map(_quoted, value)]
     whole = "".join(signs)
     if len(whole) <= _PART:
         return whole
@@ -57,6 +59,12 @@ def _part(name: str, value: str) -> str:
     ends = accumulate(map(len, signs))
     kept = takewhile(lambda pair: pair[1] <= _PART - _DIGEST - 2, zip(signs, ends, strict=True))
     return f"{''.join(sign for sign, _ in kept)}--{_digest(whole)}"
+
+
+def _plain(name: str) -> str:
+    """SeaweedFS denies a folder of another name: `iceberg_layout.go`."""
+    plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return f"_{plain}" if plain[:1].isdigit() else plain
 
 
 def _quoted(text: str) -> str:

@@ -158,3 +158,17 @@ def test_a_table_is_partitioned_by_a_column_of_logs(make_topic: MakeTopic) -> No
     land(topic.spec, topic.connections)
 
     assert [row["@timestamp"] for row in topic.rows()] == ["2026-01-02T03:04:05Z"]
+
+
+@pytest.mark.parametrize("name", ["1st", "order-id", "Größe", "日本"])
+def test_a_table_is_partitioned_by_a_column_of_any_name(make_topic: MakeTopic, name: str) -> None:
+    """SeaweedFS' table buckets take plain names of folders only: https://github.com/seaweedfs/seaweedfs"""
+    topic = make_topic(trades=False, partition_by=(name, f"bucket(4, {name})"))
+    schema = {"type": "object", "properties": {name: {"type": "string"}}, "required": [name]}
+    registry = topic.connections.registry
+    schema_id = registry.register_schema(f"{topic.name}-value", Schema(json.dumps(schema), "JSON"))
+    topic.send([b"\0" + schema_id.to_bytes(4, "big") + json.dumps({name: "x"}).encode()])
+
+    land(topic.spec, topic.connections)
+
+    assert [row[name] for row in topic.rows()] == ["x"]
