@@ -42,8 +42,8 @@ class Message:
     def text(self) -> str:
         """The alarms for people."""
         more = len(self.alarms) - _SHOWN
-        told = [*map(_paragraph, self.alarms[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
-        return "\n\n".join(told)
+        paragraphs = [*map(_paragraph, self.alarms[:_SHOWN]), *([f"and {more} more"] if more > 0 else [])]
+        return "\n\n".join(paragraphs)
 
 
 def _paragraph(alarm: Alarm) -> str:

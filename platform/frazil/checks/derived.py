@@ -76,8 +76,8 @@ def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
     table, computation = load_table(catalog, name), computation_of(subject.spec)
     names, inputs = load_inputs(catalog, computation, name.namespace)
     if computation.query is None:
-        told = f"{subject.spec.python} alone knows which columns it makes"
-        return Verdict.skip(told, {"table_columns": len(types_of(table))})
+        why = f"{subject.spec.python} alone knows which columns it makes"
+        return Verdict.skip(why, {"table_columns": len(types_of(table))})
     known = {each: list(types_of(inputs[str(names[each])]).items()) for each in computation.inputs}
     wanted = dict(typed(computation.query, known, subject.spec.parameters))
     wanted.pop(ERROR_COLUMN, None)

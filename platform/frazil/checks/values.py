@@ -176,10 +176,10 @@ def _verdict(compared: _Compared, partitions: int, mended: bool) -> Verdict:
         others += f", {compared.unread} whose schema the newest one no longer reads"
     if compared.untold:
         others += f", {compared.untold} whose records the other decoder finds bad"
-    told = "".join(f" {each}." for each in compared.different[:_MOST_TOLD])
+    sentences = "".join(f" {each}." for each in compared.different[:_MOST_TOLD])
     text = (
         f"{compared.rows} rows of {partitions} partitions compared with their records, all values; not "
-        f"compared: {others}. {len(compared.different)} differ.{told}"
+        f"compared: {others}. {len(compared.different)} differ.{sentences}"
     )
     numbers: dict[str, Number] = {
         "rows": compared.rows,

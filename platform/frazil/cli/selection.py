@@ -124,8 +124,8 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
         folders = ", ".join(map(str, pipeline_folders(settings)))
         console.print(f"There is no table: write {folders}/NAME/defs.yaml, or mend FRAZIL_PIPELINES.")
     chosen = {name: _find(known, name, broken) for name in wanted}
-    told = {"/".join(b.path): b.error for b in broken} if every else {}
-    return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), told)
+    errors = {"/".join(b.path): b.error for b in broken} if every else {}
+    return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), errors)
 
 
 def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:

@@ -134,8 +134,8 @@ class Runner:
             if self._schedule.works_on(table):
                 continue  # its landing tells it, with more words
             if self._waits.get(table) != word and not self._backoff.is_told(table):
-                told = f"{table}: {word}. {reasons[table]}".rstrip()
-                text = f"{told}{_NEXT.get(word, '').format(table)}"
+                sentence = f"{table}: {word}. {reasons[table]}".rstrip()
+                text = f"{sentence}{_NEXT.get(word, '').format(table)}"
                 self._say(Progress("waits", table, text, {"state": word, "reason": reasons[table]}))
         self._waits = {table: word for table, word in waits.items() if not self._schedule.works_on(table)}
 

@@ -76,10 +76,10 @@ def bad_rows(rows: DataFrame) -> DataFrame | None:
     """The rows that the query calls bad, as `reason` and `row`; None where it has no word for them."""
     if ERROR_COLUMN not in rows.columns:
         return None
-    told = ", ".join(quoted(c) for c in rows.columns if c != ERROR_COLUMN)
+    columns = ", ".join(quoted(c) for c in rows.columns if c != ERROR_COLUMN)
     reason = quoted(ERROR_COLUMN)
     return rows.where(f"{reason} IS NOT NULL").selectExpr(
-        f"CAST({reason} AS string) AS reason", f"to_json(struct({told})) AS row"
+        f"CAST({reason} AS string) AS reason", f"to_json(struct({columns})) AS row"
     )
 
 

@@ -110,8 +110,8 @@ def _of_python(text: str) -> FrazilError:
 def _consumers(session: SparkSession) -> None:
     kept = [name for name in _CACHES if not _seconds(session.conf.get(name, "5m"))]
     if kept:
-        told = " and ".join(f"{name}=1s" for name in kept)
-        raise Slow(f"Consumers keep what they fetched for minutes: 40 landings fill the heap. Set {told}.")
+        options = " and ".join(f"{name}=1s" for name in kept)
+        raise Slow(f"Consumers keep what they fetched for minutes: 40 landings fill the heap. Set {options}.")
 
 
 def _seconds(text: str | None) -> bool:

@@ -35,12 +35,12 @@ def probes(patient: Patient) -> Probes:
 
 def _objects(settings: Settings, account: _Account) -> Probes:
     """What tables and checks need beside the tables themselves."""
-    told, volume = settings.snowflake, volume_of(settings).name
-    if told.warehouse:
-        grant = snowflake_grant("USAGE", "WAREHOUSE", told.warehouse, account.role)
-        yield Probe("use the warehouse", partial(account.use, told.warehouse), told.warehouse, grant)
-    if told.role:
-        yield Probe("find the readers' role", partial(account.find_role, told.role), told.role)
+    access, volume = settings.snowflake, volume_of(settings).name
+    if access.warehouse:
+        grant = snowflake_grant("USAGE", "WAREHOUSE", access.warehouse, account.role)
+        yield Probe("use the warehouse", partial(account.use, access.warehouse), access.warehouse, grant)
+    if access.role:
+        yield Probe("find the readers' role", partial(account.find_role, access.role), access.role)
     for kind, name, privilege in (
         ("EXTERNAL VOLUME", volume, "CREATE EXTERNAL VOLUME"),
         ("CATALOG INTEGRATION", integration_of(settings, "").name, "CREATE INTEGRATION"),

@@ -226,9 +226,9 @@ class Mapping:
         """Refuses a schema that comes to more fields than a table can be planned with."""
         self._fields, self._at = self._fields + fields, path
         if self._fields > self._most:
-            told = self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
+            error = self.refusal(path, f"it has more than {MAX_FIELDS} nested fields", "Split it.")
             raise TooManyFieldsError(
-                told.what, where=told.where, meaning=told.meaning, todo=told.todo, field=told.field
+                error.what, where=error.where, meaning=error.meaning, todo=error.todo, field=error.field
             )
 
     @contextmanager

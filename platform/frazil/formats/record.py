@@ -88,7 +88,7 @@ class RecordDecoder:
         another version's.
         """
         others = tuple(map(header_bytes, self.others))
-        told = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
+        names = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
         decoded = {f.name for _, columns in self.halves for f in columns}
         left_out = frozenset(decoded - {f.name for f in self.columns.fields})
@@ -98,7 +98,7 @@ class RecordDecoder:
             self.value.arrow(),
             _NULL[self.on_null_value],
             others,
-            told,
+            names,
             needs_key,
             (of_key, of_value),
             left_out,

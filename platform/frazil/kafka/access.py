@@ -39,7 +39,7 @@ _session = lru_cache(maxsize=8)(aws_session)
 
 def librdkafka_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, Any]:
     """For librdkafka's clients; nothing where Kafka is open to all."""
-    told = {
+    options = {
         "ssl.ca.pem": _text(access.ca),
         "ssl.certificate.pem": _text(access.certificate),
         "ssl.key.pem": _text(access.key),
@@ -49,14 +49,14 @@ def librdkafka_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, Any]
         "sasl.password": revealed(access.password),
     }
     if access.mechanism == _BY_TOKEN:
-        told |= {
+        options |= {
             "sasl.oauthbearer.method": "oidc",
             "sasl.oauthbearer.token.endpoint.url": access.token_url,
             "sasl.oauthbearer.client.id": access.client_id,
             "sasl.oauthbearer.client.secret": revealed(access.client_secret),
             "sasl.oauthbearer.scope": access.scope,
         }
-    given: dict[str, Any] = _given(access, told)
+    given: dict[str, Any] = _given(access, options)
     return given | {"oauth_cb": _msk_token(aws)} if access.mechanism == _BY_IAM else given
 
 
@@ -88,7 +88,7 @@ def _msk_token(aws: AwsSettings) -> _Token:
 
 def java_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, str]:
     """For Java's clients, which Spark's are; nothing where Kafka is open to all."""
-    told = {
+    options = {
         "ssl.truststore.type": "PEM" if access.ca else None,
         "ssl.truststore.certificates": _text(access.ca),
         "ssl.keystore.type": "PEM" if access.certificate else None,
@@ -99,13 +99,15 @@ def java_access(access: KafkaSettings, aws: AwsSettings) -> dict[str, str]:
         "sasl.jaas.config": _login(access, aws),
     }
     if access.mechanism == _BY_TOKEN:
-        told |= {
+        options |= {
             "sasl.oauthbearer.token.endpoint.url": access.token_url,
             "sasl.login.callback.handler.class": f"{_SECURITY}.oauthbearer.OAuthBearerLoginCallbackHandler",
         }
     if access.mechanism == _BY_IAM:
-        told["sasl.client.callback.handler.class"] = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
-    return _given(access, told)
+        options["sasl.client.callback.handler.class"] = (
+            "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+        )
+    return _given(access, options)
 
 
 def _login(access: KafkaSettings, aws: AwsSettings) -> str | None:
@@ -113,16 +115,16 @@ def _login(access: KafkaSettings, aws: AwsSettings) -> str | None:
     if not access.mechanism:
         return None
     if access.mechanism == _BY_TOKEN:
-        told = {
+        parts = {
             "clientId": access.client_id,
             "clientSecret": revealed(access.client_secret),
             "scope": access.scope,
         }
     elif access.mechanism == _BY_IAM:
-        told = _role(aws)
+        parts = _role(aws)
     else:
-        told = {"username": revealed(access.username), "password": revealed(access.password)}
-    words = " ".join(f"{name}={_quoted(value)}" for name, value in told.items() if value)
+        parts = {"username": revealed(access.username), "password": revealed(access.password)}
+    words = " ".join(f"{name}={_quoted(value)}" for name, value in parts.items() if value)
     return f"{_MODULES[access.mechanism]} required {words};"
 
 
@@ -146,8 +148,8 @@ def _quoted(value: str) -> str:
     return f'"{escaped}"'
 
 
-def _given(access: KafkaSettings, told: dict[str, str | None]) -> dict[str, str]:
-    found = {name: value for name, value in told.items() if value}
+def _given(access: KafkaSettings, options: dict[str, str | None]) -> dict[str, str]:
+    found = {name: value for name, value in options.items() if value}
     return {"security.protocol": access.protocol, **found} if access.protocol != "PLAINTEXT" else {}
 
 

@@ -138,8 +138,8 @@ class _Look:
         self.refused: Refused = {}
 
     def __call__(self) -> None:
-        told, self.refused = _facts(self._admin, list(self.refused) or self._topics, self._timeout)
-        self.found |= told
+        facts, self.refused = _facts(self._admin, list(self.refused) or self._topics, self._timeout)
+        self.found |= facts
         passing = [e for e in self.refused.values() if is_passing(e)]
         for error in passing or (() if self.found else self.refused.values()):
             raise error

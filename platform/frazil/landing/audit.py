@@ -49,5 +49,5 @@ def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) ->
 
 
 def _failed(plan: Plan, numbers: str) -> AuditFailedError:
-    told = f"{numbers}; spans {dict(plan.busy)}"
-    return audit_failed(f"A landing of topic {plan.topic}", told, "Land again.")
+    details = f"{numbers}; spans {dict(plan.busy)}"
+    return audit_failed(f"A landing of topic {plan.topic}", details, "Land again.")

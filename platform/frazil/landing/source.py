@@ -162,9 +162,9 @@ def _group(settings: Settings, options: Mapping[str, str], logs: Logs) -> str:
     ahead of a log that was cut since, or of a topic that was made again, must not be met again. And Spark
     wants one set of options for a group; nobody can guess the secrets among them without the key.
     """
-    told = [sorted(options.items()), sorted([*place, *log] for place, log in logs.items())]
+    parts = [sorted(options.items()), sorted([*place, *log] for place, log in logs.items())]
     key = revealed(settings.spark.token) or _OWN_KEY
-    return f"frazil-{hmac.digest(key.encode(), json.dumps(told).encode(), 'sha256').hex()}"
+    return f"frazil-{hmac.digest(key.encode(), json.dumps(parts).encode(), 'sha256').hex()}"
 
 
 def _read(spark: SparkSession, client: Mapping[str, str], part: Mapping[Place, Span]) -> DataFrame:

@@ -50,8 +50,8 @@ class Pipelines:
         if len(self.broken) == 1:
             raise self.broken[0].error
         if self.broken:
-            told = "\n".join(broken.error.what for broken in self.broken)
-            raise SpecError(told, todo="Mend the files; nothing was started.")
+            mistakes = "\n".join(broken.error.what for broken in self.broken)
+            raise SpecError(mistakes, todo="Mend the files; nothing was started.")
         return self.sound
 
     @property

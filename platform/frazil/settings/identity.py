@@ -83,14 +83,14 @@ class _Role:
         )
 
         ask, role = self._known.create_client, self._aws.role_arn
-        told = {"RoleSessionName": self._aws.session_name}
+        options = {"RoleSessionName": self._aws.session_name}
         if self._aws.web_identity_token_file:
-            by_token = AssumeRoleWithWebIdentityCredentialFetcher(ask, self._token, role, told)
+            by_token = AssumeRoleWithWebIdentityCredentialFetcher(ask, self._token, role, options)
             return by_token.fetch_credentials()
         keys_of_now(self._known)  # raises where there are none
         if self._aws.external_id:
-            told["ExternalId"] = self._aws.external_id.get_secret_value()
-        by_keys = AssumeRoleCredentialFetcher(ask, self._known.get_credentials(), role, told)
+            options["ExternalId"] = self._aws.external_id.get_secret_value()
+        by_keys = AssumeRoleCredentialFetcher(ask, self._known.get_credentials(), role, options)
         return by_keys.fetch_credentials()
 
     def _token(self) -> str:

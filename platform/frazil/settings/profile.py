@@ -115,10 +115,10 @@ class Settings(BaseSettings):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _asks_for_secrets_as_itself(cls, told: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        before = KEEP.set(Keep(partial(_session_of_secrets, told.get("aws", {}))))
+    def _asks_for_secrets_as_itself(cls, values: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        before = KEEP.set(Keep(partial(_session_of_secrets, values.get("aws", {}))))
         try:
-            return read(told)
+            return read(values)
         finally:
             KEEP.reset(before)
 
@@ -187,19 +187,19 @@ class Settings(BaseSettings):
         )
 
 
-def _session_of_secrets(told: Any) -> Session:
-    return aws_session(AwsSettings.model_validate(told).of_secrets)
+def _session_of_secrets(values: Any) -> Session:
+    return aws_session(AwsSettings.model_validate(values).of_secrets)
 
 
 def read_profile(file: Path) -> dict[str, Any]:
     """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
     try:
-        told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        document = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     except (OSError, *MALFORMED) as e:
         raise _no_profile(file, str(e)) from None
-    if not isinstance(told, dict):
-        raise _no_profile(file, f"it holds a JSON {type(told).__name__}")
-    return told
+    if not isinstance(document, dict):
+        raise _no_profile(file, f"it holds a JSON {type(document).__name__}")
+    return document
 
 
 def _no_profile(file: Path, why: str) -> UsageError:
@@ -216,9 +216,9 @@ def _no_profile(file: Path, why: str) -> UsageError:
 def log_settings() -> LogSettings:
     """How to log, before the settings are read: whatever is wrong with those is told as a line, too."""
     named = {name: variable(("log", name)) for name in LogSettings.model_fields}
-    told = {name: os.environ[at] for name, at in named.items() if at in os.environ}
+    values = {name: os.environ[at] for name, at in named.items() if at in os.environ}
     try:
-        return LogSettings.model_validate(read_profile(profile_path()).get("log", {}) | told)
+        return LogSettings.model_validate(read_profile(profile_path()).get("log", {}) | values)
     except (UsageError, ValidationError, TypeError):
         return LogSettings()  # reading all of them says what is wrong
 
@@ -244,10 +244,10 @@ def variable(path: Iterable[str]) -> str:
     return "FRAZIL_" + "__".join(path).upper()
 
 
-def _changed(value: Any, told: Any) -> Any:
-    if isinstance(value, BaseModel) and isinstance(told, dict):
-        return type(value).model_validate(dict(value) | told)
-    return told
+def _changed(value: Any, change: Any) -> Any:
+    if isinstance(value, BaseModel) and isinstance(change, dict):
+        return type(value).model_validate(dict(value) | change)
+    return change
 
 
 def _profile_in_force() -> dict[str, Any]:

@@ -69,8 +69,8 @@ def _document(found: Preview, candidate: Path) -> dict[str, Any]:
 
 def _column(column: ShownColumn) -> dict[str, Any]:
     """With its type in each target, by the target's word."""
-    told = asdict(column)
-    return {**told.pop("shown"), **told}
+    document = asdict(column)
+    return {**document.pop("shown"), **document}
 
 
 def _show(found: Preview) -> None:

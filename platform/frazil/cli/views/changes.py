@@ -52,5 +52,5 @@ def _changes(table: str, since: str, to: str) -> Iterator[dict[str, Any]]:
         key = row_identity(spec, loaded)
         for change in changelog(connections.spark, name, loaded, start, end, key):
             rows = {"before": change.before, "after": change.after}
-            told = {half: Row(plain(row)) for half, row in rows.items() if row is not None}
-            yield {"change": change.kind, "snapshot_id": change.snapshot_id, **told}
+            halves = {half: Row(plain(row)) for half, row in rows.items() if row is not None}
+            yield {"change": change.kind, "snapshot_id": change.snapshot_id, **halves}

@@ -46,31 +46,31 @@ def describe_command(table: Name, as_json: Json = False) -> None:
     results = states_of(selection)
     if not results.done:
         results.exit()
-    told = _describe(selection, results.reports[0])
-    print_json(told) if as_json else _show_told(told)
+    document = _describe(selection, results.reports[0])
+    print_json(document) if as_json else _show(document)
     results.exit()
 
 
-def _show_told(told: dict[str, Any]) -> None:
-    for name, value in told.items():
+def _show(document: dict[str, Any]) -> None:
+    for name, value in document.items():
         if value:
             paper.print(name.replace("_", " "), style="bold")
             print_table(_rows(value) if isinstance(value, list) else _pairs(value))
             paper.print()
 
 
-def _pairs(told: dict[str, Any]) -> Table:
+def _pairs(values: dict[str, Any]) -> Table:
     table = Table("", "", show_header=False)
-    for name, value in told.items():
+    for name, value in values.items():
         table.add_row(name.replace("_", " "), _text(name, value))
     return table
 
 
-def _rows(told: list[dict[str, Any]]) -> Table:
+def _rows(rows: list[dict[str, Any]]) -> Table:
     """One row each; columns that say nothing of any are left out."""
-    names = [n for n in told[0] if n != "at_ms" and any(row[n] not in ("", None, {}, 0) for row in told)]
+    names = [n for n in rows[0] if n != "at_ms" and any(row[n] not in ("", None, {}, 0) for row in rows)]
     table = Table(*(name.replace("_", " ") for name in names))
-    for row in told:
+    for row in rows:
         table.add_row(*(_text(name, row[name]) for name in names))
     return table
 
@@ -154,8 +154,8 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     """What the next landing does of it: nothing of it is done yet."""
-    told = verdict.document()
-    return {**told, "outcome": "waits for a landing"} if verdict.outcome == "applied" else told
+    document = verdict.document()
+    return {**document, "outcome": "waits for a landing"} if verdict.outcome == "applied" else document
 
 
 def _key(unlike: DifferentError) -> dict[str, Any]:

@@ -57,8 +57,8 @@ def _show(findings: Sequence[Finding]) -> None:
         of = f"{len(alike)} of them" if len(alike) > 1 else first.of
         table.add_row(first.system, first.right, of, answer, f"{seconds:.1f}" if first.right else "")
     print_table(table)
-    told = [finding for finding in findings if finding.what]
-    for alike in _alike(told, lambda f: (f.system, f.right, f.status, f.what)):
+    missing = [finding for finding in findings if finding.what]
+    for alike in _alike(missing, lambda f: (f.system, f.right, f.status, f.what)):
         _explain(alike)
 
 

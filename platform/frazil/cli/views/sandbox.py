@@ -112,8 +112,8 @@ class Sandbox:
         """Every node of DuckDB's own syntax tree."""
         with _duckdb_errors(sql):
             sql.encode()  # a shell's argument may hold what is no text
-            told = self._duck.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
-            tree = json.loads(told[0]) if told else {}
+            row = self._duck.execute("SELECT json_serialize_sql(?)", [sql]).fetchone()
+            tree = json.loads(row[0]) if row else {}
             nodes = list(_nodes(tree))
         if tree.get("error") or len(tree.get("statements", ())) != 1:
             why = tree.get("error_message", "")

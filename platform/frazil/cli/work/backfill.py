@@ -43,10 +43,10 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
     connections = selection.connections.of(spec)
     provide_subjects(spec, connections)
     stopped: list[bool] = []
-    told: list[Filled] = []
+    reports: list[Filled] = []
 
     def tell(filled: Filled) -> None:
-        told.append(filled)
+        reports.append(filled)
         _hold(selection, spec, time.time() + max(HELD_FOR, 3 * filled.landed.seconds))
         print_json_line(_document(filled)) if as_json else console.print(_line(filled))
 
@@ -58,8 +58,8 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
             )  # fmt: skip
         finally:
             _hold(selection, spec, 0.0)
-            if told and told[-1].landed.landings:
-                selection.tell(spec, told[-1].landed)
+            if reports and reports[-1].landed.landings:
+                selection.tell(spec, reports[-1].landed)
     shown = sync_each(selection)
     if not as_json:
         show_landings([filled.landed])

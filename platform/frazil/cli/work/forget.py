@@ -73,10 +73,10 @@ def forget_command(
     if not (dry_run or yes):
         _show(_forget(selection, spec, condition, seconds, dry_run=True))
         typer.confirm("These rows can't be brought back. Forget them?", abort=True, err=True)
-    told = _forget(selection, spec, condition, seconds, dry_run=dry_run)
+    done = _forget(selection, spec, condition, seconds, dry_run=dry_run)
     if report:
-        report.write_text(json.dumps(told.document, indent=2) + "\n", encoding="utf-8")
-    print_json(told.document) if as_json else _show(told)
+        report.write_text(json.dumps(done.document, indent=2) + "\n", encoding="utf-8")
+    print_json(done.document) if as_json else _show(done)
 
 
 def _derived() -> tuple[DerivedSpec, ...]:
@@ -96,12 +96,12 @@ def _forget(
 def _prove(
     selection: Selection[TableSpec], spec: TableSpec, condition: Condition, file: Path, as_json: bool
 ) -> None:
-    told = read_report(file)
+    report = read_report(file)
     name = writable(spec, selection.connections.settings)
-    if (told["table"], told["condition_sha256"]) != (str(name), condition.digest):
+    if (report["table"], report["condition_sha256"]) != (str(name), condition.digest):
         raise UsageError(
             f"The report {file} is of other rows, or of another table.",
-            where=f"it is of {told['table']}; the condition's checksum is {condition.digest}",
+            where=f"it is of {report['table']}; the condition's checksum is {condition.digest}",
             todo="Give the --where or --keys that was forgotten.",
         )
     with console.status("reading every object"):

@@ -187,8 +187,8 @@ class _Reader:
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
                 found.append(scope.find([step.name for step in part.parts], start_of(part)))
             elif isinstance(part, exp.Literal) and is_moment(part) and self._beside_time(part, scope):
-                told = f"{part.sql()}: beside a time it is the clock; write :now"
-                self.mistakes.append((start_of(part), told))
+                why = f"{part.sql()}: beside a time it is the clock; write :now"
+                self.mistakes.append((start_of(part), why))
         return found
 
     def _beside_time(self, node: exp.Expr, scope: Scope) -> bool:

@@ -91,8 +91,8 @@ class Scope:
                 return top, names[2:]
         holders = [source for source in self.sources if source.get(first)]
         if len(holders) > 1 and first not in self.merged:
-            told = f"{names[0]}: of {' or '.join(source.name for source in holders)}? Write which"
-            self.mistakes.append((at, told))
+            why = f"{names[0]}: of {' or '.join(source.name for source in holders)}? Write which"
+            self.mistakes.append((at, why))
         top = holders[0].get(first) if holders else self.aliases.get(first)
         if top:
             return top, names[1:]

@@ -41,13 +41,13 @@ def parts_sql(most: int) -> dict[str, str]:
 def bounded(record: Mapping[str, object], sizes: Mapping[str, int], most: int) -> dict[str, object]:
     """The same of a record that was read by other means; `sizes` by the names of its parts."""
     large = {part: size for part, size in sizes.items() if size > most}
-    told = next((f"{_CODES[p]}{_BETWEEN}{_words(p, f'{n:,}')}" for p, n in large.items()), None)
-    return {**record, **{_HELD[part]: None for part in large}, TOO_LARGE: told}
+    text = next((f"{_CODES[p]}{_BETWEEN}{_words(p, f'{n:,}')}" for p, n in large.items()), None)
+    return {**record, **{_HELD[part]: None for part in large}, TOO_LARGE: text}
 
 
-def why_too_large(told: str) -> Reason:
+def why_too_large(text: str) -> Reason:
     """Why a record is bad by its column `TOO_LARGE`."""
-    code, _, words = told.partition(_BETWEEN)
+    code, _, words = text.partition(_BETWEEN)
     return code, words
 
 

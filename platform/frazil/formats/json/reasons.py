@@ -145,9 +145,9 @@ def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
     if reason := repeated(found):
         yield reason
     reasons = [fault(m.node, found, path) for m in node.members]
-    told = [r for r in reasons if r]
-    if len(told) == len(reasons):
-        yield next((r for r in told if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
+    bad = [r for r in reasons if r]
+    if len(bad) == len(reasons):
+        yield next((r for r in bad if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
 
 
 def _within(node: Node, found: Any, path: str) -> list[tuple[Node, Any, str]]:

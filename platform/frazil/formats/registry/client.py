@@ -69,10 +69,10 @@ def _refuse_redirection(response: httpx.Response) -> None:
     """Another address gets no request: it would be shown the password, and is hardly a registry."""
     if not response.is_redirect:
         return
-    asked, told = response.request.url, httpx.URL(response.headers.get("location", ""))
+    asked, redirected = response.request.url, httpx.URL(response.headers.get("location", ""))
     raise ConfigureError(
         f"The schema registry's address leads elsewhere (HTTP {response.status_code}).",
-        where=f"{asked.host}{asked.path} is at {told.copy_with(query=None, userinfo=b'')}, it says",
+        where=f"{asked.host}{asked.path} is at {redirected.copy_with(query=None, userinfo=b'')}, it says",
         meaning=f"That may be a page to log in at. No registry was asked. {STAYS}",
         todo="Write the registry's own address into FRAZIL_REGISTRY__URL, and how to log in there "
         "(docs/connect.md).",
@@ -80,33 +80,33 @@ def _refuse_redirection(response: httpx.Response) -> None:
 
 
 def _certificates(access: RegistrySettings) -> dict[str, Any]:
-    told = {
+    options = {
         "ssl.ca.location": access.ca,
         "ssl.certificate.location": access.certificate,
         "ssl.key.location": access.key,
         "ssl.key.password": revealed(access.key_password),
     }
-    return {name: str(value) for name, value in told.items() if value}
+    return {name: str(value) for name, value in options.items() if value}
 
 
 def _bearer(access: RegistrySettings) -> dict[str, Any]:
     """A token as it is, or from OAuth's endpoint, asked for anew before it ends."""
-    told: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if access.token:
-        told = {
+        options = {
             "bearer.auth.credentials.source": "STATIC_TOKEN",
             "bearer.auth.token": access.token.get_secret_value(),
         }
     elif access.client_secret:
-        told = {
+        options = {
             "bearer.auth.credentials.source": "OAUTHBEARER",
             "bearer.auth.client.id": access.client_id,
             "bearer.auth.client.secret": access.client_secret.get_secret_value(),
             "bearer.auth.issuer.endpoint.url": access.token_url,
             "bearer.auth.scope": access.scope or "",
         }
-    if told:
-        told["bearer.auth.logical.cluster"] = access.logical_cluster
+    if options:
+        options["bearer.auth.logical.cluster"] = access.logical_cluster
         if access.identity_pool:
-            told["bearer.auth.identity.pool.id"] = access.identity_pool
-    return told
+            options["bearer.auth.identity.pool.id"] = access.identity_pool
+    return options

@@ -116,8 +116,8 @@ def _writer_schema(found: RegisteredSchema) -> WriterSchema:
         kind=schema.schema_type or "AVRO",
         references=references,
     )
-    told = (writer.schema_id, int), (writer.version, int), (writer.text, str), (writer.kind, str)
-    if odd := [value for value, kind in told if not isinstance(value, kind)]:
+    parts = (writer.schema_id, int), (writer.version, int), (writer.text, str), (writer.kind, str)
+    if odd := [value for value, kind in parts if not isinstance(value, kind)]:
         raise TypeError(f"{odd[0]!r:.100} is no part of a schema")
     return writer
 
@@ -142,8 +142,8 @@ def read_schema(file: Path) -> WantedSchema:
         text = file.read_text(encoding="utf-8")
         SCHEMA_FORMATS[kind].check(text)
     except (OSError, *MALFORMED) as e:
-        told = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
-        raise SpecError(told, todo="Mend the file.") from None
+        why = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
+        raise SpecError(why, todo="Mend the file.") from None
     return WantedSchema(kind, text, str(file))
 
 

@@ -81,12 +81,12 @@ def members_of(specs: Sequence[TableSpec], connections: Connections) -> dict[Tab
 def read_cuts(members: Mapping[TableName, Connections]) -> list[Cut]:
     """All cuts of some tables, the newest first."""
     tables = {name: load_table_or_none(own.catalog, name) for name, own in members.items()}
-    told: dict[str, dict[str, tuple[Note, Table]]] = {}
+    cuts: dict[str, dict[str, tuple[Note, Table]]] = {}
     for name, table in tables.items():
         for note in notes(table.properties).values() if table else ():
             assert table
-            told.setdefault(note.name, {})[str(name)] = note, table
-    return sorted((_cut(of_cut) for of_cut in told.values()), key=lambda cut: -cut.at)
+            cuts.setdefault(note.name, {})[str(name)] = note, table
+    return sorted((_cut(of_cut) for of_cut in cuts.values()), key=lambda cut: -cut.at)
 
 
 def found_cut(name: str, members: Mapping[TableName, Connections]) -> Cut:
@@ -113,10 +113,10 @@ def drop_cut(name: str, members: Mapping[TableName, Connections]) -> None:
             commit(own.catalog, table, stage, work="end of a cut")
 
 
-def _cut(told: Mapping[str, tuple[Note, Table]]) -> Cut:
-    newest = max((note for note, _ in told.values()), key=lambda note: note.at)
+def _cut(notes: Mapping[str, tuple[Note, Table]]) -> Cut:
+    newest = max((note for note, _ in notes.values()), key=lambda note: note.at)
     until = None if newest.keep is None else (newest.at + newest.keep) / 1000
-    tables = [_of_table(name, newest, *told.get(name, ())) for name in newest.tables]
+    tables = [_of_table(name, newest, *notes.get(name, ())) for name in newest.tables]
     return Cut(newest.name, newest.pipeline, newest.at / 1000, until, newest.by, tuple(tables))
 
 

@@ -73,15 +73,15 @@ class Note:
 
 def notes(properties: Mapping[str, str]) -> dict[str, Note]:
     """By name the cuts that a table is part of; raises PositionLostError where a note can't be read."""
-    told = {key: text for key, text in properties.items() if key.startswith(_PROPERTY)}
-    found = [read(key, text, _parsed) for key, text in sorted(told.items())]
+    noted = {key: text for key, text in properties.items() if key.startswith(_PROPERTY)}
+    found = [read(key, text, _parsed) for key, text in sorted(noted.items())]
     return {note.name: note for note in found}
 
 
 def _parsed(text: str) -> Note:
-    told = json.loads(text)
-    ends = {int(p): whole_number(end) for p, end in told["ends"].items()}
-    return Note(**{**told, "ends": ends, "tables": tuple(told["tables"])})
+    document = json.loads(text)
+    ends = {int(p): whole_number(end) for p, end in document["ends"].items()}
+    return Note(**{**document, "ends": ends, "tables": tuple(document["tables"])})
 
 
 def limited(plan: Plan, table: Table) -> Plan:

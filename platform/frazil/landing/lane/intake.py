@@ -201,13 +201,13 @@ class Intake:
             self._bad = []
             return
         faults = verdicts.change.fault if verdicts.change else pa.nulls(len(batch), pa.string())
-        told = {
+        own = {
             "timestamp_type": rows["timestampType"],
             "key_ok": verdicts.key.ok.filter(bad),
             "value_ok": verdicts.value.ok.filter(bad),
             "fault": faults.filter(bad),
         }
-        columns = [told[f.name] if f.name in told else rows[f.name] for f in BAD]
+        columns = [own[f.name] if f.name in own else rows[f.name] for f in BAD]
         self._bad.append(pa.RecordBatch.from_arrays(columns, schema=pa.schema(list(BAD))))
 
 

@@ -219,11 +219,11 @@ def _moved(
 def unguarded(ledger: Ledger) -> list[str]:
     """What may become of the topic without anybody noticing, for want of what its broker does not tell."""
     beyond = "and grows past the position is taken for the one that was landed."
-    told = {
+    sentences = {
         f"The broker gives no topic id: a topic that is made again {beyond}": ledger.topic_id == NO_ID,
         f"The broker gives no leader epochs: a log that is cut {beyond}": -1 in ledger.leader_epochs.values(),
     }
-    return [sentence for sentence, holds in told.items() if holds]
+    return [sentence for sentence, holds in sentences.items() if holds]
 
 
 def recreated(topic: str, topic_id: str, was: str, table: TableName) -> TopicChangedError:

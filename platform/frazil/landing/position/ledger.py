@@ -20,8 +20,8 @@ EarlierLog = tuple[str, Mapping[int, Span]]
 """The id of a topic, and what was landed of it before it was made again, or cut."""
 
 
-def _spans(told: Mapping[str, Any]) -> dict[int, Span]:
-    spans = {int(p): (whole_number(start), whole_number(end)) for p, (start, end) in told.items()}
+def _spans(document: Mapping[str, Any]) -> dict[int, Span]:
+    spans = {int(p): (whole_number(start), whole_number(end)) for p, (start, end) in document.items()}
     if any(start > end or start < 0 for start, end in spans.values()):
         raise ValueError("a span ends before it begins")
     return spans
@@ -235,7 +235,7 @@ GUESS = 1024
 
 def bytes_per_record(metadata: TableMetadata) -> float | None:
     """By the newest work that read any record; None where nothing is known."""
-    told = (ledger for _, ledger in ledgers(metadata) if ledger.read)
-    newest = next(told, None) or Ledger.newest(metadata, whatever_it_holds=True)
+    reading = (ledger for _, ledger in ledgers(metadata) if ledger.read)
+    newest = next(reading, None) or Ledger.newest(metadata, whatever_it_holds=True)
     known = newest and 0 < newest.bytes < 2**63 and newest.read
     return newest.bytes / newest.read if newest and known else None

@@ -96,8 +96,8 @@ def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:
 
 
 def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
-    if told := row.get(TOO_LARGE):
-        return BadRecord(row["partition"], row["offset"], *why_too_large(told), row)
+    if text := row.get(TOO_LARGE):
+        return BadRecord(row["partition"], row["offset"], *why_too_large(text), row)
     reason = decoder.explain(
         row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault"),
         dict(row["headers"] or ()),

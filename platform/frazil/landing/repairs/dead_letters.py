@@ -191,8 +191,8 @@ def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) 
     for batch in table.scan(where).to_arrow_batch_reader():
         for row in _rows_of(batch, keys):
             micros = row["timestamp"]
-            told: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
-            letter = DeadLetter(**{**told, "timestamp": utc(micros), "timestamp_micros": micros})
+            values: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
+            letter = DeadLetter(**{**values, "timestamp": utc(micros), "timestamp_micros": micros})
             found.setdefault(letter.key, letter)
     return [found[key] for key in sorted(found)]
 
@@ -252,7 +252,7 @@ def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
 
 
 def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
-    told = {
+    own = {
         "topic": ledger.topic,
         "schema_id": _claimed_id(bad),
         "reason_code": bad.reason_code,
@@ -260,7 +260,7 @@ def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
         "landing": ledger.landing,
         "topic_id": log,
     }
-    return {f.name: told[f.name] if f.name in told else bad.record[f.name] for f in _FIELDS}
+    return {f.name: own[f.name] if f.name in own else bad.record[f.name] for f in _FIELDS}
 
 
 def _claimed_id(bad: BadRecord) -> int | None:

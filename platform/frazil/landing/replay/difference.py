@@ -124,6 +124,6 @@ def _among(rows: DataFrame, letters: Collection[Key], names: tuple[str, str]) ->
     if not letters:
         return frozenset()
     partitions, offsets = ([key[part] for key in letters] for part in (0, 1))
-    told = {names[0]: pa.array(partitions, pa.int32()), names[1]: pa.array(offsets, pa.int64())}
-    met = rows.join(rows.sparkSession.createDataFrame(pa.table(told)), list(names), "left_semi")
+    places = {names[0]: pa.array(partitions, pa.int32()), names[1]: pa.array(offsets, pa.int64())}
+    met = rows.join(rows.sparkSession.createDataFrame(pa.table(places)), list(names), "left_semi")
     return frozenset((row[0], row[1]) for row in met.collect())

@@ -234,8 +234,8 @@ def _adds_up(
     spec: TableSpec, ledger: Ledger, facts: TopicFacts, found: Comparison, accept_gaps: bool
 ) -> None:
     if found.wrong:
-        told = "; ".join(f"partition {p}: {why}" for p, why in found.wrong.items())
-        raise audit_failed(_what(spec), told)
+        reasons = "; ".join(f"partition {p}: {why}" for p, why in found.wrong.items())
+        raise audit_failed(_what(spec), reasons)
     doubtful = list(_doubts(ledger, facts, found))
     if doubtful and not accept_gaps:
         raise RepairError(

@@ -92,11 +92,11 @@ class Changes:
         """The columns of the key, where the change is from, whether it deletes, and whether it is bare."""
         names = names_by_word(self.spec)
         place = (f"{quoted(names[word])} AS {quoted(own)}" for word, own in places(self.spec).items())
-        told = (
+        flags = (
             f"{_is_deleted(self.spec)} AS {quoted(DELETED)}",
             *(f"false AS {quoted(c)}" for c in (BARE, TOMBSTONE)),
         )
-        puts = self.rows.selectExpr(*map(quoted, self.key), *told, *place)
+        puts = self.rows.selectExpr(*map(quoted, self.key), *flags, *place)
         if not self.ends:
             return puts
         bare = self.bare.drop(*self.marks).selectExpr("*", *(f"true AS {quoted(c)}" for c in (DELETED, BARE)))
@@ -110,8 +110,8 @@ class Changes:
         types = _end_types(self.spec, self.key, self.marks)
         ends = [json.loads(text) for text in self.ends]
         columns = {f"p{n}": _held([end[n] for end in ends], kind) for n, kind in enumerate(types.values())}
-        told = [f"{_read(f'p{n}', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())]
-        return self.spark.createDataFrame(pa.table(columns)).selectExpr(*told)
+        exprs = [f"{_read(f'p{n}', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())]
+        return self.spark.createDataFrame(pa.table(columns)).selectExpr(*exprs)
 
 
 def write_changes(

@@ -65,8 +65,8 @@ def why_no_older_records(spec: TableSpec) -> str:
 
 def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
-    told = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}
-    return told | ({DELETE: spec.delete} if spec.keeps_deleted else {})
+    noted = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}
+    return noted | ({DELETE: spec.delete} if spec.keeps_deleted else {})
 
 
 def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Transforms:

@@ -74,8 +74,8 @@ def range_of(
     within = {sql: f"array_sort(collect_set({sql}))" for sql in buckets}
     facts = aggregated(rows, within | measures(measured, measured), landing_job(plan))
     met = {sql: facts[sql] for sql, count in buckets.items() if len(facts[sql]) < count}
-    told = (f"{sql} IN ({', '.join(map(str, numbers))})" for sql, numbers in met.items())
-    return KeyRange(box_from(measured, measured, facts), tuple(told))
+    conditions = (f"{sql} IN ({', '.join(map(str, numbers))})" for sql, numbers in met.items())
+    return KeyRange(box_from(measured, measured, facts), tuple(conditions))
 
 
 def _buckets(table: Table, key: Collection[str]) -> Iterator[tuple[str, int]]:

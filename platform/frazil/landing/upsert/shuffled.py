@@ -59,8 +59,8 @@ def judged_rows(rows: DataFrame, rules: Rules, places: Mapping[str, str], key: S
     from pyspark.sql.types import BooleanType, StructField, StructType
 
     kept = [f for f in rows.schema.fields if f.name in {*key, "_file", DELETED, BARE}]
-    told = [StructField(word, BooleanType()) for word in (MET, WINS, ENDS)]
-    returned = StructType([*kept, *told])
+    flags = [StructField(word, BooleanType()) for word in (MET, WINS, ENDS)]
+    returned = StructType([*kept, *flags])
     work = Judge(rules, dict(places), tuple(returned.names), version("frazil"))
     return rows.mapInArrow(work.run, returned)
 
@@ -82,9 +82,9 @@ def marked(rows: DataFrame, ends: DataFrame, rules: Rules) -> DataFrame:
     assert rules.soft
     new = {name: _MARK + name for name in rules.soft.marks}
     key = list(rules.identity.key)
-    told = ends.selectExpr(*map(quoted, key), *(f"{quoted(c)} AS {quoted(to)}" for c, to in new.items()))
+    marks = ends.selectExpr(*map(quoted, key), *(f"{quoted(c)} AS {quoted(to)}" for c, to in new.items()))
     work = Mark(rules, tuple(rows.columns), version("frazil"))
-    return rows.join(told, key).mapInArrow(work.run, rows.schema)
+    return rows.join(marks, key).mapInArrow(work.run, rows.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +157,10 @@ class Judge:
         changes |= {DELETED: said[BARE], TOMBSTONE: said[TOMBSTONE]}
         changes |= {LSN: batch[LSN]} if self.rules.identity.lsn else {}
         wins = self.rules.are_ended(rows) | (known & self.rules.is_newer(pa.table(changes), rows))
-        told = {name: pc.fill_null(batch[name], True) for name in (DELETED, BARE)}
-        ends = wins & told[DELETED].to_numpy(zero_copy_only=False) & ~self.rules.are_deleted(rows)
-        told |= {MET: said[BARE], WINS: pa.array(wins), ENDS: pa.array(ends)}
-        found = pa.table({name: told[name] if name in told else batch[name] for name in self.names})
+        flags = {name: pc.fill_null(batch[name], True) for name in (DELETED, BARE)}
+        ends = wins & flags[DELETED].to_numpy(zero_copy_only=False) & ~self.rules.are_deleted(rows)
+        flags |= {MET: said[BARE], WINS: pa.array(wins), ENDS: pa.array(ends)}
+        found = pa.table({name: flags[name] if name in flags else batch[name] for name in self.names})
         return found.filter(pa.array(wins | known))
 
 

@@ -81,9 +81,9 @@ def _emptied(spec: TableSpec, truncates: Truncates) -> Iterator[str]:
 
 def _first(truncates: Collection[Truncate], newer: str) -> str:
     """When the first truncate `t` ends a row for which SQL is true; an array, for a long CASE stops Spark."""
-    told = ", ".join(f"array({t.partition}L, {t.offset}L, {t.timestamp}L, {t.time}L)" for t in truncates)
+    known = ", ".join(f"array({t.partition}L, {t.offset}L, {t.timestamp}L, {t.time}L)" for t in truncates)
     until = f"greatest(timestamp_micros(element_at(t, 4)), {quoted(SINCE)})"
-    return f"array_min(transform(filter(array({told}), t -> {newer}), t -> {until}))"
+    return f"array_min(transform(filter(array({known}), t -> {newer}), t -> {until}))"
 
 
 def is_end(spec: TableSpec) -> str:

@@ -125,12 +125,12 @@ def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = 
     return rows.selectExpr(*(f"{taken(c)} AS {quoted(c)}" for c in columns))
 
 
-def _beside(rows: DataFrame, told: DataFrame, identity: list[str], how: str) -> DataFrame:
+def _beside(rows: DataFrame, others: DataFrame, identity: list[str], how: str) -> DataFrame:
     """Rows with what was told of them. A record's own time may be null, and is the same for all that."""
     own = {column: f"$frazil_own_{number}" for number, column in enumerate(identity)}
-    told = told.withColumnsRenamed(own)
-    same = (rows[quoted(column)].eqNullSafe(told[quoted(name)]) for column, name in own.items())
-    return rows.join(told, reduce(and_, same), how).drop(*own.values())
+    others = others.withColumnsRenamed(own)
+    same = (rows[quoted(column)].eqNullSafe(others[quoted(name)]) for column, name in own.items())
+    return rows.join(others, reduce(and_, same), how).drop(*own.values())
 
 
 @dataclass(frozen=True)
@@ -238,15 +238,15 @@ class _Versions:
         """The rows of some files, and new ones, with what was found of them."""
         assert ended.found is not None
         columns = state.columns
-        told = ended.found.selectExpr(
+        versions = ended.found.selectExpr(
             *map(quoted, [*identity, *found_columns(self.spec).values(), NEW, _CHANGED])
         )
-        changed = told.where(f"NOT {quoted(NEW)} AND {quoted(_CHANGED)}")
+        changed = versions.where(f"NOT {quoted(NEW)} AND {quoted(_CHANGED)}")
         both = _beside(state, held(changed, sum(ended.files.values())), identity, "left")
         rows = _settled(both, self.spec, columns, f"{quoted(NEW)} IS NOT NULL")
         if not ended.replaces:
             return rows
-        new = _beside(self._rows, held(told.where(quoted(NEW)), ended.kept), identity, "inner")
+        new = _beside(self._rows, held(versions.where(quoted(NEW)), ended.kept), identity, "inner")
         return rows.unionByName(_settled(new, self.spec, columns))
 
     def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:

@@ -88,30 +88,32 @@ def connect_by(settings: Settings) -> SnowflakeConnection:
     """A connection by the settings; by newer ones where a key or a token was replaced."""
     from snowflake.connector.errors import DatabaseError
 
-    told = settings.snowflake
-    used = _secrets(told)
+    access = settings.snowflake
+    used = _secrets(access)
     try:
         return log_in(connection_arguments(settings))
     except DatabaseError:
-        read_anew(told.private_key, told.private_key_passphrase, told.token)
-        if _secrets(told) == used:
+        read_anew(access.private_key, access.private_key_passphrase, access.token)
+        if _secrets(access) == used:
             raise
     return log_in(connection_arguments(settings))
 
 
-def _secrets(told: SnowflakeSettings) -> tuple[str | None, ...]:
-    return tuple(revealed(secret) for secret in (told.private_key, told.private_key_passphrase, told.token))
+def _secrets(access: SnowflakeSettings) -> tuple[str | None, ...]:
+    return tuple(
+        revealed(secret) for secret in (access.private_key, access.private_key_passphrase, access.token)
+    )
 
 
-def _proof(told: SnowflakeSettings) -> dict[str, Any]:
+def _proof(access: SnowflakeSettings) -> dict[str, Any]:
     """What proves who Frazil is: a token, or a key."""
-    if told.token:
-        return {"authenticator": "oauth", "token": revealed(told.token)}
-    passphrase = revealed(told.private_key_passphrase)
-    if told.private_key:
-        key = _private_key(revealed(told.private_key) or "", passphrase)
+    if access.token:
+        return {"authenticator": "oauth", "token": revealed(access.token)}
+    passphrase = revealed(access.private_key_passphrase)
+    if access.private_key:
+        key = _private_key(revealed(access.private_key) or "", passphrase)
     else:
-        key = _private_key_in(told.private_key_path, passphrase)
+        key = _private_key_in(access.private_key_path, passphrase)
     return {"authenticator": "SNOWFLAKE_JWT", "private_key": key}
 
 

@@ -270,10 +270,10 @@ def _own_record(fields: Struct, name: str) -> dict[str, Any]:
 def _own_field(field: Field, within: str) -> dict[str, Any]:
     name = avro_name(field.name)
     kind = _own_type(field.type, f"{within}_{name}")
-    told = {"doc": field.doc} if field.doc else {}
+    notes = {"doc": field.doc} if field.doc else {}
     if not field.optional:
-        return {"name": name, "type": kind, **told}
-    return {"name": name, "type": ["null", kind], "default": None, **told}
+        return {"name": name, "type": kind, **notes}
+    return {"name": name, "type": ["null", kind], "default": None, **notes}
 
 
 def _own_type(kind: Type, name: str) -> Any:

@@ -28,8 +28,8 @@ def declared(condition: Any, whole: Any, flatten: Callable[[Any], dict[str, Any]
     if found is None:
         return None
     if alternatives := _alternatives(found):
-        told = [declared(condition, each, flatten) for each in alternatives]
-        return None if None in told else told[0]
+        types = [declared(condition, each, flatten) for each in alternatives]
+        return None if None in types else types[0]
     return next((name for name in _declared(condition, found, flatten) if name), None)
 
 

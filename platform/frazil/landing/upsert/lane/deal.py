@@ -90,10 +90,10 @@ class Deal:
             return
         found = good.filter(empties)
         columns = (found[name] for name in ("partition", "offset", "timestamp", TIME, LSN))
-        told = [json.dumps(fields) for fields in zip(*map(values_of, columns), strict=True)]
+        texts = [json.dumps(fields) for fields in zip(*map(values_of, columns), strict=True)]
         for task in range(self.tasks):
-            numbers = pa.array([task] * len(told), pa.int32())
-            yield rows_of(DEALT, task=numbers, truncate=pa.array(told))
+            numbers = pa.array([task] * len(texts), pa.int32())
+            yield rows_of(DEALT, task=numbers, truncate=pa.array(texts))
 
     def _needed(self, held: Sequence[pa.Table]) -> pa.Table:
         return self.order.needed(pa.concat_tables(held).combine_chunks())

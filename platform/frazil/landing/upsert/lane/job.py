@@ -157,20 +157,20 @@ class UpsertLane:
         merges = [json.loads(text) for text in values_of(found["merge"].drop_null())]
 
         files = [file for of in values_of(found["files"]) for file in of or ()]
-        told = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
+        written_by_lane = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
         before = sum(head.entries[path].data_file.record_count for path in removed)
         sent = sum(r["sent"] for r in reports)
-        _compare(told, counted, before, sent, plan, exact=not head.deleting)
-        _compare_values(told, reports, plan)
+        _compare(written_by_lane, counted, before, sent, plan, exact=not head.deleting)
+        _compare_values(written_by_lane, reports, plan)
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
-        written, work = told.files, f"A merge of topic {plan.topic}"
+        written, work = written_by_lane.files, f"A merge of topic {plan.topic}"
         moves = Moves(gone, come, fewer=bool(head.deleting))
         audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
         return Merged(
-            **{f.name: getattr(told, f.name) for f in fields(Written) if f.name != "values"},
+            **{f.name: getattr(written_by_lane, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
             put=counted["rows"] - counted["gone"] + counted["come"] + counted["marked"],
             inserted=counted["come"] - (counted["gone"] - counted["bare"]),
@@ -184,17 +184,17 @@ class UpsertLane:
 
 
 def _compare(
-    told: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan, *, exact: bool
+    written: Written, counted: Mapping[str, int], before: int, sent: int, plan: Plan, *, exact: bool
 ) -> None:
     """Rows are counted by keys and places first, and by what is left out as files are written anew.
 
     `exact`: whether all rows of the files that go are there; else delete files take some away.
     """
-    work, again, staged = f"A merge of topic {plan.topic}", "Land again.", told.files or StagedFiles()
+    work, again, staged = f"A merge of topic {plan.topic}", "Land again.", written.files or StagedFiles()
     gone, come = counted["gone"], counted["come"] + counted["marked"]
     rows = before if exact else min(before, counted["rows"])
     numbers = (
-        f"{sent} of {told.good} changes were dealt out, {counted['received']} received; of {before} rows "
+        f"{sent} of {written.good} changes were dealt out, {counted['received']} received; of {before} rows "
         f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out"
     )
     if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, gone):
@@ -202,10 +202,10 @@ def _compare(
     audit_rows(staged, rows - gone + come, work, numbers, again)
 
 
-def _compare_values(told: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
+def _compare_values(written: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
     """Of what was decoded each value must be in the changes; `audit` compares these with the new files."""
     made = total_of(r["in_rows"] for r in reports)
-    if lost := differing(told.values or {}, made, "in the changes"):
+    if lost := differing(written.values or {}, made, "in the changes"):
         raise audit_failed(f"A merge of topic {plan.topic}", lost, "Land again.")
 
 

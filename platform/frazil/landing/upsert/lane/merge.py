@@ -96,9 +96,9 @@ class Merge:
         begin_task(self.version)
         found, truncates, task = dict[str, list[pa.Table]](), list[str](), -1
         for batch in batches:
-            told = batch.filter(batch["report"].is_valid())
-            if len(told):
-                yield rows_of(MERGED, report=told["report"], bad=told["bad"])
+            reports = batch.filter(batch["report"].is_valid())
+            if len(reports):
+                yield rows_of(MERGED, report=reports["report"], bad=reports["bad"])
             for place, rows in zip(batch["place"], batch["rows"], strict=True):
                 if rows.is_valid:
                     found.setdefault(value_of(place), []).append(unpacked(rows.as_buffer()))
@@ -127,8 +127,10 @@ class Merge:
         outcome = self._outcome(meeting, meeting.changes(received), files, counts)
         count_rows(counts.values_come, outcome.come)
         written = self._written(outcome, names, counts)
-        told = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
-        return rows_of(MERGED, merge=pa.array([told]), files=pa.array([[asdict(f) for f in written]], FILES))
+        document = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
+        return rows_of(
+            MERGED, merge=pa.array([document]), files=pa.array([[asdict(f) for f in written]], FILES)
+        )
 
     def _outcome(
         self, meeting: Meeting, changes: pa.Table, files: Sequence[HeadFile], counts: Counts

@@ -59,8 +59,8 @@ def known_truncates(properties: Mapping[str, str], ledger: Ledger | None) -> tup
 def with_truncates(properties: Mapping[str, str], topic_id: str, come: Iterable[Truncate]) -> dict[str, str]:
     """The property with more truncates; each is in it once, however often it is landed."""
     every = dict.fromkeys([*_noted(properties), *((topic_id, t) for t in come)])
-    told = [[id_, *astuple(replace(t, lsn=None))[:-1]] for id_, t in every]
-    return {PROPERTY: json.dumps(told, separators=(",", ":"))}
+    rows = [[id_, *astuple(replace(t, lsn=None))[:-1]] for id_, t in every]
+    return {PROPERTY: json.dumps(rows, separators=(",", ":"))}
 
 
 def _noted(properties: Mapping[str, str]) -> list[Noted]:

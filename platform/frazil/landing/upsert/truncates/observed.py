@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def with_truncates_told(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
     """Adds to decoded records what `TRUNCATES_TOLD` collects, see `read_truncates`; null for all others."""
     parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
-    told = ", ".join(f"bigint({part})" for part in parts)
-    text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({told})) END"
+    fields = ", ".join(f"bigint({part})" for part in parts)
+    text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({fields})) END"
     return rows.selectExpr("*", f"{text} AS {_TOLD}")
 
 

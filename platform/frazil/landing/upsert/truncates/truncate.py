@@ -23,9 +23,9 @@ class Truncate:
         return self.timestamp if self.source_time is None else self.source_time
 
 
-def read_truncates(told: Iterable[str]) -> tuple[Truncate, ...]:
+def read_truncates(texts: Iterable[str]) -> tuple[Truncate, ...]:
     """The truncates, by offset; each is told as a list of its fields, in JSON."""
-    return tuple(sorted((Truncate(*json.loads(text)) for text in told), key=lambda t: t.offset))
+    return tuple(sorted((Truncate(*json.loads(text)) for text in texts), key=lambda t: t.offset))
 
 
 def last_truncates(truncates: Iterable[Truncate]) -> tuple[Truncate, ...]:
