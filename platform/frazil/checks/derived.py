@@ -203,8 +203,8 @@ class Recomputation:
         """All rows of the table, lazily."""
         spark = self._connections.spark
         frames = {
-            said: rows_of(spark, name, self._inputs[str(name)], Increment(None, self._position(str(name))))
-            for said, name in self._names.items()
+            word: rows_of(spark, name, self._inputs[str(name)], Increment(None, self._position(str(name))))
+            for word, name in self._names.items()
         }
         with self._computation.rows_over(spark, frames, self._ledger.now or 0.0) as made:
             yield kind_of(self._spec.kind).shape(self._spec, good_rows(made))

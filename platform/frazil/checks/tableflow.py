@@ -54,15 +54,15 @@ def count_each(subject: Subject[TableSpec]) -> Verdict:
         return ledger
     facts, names = topic_fact(connections.admin, spec.topic), place_columns(spec, table)
     found = compare_rows(connections.settings, table, names, ledger, facts)
-    said = [*(f"partition {p}: {why}" for p, why in found.wrong.items()), *_strange(ledger, facts)]
+    sentences = [*(f"partition {p}: {why}" for p, why in found.wrong.items()), *_strange(ledger, facts)]
     if unknown := sum(found.unknown.values()):
-        said.append(f"{unknown} offsets have no row, and the topic no longer tells whether they held records")
+        sentences.append(
+            f"{unknown} offsets have no row, and the topic no longer tells whether they held records"
+        )
     gaps = sum(found.gaps.values())
-    text = (
-        f"{ledger.records} rows against {ledger.offsets} offsets: "
-        f"{'; '.join(said) or f'each record is there once; {gaps} offsets hold none, as the topic says'}."
-    )
-    return Verdict(not said, text, {**_numbers(ledger), "known_gaps": gaps})
+    well = f"each record is there once; {gaps} offsets hold none, as the topic says"
+    text = f"{ledger.records} rows against {ledger.offsets} offsets: {'; '.join(sentences) or well}."
+    return Verdict(not sentences, text, {**_numbers(ledger), "known_gaps": gaps})
 
 
 def _countable(spec: TableSpec, table: Table) -> Ledger | Verdict:

@@ -88,7 +88,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         "table_columns": len(table.fields),
         "differences": len(changes) + len(missing),
     }
-    said = "; ".join(
+    words = "; ".join(
         [
             *(f"{v} {v.todo}".rstrip() for v in changes),
             *(f"{m}: column is missing" for m in missing),
@@ -96,10 +96,10 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         ]
     )
     return Verdict(
-        passed=not said,
+        passed=not words,
         text=f"{len(table.fields)} columns against version {version} of {schemas.subject} "
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
-        f"metadata: {said or 'names, types and nullability agree'}.",
+        f"metadata: {words or 'names, types and nullability agree'}.",
         numbers=numbers,
         severity="ERROR" if refused(changes) or missing or unlike else "WARN",
     )

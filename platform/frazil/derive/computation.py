@@ -41,11 +41,11 @@ class Computation:
         """Stays the same as long as equal inputs make equal rows."""
         spec = self.spec
         window = (spec.window.start, spec.window.length.total_seconds()) if spec.window else None
-        said = [
+        parts = [
             spec.kind, self.code, dict(sorted(spec.parameters.items())), spec.key, spec.latest_by, window,
             spec.cumulative_by, *([spec.inputs] if spec.python else []),
         ]  # fmt: skip
-        return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def follows(self, ledger: DerivedLedger) -> bool:
         """Whether rows that change in an input can be followed in a table with that ledger."""

@@ -146,8 +146,8 @@ class _Derivation:
         spark = self._connections.spark
         with spark_job(derivation_job(self._name)):
             frames = {
-                said: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
-                for said, name in plan.names.items()
+                word: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
+                for word, name in plan.names.items()
             }
             with self._computation.rows_over(spark, frames, self._now) as rows:
                 yield with_texts_checked(rows)

@@ -85,7 +85,7 @@ def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> t
     Raises:
         MissingError: One is not there.
     """
-    names = {said: TableName.parse(said, namespace) for said in computation.inputs}
+    names = {word: TableName.parse(word, namespace) for word in computation.inputs}
     return names, {str(name): load_table(catalog, name) for name in names.values()}
 
 
@@ -147,8 +147,8 @@ def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted:
     assert plan.before
     read, lost = plan.before.read, dict[str, int]()
     for each in plan.names.values():
-        if position := plan.before.inputs.get(said := str(each)):
-            lost[said] = rows_lost(connections, each, plan.inputs[said], position, read.get(said, 0))
+        if position := plan.before.inputs.get(word := str(each)):
+            lost[word] = rows_lost(connections, each, plan.inputs[word], position, read.get(word, 0))
     if (total := sum(lost.values())) <= accepted:
         return
     raise RowsLostError(

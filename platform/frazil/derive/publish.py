@@ -59,10 +59,10 @@ class Derived(Staged):
             return replace(self.ledger, removed=rows_held(table, head)).following(None)
         return replace(self.ledger, removed=sum(self.removed.values())).following(before)
 
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+    def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does."""
         removed = None if self.whole else self.removed.keys()
-        put_in_place(tx, table, removed, self.staged, said, self.deletes)
+        put_in_place(tx, table, removed, self.staged, summary, self.deletes)
 
 
 _FOLLOWS = "The next derivation makes what came later once more."

@@ -184,9 +184,9 @@ class SchemaFormat(Format, Protocol):
         """What gives records their shape, by path: schemas of the same shape describe the same records."""
 
 
-def doc_text(said: Any) -> str:
+def doc_text(doc: Any) -> str:
     """What a schema says of a field, as files can hold it; empty where that is no text."""
-    return said.encode("utf-8", "replace").decode() if isinstance(said, str) else ""
+    return doc.encode("utf-8", "replace").decode() if isinstance(doc, str) else ""
 
 
 class Mapping:

@@ -25,8 +25,8 @@ class RowKey:
         if raw_key is None and len(self.of_value) < len(self.columns):
             return "null_key", "the record has no key: nothing tells which row it is"
         if raw_value is None and self.of_value:
-            said = ", ".join(self.of_value)
-            return "null_key", f"the value is null, and {said} of the key stands in it: no row can be told"
+            columns = ", ".join(self.of_value)
+            return "null_key", f"the value is null, and {columns} of the key stands in it: no row can be told"
         return "null_key", f"the key is not whole: {' or '.join(self.columns)} is null"
 
 

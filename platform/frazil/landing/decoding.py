@@ -96,8 +96,8 @@ def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:
     for half, found in ((KEY, verdicts.key), (VALUE, verdicts.value)):
         yield from _of_half(half, found)
     if change := verdicts.change:
-        said = [change.op, change.time, change.lsn, change.fault]
-        yield CHANGE, pa.StructArray.from_arrays(said, names=["op", "time", "lsn", "fault"])
+        columns = [change.op, change.time, change.lsn, change.fault]
+        yield CHANGE, pa.StructArray.from_arrays(columns, names=["op", "time", "lsn", "fault"])
     yield OK, pa.array(verdicts.ok)
     yield BAD, pa.array(verdicts.bad)
 

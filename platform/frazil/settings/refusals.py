@@ -109,8 +109,8 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
         return _unknown(code, text)
     if operation.startswith("AssumeRole"):
         return _nobody(text, _ROLE)
-    said = _SAID.search(text)
-    action, resource = (said["action"], said["resource"]) if said else (f"glue:{operation}", None)
+    match = _SAID.search(text)
+    action, resource = (match["action"], match["resource"]) if match else (f"glue:{operation}", None)
     return _denied(action, resource or "*", text)
 
 

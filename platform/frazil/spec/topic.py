@@ -39,8 +39,8 @@ LEAVE_OUT, OPTIONAL = "leave_out", "optional"
 """What `columns` says of a field that becomes no column, and of one that may be null all the same."""
 
 
-def _column(said: str) -> str:
-    return said if said in (LEAVE_OUT, OPTIONAL) else type_word(said)
+def _column(name: str) -> str:
+    return name if name in (LEAVE_OUT, OPTIONAL) else type_word(name)
 
 
 class LandWhen(Part):
@@ -234,8 +234,8 @@ class TableSpec(AnyTable):
         if not self.is_keyed and self.on_null_value == "delete":
             raise ValueError("on_null_value: delete needs mode: upsert or cdc")
         if self.is_keyed and self.on_null_value == "keep":
-            said = f"keep would make a row; with mode: {self.mode} a null value has none"
-            raise ValueError(f"on_null_value: {said}")
+            why = f"keep would make a row; with mode: {self.mode} a null value has none"
+            raise ValueError(f"on_null_value: {why}")
         if twice := sorted({f for f in self.key_fields if self.key_fields.count(f) > 1}):
             raise ValueError(f"key_fields: {', '.join(twice)} is there twice")
         return self

@@ -89,9 +89,9 @@ class Changelog:
 
         every = reduce(lambda one, two: one.unionByName(two), (self._raw(*part) for part in self.parts))
         kinds = {name: kind for name, kind in every.dtypes if name not in _OWN}
-        said = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
-        odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if said[name] != quoted(name)}
-        keys = [F.expr(sql).alias(odd.get(name, name)) for name, sql in said.items()]
+        columns = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
+        odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if columns[name] != quoted(name)}
+        keys = [F.expr(sql).alias(odd.get(name, name)) for name, sql in columns.items()]
         times = F.expr(f"sum(IF({quoted(_TYPE)} = 'INSERT', 1, -1))").alias(_TIMES)
         counted = every.groupBy(*keys).agg(times, *(F.first(quoted(name)).alias(name) for name in odd))
         return _repeated(counted, kinds, "-"), _repeated(counted, kinds, "+")

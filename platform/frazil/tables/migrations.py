@@ -140,13 +140,13 @@ def _not_partitioned_by(metadata: TableMetadata, migration: Migration) -> None:
     column = migration.column
     if _partitioned_by(metadata, column):
         today = _among(metadata, [f.source_id for f in metadata.spec().fields], column)
-        said = (
+        why = (
             f"the table is partitioned by {column}"
             if today
             else f"the table was partitioned by {column} before, and its metadata keeps that"
         )
         raise ConfigureError(
-            f"Migration {migration.id} does not fit: {said}.",
+            f"Migration {migration.id} does not fit: {why}.",
             where=f"migrations: {migration}",
             meaning="Nothing was landed; the table and its position are as they were.",
             todo="Take it out of defs.yaml, and land into a new table with other partitions.",

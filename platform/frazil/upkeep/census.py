@@ -264,12 +264,12 @@ def _left(head: Head | None) -> _Left:
 
     if head is None or not head.unread:
         return _Left()
-    said = summary_of(head.snapshot)
+    summary = summary_of(head.snapshot)
     data = [m for m in head.unread if m.content == ManifestContent.DATA]
-    deletes = Deletes(number(said, "total-delete-files"), rows=number(said, "total-position-deletes"))
+    deletes = Deletes(number(summary, "total-delete-files"), rows=number(summary, "total-position-deletes"))
     return _Left(
         files=sum(map(files_named, data)),
-        bytes=max(0, number(said, "total-files-size") - head.bytes - head.deletes.bytes),
+        bytes=max(0, number(summary, "total-files-size") - head.bytes - head.deletes.bytes),
         records=sum(map(rows_named, data)),
         deletes=deletes if len(data) < len(head.unread) else None,
     )

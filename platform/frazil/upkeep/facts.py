@@ -53,13 +53,13 @@ class History:
 def read_facts(metadata: TableMetadata) -> Facts:
     """The facts of a table, by any writer."""
     head = metadata.current_snapshot()
-    said = summary_of(head)
+    summary = summary_of(head)
     return Facts(
         head=head.snapshot_id if head else None,
         commits=getattr(metadata, "last_sequence_number", None),
-        files=number_or_none(said, "total-data-files"),
-        bytes=number_or_none(said, "total-files-size"),
-        delete_files=number_or_none(said, "total-delete-files"),
+        files=number_or_none(summary, "total-data-files"),
+        bytes=number_or_none(summary, "total-files-size"),
+        delete_files=number_or_none(summary, "total-delete-files"),
         last=last_works(metadata),
     )
 
@@ -105,7 +105,7 @@ def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:
     last, expiry = works.get(_COMPACTION), works.get("expiry")
     if last is None or not only_upkeep_since(metadata, last.snapshot_id, [_COMPACTION]):
         return False
-    said = summary_of(compaction)
+    summary = summary_of(compaction)
     if compaction is None or compaction.snapshot_id != last.snapshot_id:
         return expiry is None or expiry.at < last.at
-    return number(said, "added-data-files") >= number(said, "deleted-data-files")
+    return number(summary, "added-data-files") >= number(summary, "deleted-data-files")

@@ -157,8 +157,8 @@ def _drift(work: _Work) -> None:
 
 def _create(work: _Work) -> None:
     use = f'eval "$(frazil env --deployment {work.spec.name})"'
-    said = f"{work.spec.name} is there. Work with it, in a shell of its own: {use}"
-    _carry_out(work, work.reconciler.plan, work.reconciler.apply, _WELL, said)
+    following = f"{work.spec.name} is there. Work with it, in a shell of its own: {use}"
+    _carry_out(work, work.reconciler.plan, work.reconciler.apply, _WELL, following)
 
 
 def _delete(work: _Work) -> None:
@@ -221,7 +221,7 @@ def _compared(work: _Work, nothing: str) -> Plan:
 
 
 def _carry_out(
-    work: _Work, look: Callable[[], Plan], do: Callable[[Plan, Report], object], nothing: str, said: str
+    work: _Work, look: Callable[[], Plan], do: Callable[[Plan, Report], object], nothing: str, following: str
 ) -> None:
     """Does what a plan says, once it was agreed to, and tells how long it took.
 
@@ -240,7 +240,7 @@ def _carry_out(
     if work.as_json:
         print_json({**plan.document, "seconds": round(seconds, 1)})
     else:
-        console.print(f"{said} ({seconds:.0f} s)" if plan.news else said)
+        console.print(f"{following} ({seconds:.0f} s)" if plan.news else following)
 
 
 def _show(plan: Plan, nothing: str) -> None:

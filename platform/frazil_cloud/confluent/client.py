@@ -51,11 +51,11 @@ class Missing(Exception):
         self.refusal = refusal
 
 
-def _never(status: int, said: str) -> bool:
+def _never(status: int, text: str) -> bool:
     return False
 
 
-def _is_400(status: int, said: str) -> bool:
+def _is_400(status: int, text: str) -> bool:
     return status == 400
 
 

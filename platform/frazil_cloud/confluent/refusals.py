@@ -23,9 +23,9 @@ def text_of(answer: requests.Response) -> str:
 
 def seconds_after(answer: requests.Response) -> float:
     """Seconds until Confluent wants to be asked again; one where it does not say."""
-    said = answer.headers.get("Retry-After") or answer.headers.get("X-RateLimit-Reset") or "1"
+    seconds = answer.headers.get("Retry-After") or answer.headers.get("X-RateLimit-Reset") or "1"
     try:
-        return max(0.0, float(said))
+        return max(0.0, float(seconds))
     except ValueError:
         return 1.0
 

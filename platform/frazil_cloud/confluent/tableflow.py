@@ -59,8 +59,8 @@ class ProviderIntegration(InEnvironment):
         self.plane(known).delete(path, self.place(known), soon=lambda status, _: status == 400)
 
 
-def _role_is_late(status: int, said: str) -> bool:
-    return status == 400 and "assume" in said.lower()
+def _role_is_late(status: int, text: str) -> bool:
+    return status == 400 and "assume" in text.lower()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -208,12 +208,12 @@ def proven(integration: Marked) -> None:
     told = json.loads(integration.say(f"SELECT SYSTEM$VERIFY_CATALOG_INTEGRATION({name})")[0][0])
     if told["success"]:
         return
-    said = f"{told.get('errorCode')}: {told.get('errorMessage')}"
-    if "AWS_ROLE" in said or "assum" in said.lower():
-        raise RefusedYet(f"{said} ({_NOT_YET})")
+    why = f"{told.get('errorCode')}: {told.get('errorMessage')}"
+    if "AWS_ROLE" in why or "assum" in why.lower():
+        raise RefusedYet(f"{why} ({_NOT_YET})")
     raise RepairError(
         f"Snowflake can't use the {integration}.",
-        where=said,
+        where=why,
         meaning="Tables of that catalog are not shown.",
         todo="Mend what the message names, then `frazil deploy verify`.",
     )

@@ -61,12 +61,12 @@ def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> Dat
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    said = {f"$frazil_{n}": comparable(quoted(name), kind) for n, (name, kind) in enumerate(types.items())}
-    alike = Window.partitionBy(*map(F.expr, said.values())).orderBy(F.lit(1))
+    values = {f"$frazil_{n}": comparable(quoted(name), kind) for n, (name, kind) in enumerate(types.items())}
+    alike = Window.partitionBy(*map(F.expr, values.values())).orderBy(F.lit(1))
     ranked = rows.withColumn(_RANK, F.row_number().over(alike))
-    named = going.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in said.items()))
-    counted = named.groupBy(*map(quoted, said)).agg(F.count(F.lit(1)).alias(_GONE))
-    both = ranked.join(counted, F.expr(alike_sql(said)), "left")
+    named = going.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in values.items()))
+    counted = named.groupBy(*map(quoted, values)).agg(F.count(F.lit(1)).alias(_GONE))
+    both = ranked.join(counted, F.expr(alike_sql(values)), "left")
     return both.where(f"{quoted(_RANK)} > coalesce({quoted(_GONE)}, 0)").select(*map(quoted, types))
 
 

@@ -177,9 +177,9 @@ def _can_follow(table: Table, position: Position, news: Iterable[Snapshot]) -> b
 
 def _rows_changed(snapshot: Snapshot) -> int:
     """How many rows a snapshot changed, brought and took: as a landing says, else at most."""
-    said = summary_of(snapshot)
-    landed = sum(number(said, f"frazil.{word}") for word in ("inserted", "updated", "deleted"))
-    return landed or max(1, number(said, "added-records"), number(said, "deleted-records"))
+    summary = summary_of(snapshot)
+    landed = sum(number(summary, f"frazil.{word}") for word in ("inserted", "updated", "deleted"))
+    return landed or max(1, number(summary, "added-records"), number(summary, "deleted-records"))
 
 
 def rows_read(connections: Connections, name: TableName, table: Table, new: Increment) -> int:

@@ -129,8 +129,8 @@ def _functions(node: exp.Expr, grouping: bool) -> Iterator[Mistake]:
 def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
     """What no kind of table may hold: nobody could make its rows again."""
     if is_clock(node):
-        said = node.this.sql() if isinstance(node, exp.Cast) else function_name(node)
-        yield start_of(node), f"{said}: write :now, the time of the run, which tests can set"
+        word = node.this.sql() if isinstance(node, exp.Cast) else function_name(node)
+        yield start_of(node), f"{word}: write :now, the time of the run, which tests can set"
     elif is_chance(node):
         what = f"{function_name(node)}: may differ each time, so the table could never be made again"
         yield start_of(node), what

@@ -70,9 +70,9 @@ def _counted(total: exp.Expr) -> tuple[str, str]:
     """Which values a sum or a count looks at, `*` where that is one in each row, and the rows' FILTER."""
     alone = isinstance(total, exp.Filter)
     function = total.this if alone else total
-    said = [part for part in (function.this, *function.expressions) if part is not None]
-    every = bool(said) and all(map(_never_null, said))
-    values = _EVERY if every else ", ".join(map(_text, said))
+    parts = [part for part in (function.this, *function.expressions) if part is not None]
+    every = bool(parts) and all(map(_never_null, parts))
+    values = _EVERY if every else ", ".join(map(_text, parts))
     return values, _text(total.expression) if alone else ""
 
 
@@ -148,17 +148,17 @@ def _odd_keys(tree: exp.Query, group: exp.Group) -> Iterator[Mistake]:
     if any(group.args.get(word) for word in ("grouping_sets", "cube", "rollup", "totals")):
         yield start_of(group), "GROUPING SETS, CUBE and ROLLUP can't be merged: write plain columns"
         return
-    said = _said(tree, windows_of(tree))
+    counts = _said(tree, windows_of(tree))
     grouped = {_words(key): key for key in group.expressions}
     for word, key in grouped.items():
-        if word not in said:
+        if word not in counts:
             yield start_of(key), "it is grouped by what is no column of the table: add it to the SELECT"
         if word.startswith("session_window("):
             yield (
                 start_of(key),
                 "session_window: new rows may make one session of two old ones; kind: full may",
             )
-    by = {said[word] for word in grouped if word in said}
+    by = {counts[word] for word in grouped if word in counts}
     for n, item in _keys(tree):
         if n not in by and not _window_part(item):
             yield start_of(item), f"{item.alias_or_name}: neither a total nor in GROUP BY: add it there"
@@ -172,15 +172,15 @@ def _keys(tree: exp.Query) -> list[tuple[int, exp.Expr]]:
 
 def _said(tree: exp.Query, windows: Sequence[exp.Expr]) -> dict[str, int]:
     """The ways to say each key in GROUP BY, with the key's number; one of a window may be the window."""
-    said: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for n, item in _keys(tree):
         words = [str(n), _words(item.unalias()), item.alias_or_name.lower()]
         if part := _window_part(item):
             calls = [_words(call) for call in windows]
             words += [*(f"{call}.{part}" for call in calls), *(calls if part == "start" else ())]
         for word in words:
-            said.setdefault(word, n)
-    return said
+            counts.setdefault(word, n)
+    return counts
 
 
 def _window_part(item: exp.Expr) -> str:

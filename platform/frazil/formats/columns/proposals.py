@@ -40,9 +40,9 @@ def _helping(
     schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError
 ) -> Iterator[Unmappable]:
     """The least that becomes text, and then whatever has no column; what does not help is left out."""
-    said = schemas.unmappable
-    whole = replace(said, texts=frozenset({EVERYWHERE}))
-    named = (replace(said, texts=said.texts | {path}) for path in _paths(refused, said.within))
+    spec = schemas.unmappable
+    whole = replace(spec, texts=frozenset({EVERYWHERE}))
+    named = (replace(spec, texts=spec.texts | {path}) for path in _paths(refused, spec.within))
 
     def helps(tried: Unmappable) -> bool:
         return _helps(replace(schemas, unmappable=tried), make, refused)
@@ -72,9 +72,9 @@ def _helps(schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: Sche
     return True
 
 
-def _in_yaml(said: Unmappable) -> str:
-    refused = sorted(said.refused - {EVERYWHERE})  # what is not named is refused anyway
-    words = {**dict.fromkeys(sorted(said.texts), "text"), **dict.fromkeys(refused, "refuse")}
+def _in_yaml(spec: Unmappable) -> str:
+    refused = sorted(spec.refused - {EVERYWHERE})  # what is not named is refused anyway
+    words = {**dict.fromkeys(sorted(spec.texts), "text"), **dict.fromkeys(refused, "refuse")}
     if words == {EVERYWHERE: "text"}:
         return "text"
     return f"{{{', '.join(f'{in_yaml(path)}: {word}' for path, word in words.items())}}}"

@@ -40,10 +40,10 @@ class Unmappable:
 
     @classmethod
     def of(
-        cls, said: str | Mapping[str, str], within: Iterable[str] = (), digits: bool = False
+        cls, words: str | Mapping[str, str], within: Iterable[str] = (), digits: bool = False
     ) -> Unmappable:
         """What a spec says."""
-        paths = {EVERYWHERE: said} if isinstance(said, str) else dict(said)
+        paths = {EVERYWHERE: words} if isinstance(words, str) else dict(words)
         found = {word: {plain(path) for path, each in paths.items() if each == word} for word in _WORDS}
         return cls(frozenset(found["text"]), frozenset(found["refuse"]), ("", *within), digits)
 

@@ -110,9 +110,9 @@ def _documents(spec: TableSpec) -> SchemaRefusedError:
 
 def _refuse_unordered(spec: TableSpec, lsn: Field | None) -> None:
     if spec.by_lsn and (lsn is None or lsn.type not in _WHOLE):
-        said = f"source.lsn is {lsn.type}, and no whole number" if lsn else "there is no field source.lsn"
+        why = f"source.lsn is {lsn.type}, and no whole number" if lsn else "there is no field source.lsn"
         raise SchemaRefusedError(
-            f"The changes of topic {spec.topic} can't be put in order as the spec says: {said}.",
+            f"The changes of topic {spec.topic} can't be put in order as the spec says: {why}.",
             where=f"topic {spec.topic}, order_by: source.lsn",
             meaning="Nothing was landed.",
             todo="Write order_by: offset, which suits every database.",
@@ -134,9 +134,9 @@ def _is_number(value: Struct, path: str) -> bool:
 
 
 def _refusal(spec: TableSpec, found: Field | None, name: str, what: str, value: Struct) -> SchemaRefusedError:
-    said = f"field {name} is {found.type}" if found else f"there is no field {name}"
+    why = f"field {name} is {found.type}" if found else f"there is no field {name}"
     return SchemaRefusedError(
-        f"The values of topic {spec.topic} are no changes of rows: {said}. It must be {what}.",
+        f"The values of topic {spec.topic} are no changes of rows: {why}. It must be {what}.",
         where=f"topic {spec.topic}, mode: cdc; fields {', '.join(f.name for f in value)}",
         meaning="Nothing was landed.",
         todo="Take the unwrapping transform out of Debezium's connector, or write mode: upsert, which takes "

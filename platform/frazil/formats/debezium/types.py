@@ -63,8 +63,8 @@ def _json(node: dict[str, Any]) -> dict[str, Any]:
     return {**node, **found} if found else node
 
 
-def _name(said: Any) -> str:
-    return said.removeprefix(_TIME) if isinstance(said, str) and said.startswith(_TIME) else ""
+def _name(name: Any) -> str:
+    return name.removeprefix(_TIME) if isinstance(name, str) and name.startswith(_TIME) else ""
 
 
 _TRANSLATED = {"AVRO": _avro, "JSON": _json}

@@ -96,9 +96,9 @@ class _Halt(Staged):
         refuse_halted(name, table)
         return self.entry.beside(before)
 
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+    def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """See `Staged.put`."""
-        super().put(tx, table, said)
+        super().put(tx, table, summary)
         before = read_ledger(table.metadata)
         assert before, "see `next_entry`"
         tx.set_properties({SUSPENDED: self.reason(before), SUSPENDED_BY: self.by})

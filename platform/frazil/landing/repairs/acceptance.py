@@ -135,10 +135,10 @@ def _is_takeover(snapshot: Snapshot) -> bool:
 
 
 def _is_foreign(snapshot: Snapshot) -> bool:
-    said = summary_of(snapshot)
-    ours = any(name.startswith("frazil.") for name in said)
+    summary = summary_of(snapshot)
+    ours = any(name.startswith("frazil.") for name in summary)
     operation = snapshot.summary.operation.value if snapshot.summary else ""
-    changes = "total-records" not in said or any(int(said.get(name, 0)) for name in _CHANGES)
+    changes = "total-records" not in summary or any(int(summary.get(name, 0)) for name in _CHANGES)
     return changes and not ours and operation != "replace"
 
 
@@ -159,11 +159,11 @@ def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:
 def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Connections) -> int:
     """How many rows the commit took away."""
     before = table.metadata.snapshot_by_id(snapshot.parent_snapshot_id or 0)
-    said = summary_of(snapshot)
+    summary = summary_of(snapshot)
     if before:
         taken = live_rows(connections, name, before) - live_rows(connections, name, snapshot)
-    elif "total-records" in said and not number(said, "total-delete-files"):
-        taken = number(said, "deleted-records") - number(said, "added-records")
+    elif "total-records" in summary and not number(summary, "total-delete-files"):
+        taken = number(summary, "deleted-records") - number(summary, "added-records")
     else:
         raise _unknown(name, table, snapshot, "the snapshot before it has expired")
     if taken <= 0:

@@ -143,7 +143,7 @@ class _Replayed(Staged):
             )
         return self.entry.beside(before)
 
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+    def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does, and where others deleted rows meanwhile."""
         if delete_manifests(table) != self.present.holding.deletes:
             raise CommitConflictError(
@@ -152,7 +152,7 @@ class _Replayed(Staged):
                 todo="Replay again.",
             )
         holding = self.present.holding
-        put_in_place(tx, table, holding.paths, self.staged, said, holding.deletes)
+        put_in_place(tx, table, holding.paths, self.staged, summary, holding.deletes)
 
     def _is_behind(self, table: Table) -> bool:
         """Whether nobody rolled the table back: then records of the spans may have been landed again."""

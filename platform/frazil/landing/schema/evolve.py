@@ -198,6 +198,6 @@ def _marks(table: Table) -> tuple[str, ...]:
 
 def _suspend(catalog: Catalog, name: TableName, error: SchemaRefusedError) -> None:
     table = load_table_or_none(catalog, name)
-    said = {SUSPENDED: error.where, SUSPENDED_BY: SCHEMA}
-    if table is not None and said.items() - table.properties.items():
-        set_properties(catalog, name, said, only=lambda now: not is_halted(now.properties))
+    properties = {SUSPENDED: error.where, SUSPENDED_BY: SCHEMA}
+    if table is not None and properties.items() - table.properties.items():
+        set_properties(catalog, name, properties, only=lambda now: not is_halted(now.properties))

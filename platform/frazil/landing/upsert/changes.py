@@ -187,8 +187,8 @@ def _end_types(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]
 def _end(spec: TableSpec, key: Mapping[str, str], marks: Mapping[str, str]) -> str:
     """The same as text: SQL that `_read` is the opposite of."""
     names, types = names_by_word(spec), _end_types(spec, key, marks)
-    said = {own: LSN if own == LSN else names[word] for word, own in places(spec).items()}
-    parts = (_text(quoted(said.get(c, c)), kind) for c, kind in types.items())
+    columns = {own: LSN if own == LSN else names[word] for word, own in places(spec).items()}
+    parts = (_text(quoted(columns.get(c, c)), kind) for c, kind in types.items())
     return f"to_json(array({', '.join(parts)}))"
 
 
@@ -226,5 +226,5 @@ def _held(texts: Sequence[str | None], kind: str) -> pa.Array:
 
 def _headers(text: str) -> list[tuple[str, bytes | None]]:
     """Headers as Spark writes them as JSON: values in base64."""
-    said: dict[str, str | None] = json.loads(text)
-    return [(name, None if value is None else b64decode(value)) for name, value in said.items()]
+    document: dict[str, str | None] = json.loads(text)
+    return [(name, None if value is None else b64decode(value)) for name, value in document.items()]

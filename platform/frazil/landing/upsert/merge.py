@@ -94,10 +94,10 @@ class MergeLanded(Landed):
         if self.truncates:
             tx.set_properties(with_truncates(table.properties, self.ledger.topic_id, self.truncates))
 
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+    def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does, and where main went back meanwhile."""
         self._same_line(table)
-        put_in_place(tx, table, self.removed, self.staged, said, self.deletes)
+        put_in_place(tx, table, self.removed, self.staged, summary, self.deletes)
 
     def _same_line(self, table: Table) -> None:
         """The position may be where it was while the rows that the changes were compared with are gone."""

@@ -151,15 +151,15 @@ class Judge:
         import pyarrow.compute as pc
 
         known = batch[DELETED].is_valid().to_numpy(zero_copy_only=False)
-        said = {name: batch[name].fill_null(False) for name in (BARE, TOMBSTONE)}
+        flags_of = {name: batch[name].fill_null(False) for name in (BARE, TOMBSTONE)}
         rows = pa.Table.from_batches([batch])
         changes = {name: batch[own] for name, own in self.places.items()}
-        changes |= {DELETED: said[BARE], TOMBSTONE: said[TOMBSTONE]}
+        changes |= {DELETED: flags_of[BARE], TOMBSTONE: flags_of[TOMBSTONE]}
         changes |= {LSN: batch[LSN]} if self.rules.identity.lsn else {}
         wins = self.rules.are_ended(rows) | (known & self.rules.is_newer(pa.table(changes), rows))
         flags = {name: pc.fill_null(batch[name], True) for name in (DELETED, BARE)}
         ends = wins & flags[DELETED].to_numpy(zero_copy_only=False) & ~self.rules.are_deleted(rows)
-        flags |= {MET: said[BARE], WINS: pa.array(wins), ENDS: pa.array(ends)}
+        flags |= {MET: flags_of[BARE], WINS: pa.array(wins), ENDS: pa.array(ends)}
         found = pa.table({name: flags[name] if name in flags else batch[name] for name in self.names})
         return found.filter(pa.array(wins | known))
 

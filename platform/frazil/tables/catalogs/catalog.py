@@ -63,8 +63,8 @@ def is_conflict(error: Exception) -> bool:
 
     if isinstance(error, CommitFailedException):
         return True
-    said = str(error)
-    return STALE in said or _OLDER in said or (isinstance(error, ValueError) and said.startswith(_GONE))
+    text = str(error)
+    return STALE in text or _OLDER in text or (isinstance(error, ValueError) and text.startswith(_GONE))
 
 
 def is_lost(error: Exception) -> bool:
@@ -254,17 +254,17 @@ def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
     from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
     from requests.exceptions import SSLError
 
-    said: dict[str, str] = {
+    options: dict[str, str] = {
         "where": f"{settings.rest.uri}: {type(error).__name__}: {error}",
         "meaning": STAYS,
     }
     if isinstance(error, ForbiddenError):
         who = settings.rest.client_id or f"the identity of {_identity(settings)}"
         todo = f"Let {who} create, read, write and drop tables and namespaces there."
-        return NotAllowedError("The Iceberg catalog does not allow it.", **said, todo=todo)
+        return NotAllowedError("The Iceberg catalog does not allow it.", **options, todo=todo)
     if isinstance(error, OAuthError | UnauthorizedError | SSLError):
         todo = f"Mend {_identity(settings)} in the settings, see docs/connect.md."
-        return ConfigureError("The Iceberg catalog gives no access.", **said, todo=todo)
+        return ConfigureError("The Iceberg catalog gives no access.", **options, todo=todo)
     return None
 
 

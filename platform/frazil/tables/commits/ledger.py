@@ -103,8 +103,8 @@ class Entry(ABC):
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self | None:
         """What a snapshot says; None where no such work made it."""
-        said = summary_of(snapshot)
-        return cls.parse(said) if cls.MARK in said else None
+        summary = summary_of(snapshot)
+        return cls.parse(summary) if cls.MARK in summary else None
 
     @classmethod
     def all(cls, metadata: TableMetadata) -> Iterator[tuple[Snapshot, Self]]:
@@ -160,20 +160,20 @@ class Recorded(Generic[E]):
     sequence: int  # the sequence number of the snapshot that says so
 
 
-def copied(said: Mapping[str, str], sequence: int) -> dict[str, str]:
+def copied(entry: Mapping[str, str], sequence: int) -> dict[str, str]:
     """The table's properties beside a ledger, set by the same commit; its snapshot has the `sequence`."""
-    return {**said, SEQUENCE: str(sequence)}
+    return {**entry, SEQUENCE: str(sequence)}
 
 
 def rewind(tx: Transaction, kind: type[Entry], to: Recorded[Any]) -> None:
     """Makes the table's copy what an earlier snapshot says; what only the present copy says goes."""
     properties = tx.table_metadata.properties
-    said = copied(to.entry.properties(), to.sequence) if to.entry else {}
+    copy = copied(to.entry.properties(), to.sequence) if to.entry else {}
     names = (*_noted(kind, properties), SEQUENCE) if kind.MARK in properties else ()
-    if gone := [name for name in names if name in properties and name not in said]:
+    if gone := [name for name in names if name in properties and name not in copy]:
         tx.remove_properties(*gone)
-    if said:
-        tx.set_properties(said)
+    if copy:
+        tx.set_properties(copy)
 
 
 def _noted(kind: type[Entry], properties: Mapping[str, str]) -> Iterable[str]:
@@ -263,13 +263,13 @@ def _is_newer(metadata: TableMetadata) -> bool:
     return made > 0 and made >= oldest
 
 
-def _newer_than_main(metadata: TableMetadata, said: str) -> PositionLostError:
+def _newer_than_main(metadata: TableMetadata, where: str) -> PositionLostError:
     made = int(metadata.properties[SEQUENCE])
     kept = next((s.snapshot_id for s in metadata.snapshots if s.sequence_number == made), None)
     back = f"`frazil rollback TABLE --to {kept}` makes the newer snapshot the head again; or " if kept else ""
     return PositionLostError(
         "Another engine rolled the table back, and nothing tells any more what it holds.",
-        where=f"{metadata.location}: head {metadata.current_snapshot_id} is older than the position {said}",
+        where=f"{metadata.location}: head {metadata.current_snapshot_id} is older than the position {where}",
         meaning="Going on from that position would lose what the rollback took away. Nothing was changed.",
         todo=f"{back}begin anew: a derived table with --rebuild, a topic with a table of another name.",
     )

@@ -61,14 +61,14 @@ class Staged(ABC):
     def settle(self, tx: Transaction, table: Table) -> None:  # noqa: B027 - most work has nothing more
         """What else the commit does once the files are in; by default nothing."""
 
-    def put(self, tx: Transaction, table: Table, said: Mapping[str, str]) -> None:
+    def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """Adds the files to a commit; by default as an append."""
-        append_files(tx, self.staged.files, said)
+        append_files(tx, self.staged.files, summary)
 
 
-def append_files(tx: Transaction, files: Iterable[DataFile], said: Mapping[str, str]) -> int:
+def append_files(tx: Transaction, files: Iterable[DataFile], summary: Mapping[str, str]) -> int:
     """Adds a snapshot with more files, or with none: it moves the head all the same; returns its id."""
-    with tx.update_snapshot(snapshot_properties=dict(said)).fast_append() as append:
+    with tx.update_snapshot(snapshot_properties=dict(summary)).fast_append() as append:
         for file in files:
             append.append_data_file(file)
     return append.snapshot_id
@@ -95,7 +95,7 @@ def put_in_place(
     table: Table,
     removed: Collection[str] | None,
     staged: StagedFiles,
-    said: Mapping[str, str],
+    summary: Mapping[str, str],
     heeded: Set[str] = frozenset(),
 ) -> None:
     """Adds a snapshot in which files take the place of others, whose rows were merged into them.
@@ -124,9 +124,9 @@ def put_in_place(
             todo="Try again.",
         )
     if what.removed:
-        stage_new_rows(tx, what, said)
+        stage_new_rows(tx, what, summary)
     else:
-        append_files(tx, staged.files, said)
+        append_files(tx, staged.files, summary)
 
 
 def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
@@ -148,12 +148,12 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
     return commit(catalog, name, stage, work=staged.work, todo=todo)
 
 
-def _staged(name: TableName, table: Table, staged: Staged, said: Mapping[str, str]) -> Transaction:
+def _staged(name: TableName, table: Table, staged: Staged, summary: Mapping[str, str]) -> Transaction:
     tx = transaction(table)
-    tx.set_properties(copied(said, table.metadata.next_sequence_number()))
+    tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
     if staged.resumes and SUSPENDED in table.properties:
         tx.remove_properties(SUSPENDED)
-    staged.put(tx, table, said)
+    staged.put(tx, table, summary)
     staged.settle(tx, table)
     return tx
 

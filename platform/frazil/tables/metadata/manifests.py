@@ -204,16 +204,16 @@ def rows_held(table: Table, snapshot: Snapshot | None) -> int:
     """Rows in the data files of a snapshot, as its summary says, or its manifests where that does not."""
     if snapshot is None:
         return 0
-    said = summary_of(snapshot).get("total-records")
-    return sum(file.record_count for file in data_files(table, snapshot)) if said is None else int(said)
+    total = summary_of(snapshot).get("total-records")
+    return sum(file.record_count for file in data_files(table, snapshot)) if total is None else int(total)
 
 
 def rows_added(table: Table, snapshot: Snapshot) -> int:
     """Rows in the data files that a snapshot added. Summaries with totals leave out zeros."""
-    said = summary_of(snapshot)
-    tells = "added-records" in said or ("total-records" in said and "added-data-files" not in said)
+    summary = summary_of(snapshot)
+    tells = "added-records" in summary or ("total-records" in summary and "added-data-files" not in summary)
     if tells:
-        return int(said.get("added-records", 0))
+        return int(summary.get("added-records", 0))
     return sum(file.record_count for file in added_files(table, snapshot))
 
 

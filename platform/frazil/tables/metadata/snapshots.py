@@ -38,15 +38,15 @@ def is_first(snapshot: Snapshot) -> bool:
     return snapshot.parent_snapshot_id is None and snapshot.sequence_number == 1
 
 
-def number(said: Mapping[str, str], name: str) -> int:
+def number(summary: Mapping[str, str], name: str) -> int:
     """A number of a summary; 0 where it is missing, or where its writer put something else there."""
-    return number_or_none(said, name) or 0
+    return number_or_none(summary, name) or 0
 
 
-def number_or_none(said: Mapping[str, str], name: str) -> int | None:
+def number_or_none(summary: Mapping[str, str], name: str) -> int | None:
     """The same, but None where it is not known."""
     try:
-        found = int(said[name])
+        found = int(summary[name])
     except (KeyError, ValueError):
         return None
     return found if found >= 0 else None

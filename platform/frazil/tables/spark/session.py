@@ -187,9 +187,9 @@ def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | No
 
     From its summary; where it has delete files they are counted: these may name rows that are gone.
     """
-    said = summary_of(snapshot)
-    if snapshot is None or not number(said, "total-delete-files"):
-        return number(said, "total-records")
+    summary = summary_of(snapshot)
+    if snapshot is None or not number(summary, "total-delete-files"):
+        return number(summary, "total-records")
     at = f"{spark_name(name)} VERSION AS OF {snapshot.snapshot_id}"
     return int(connections.spark.sql(f"SELECT count(1) FROM {at}").collect()[0][0])
 
@@ -269,8 +269,8 @@ _QUOTED = re.compile(r"`(?:[^`]|``)*`|'(?:[^'\\]|\\.)*'")
 
 def not_plain(measures: Measures) -> set[str]:
     """The functions in some aggregates that may not be observed."""
-    said = (_QUOTED.sub(" ", sql) for sql in measures.values())
-    return {word.lower() for sql in said for word in _CALL.findall(sql)} - _PLAIN
+    texts = (_QUOTED.sub(" ", sql) for sql in measures.values())
+    return {word.lower() for sql in texts for word in _CALL.findall(sql)} - _PLAIN
 
 
 def _columns(measures: Measures) -> list[Column]:

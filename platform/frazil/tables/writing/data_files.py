@@ -44,28 +44,29 @@ def file_layout(table: Table) -> FileLayout:
     from frazil.tables.reading.parts import names_of
     from frazil.tables.writing.parquet import FileLayout, Partitions
 
-    said = table.properties
+    properties = table.properties
     schema, spec, where = table.schema(), table.spec(), table.location()
-    location = load_location_provider(where, said).data_path
+    location = load_location_provider(where, properties).data_path
     scheme, bucket, _ = PyArrowFileIO.parse_location(location)
     partitioned = not spec.is_unpartitioned()
     in_files = sanitize_column_names(schema)
     sources = tuple(column_path(in_files, f.source_id) for f in spec.fields)
-    plain, told = not partitioned and said.get("write.object-storage.enabled") != "true", _options(said)
-    told["bloom_filter_options"] = dict(_bloom_filters(schema, said)) or None
+    plain = not partitioned and properties.get("write.object-storage.enabled") != "true"
+    options = _options(properties)
+    options["bloom_filter_options"] = dict(_bloom_filters(schema, properties)) or None
     return FileLayout(
         schema=_arrow_schema(in_files, schema),
         location=location,
-        options=told,
+        options=options,
         paths=tuple(_paths(schema)),
-        dictionaries=tuple(_dictionaries(schema, said)),
-        quick=_QUICK if told["compression"] == "zstd" and _LEVEL not in said else None,
-        target=int(said.get("write.target-file-size-bytes", 512 * _MB)),
-        row_group=min(int(said.get(f"{_PARQUET}row-group-size-bytes", _HELD)), _HELD),
+        dictionaries=tuple(_dictionaries(schema, properties)),
+        quick=_QUICK if options["compression"] == "zstd" and _LEVEL not in properties else None,
+        target=int(properties.get("write.target-file-size-bytes", 512 * _MB)),
+        row_group=min(int(properties.get(f"{_PARQUET}row-group-size-bytes", _HELD)), _HELD),
         partitions=Partitions(spec, schema, sources) if partitioned else None,
-        elsewhere=None if plain else (where, said),
+        elsewhere=None if plain else (where, properties),
         store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
-        names=names_of(said),
+        names=names_of(properties),
     )
 
 
@@ -109,42 +110,42 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
     return file
 
 
-def _options(said: Mapping[str, str]) -> dict[str, Any]:
-    """What PyArrow's writer is told, by the words of Iceberg's properties; see pyiceberg.io.pyarrow."""
-    codec = said.get(f"{_PARQUET}compression-codec", "zstd")
-    level = said.get(_LEVEL)
+def _options(properties: Mapping[str, str]) -> dict[str, Any]:
+    """What PyArrow's writer is options, by the words of Iceberg's properties; see pyiceberg.io.pyarrow."""
+    codec = properties.get(f"{_PARQUET}compression-codec", "zstd")
+    level = properties.get(_LEVEL)
     return {
         "compression": {"uncompressed": "none"}.get(codec, codec),
         "compression_level": int(level or 3) if codec == "zstd" else None,
-        "data_page_size": int(said.get(f"{_PARQUET}page-size-bytes", _MB)),
-        "dictionary_pagesize_limit": int(said.get(f"{_PARQUET}dict-size-bytes", 2 * _MB)),
-        "write_batch_size": int(said.get(f"{_PARQUET}page-row-limit", 20_000)),
+        "data_page_size": int(properties.get(f"{_PARQUET}page-size-bytes", _MB)),
+        "dictionary_pagesize_limit": int(properties.get(f"{_PARQUET}dict-size-bytes", 2 * _MB)),
+        "write_batch_size": int(properties.get(f"{_PARQUET}page-row-limit", 20_000)),
         "write_page_index": True,
         "store_decimal_as_integer": True,
         "store_schema": False,
     }
 
 
-def _dictionaries(schema: Schema, said: Mapping[str, str]) -> Iterator[str]:
+def _dictionaries(schema: Schema, properties: Mapping[str, str]) -> Iterator[str]:
     for path, field_id in _paths(schema).items():
         own = f"{_PARQUET}dict-encoding-enabled.column.{schema.find_column_name(field_id)}"
-        if said.get(own) != "false":
+        if properties.get(own) != "false":
             yield path
 
 
-def _bloom_filters(schema: Schema, said: Mapping[str, str]) -> Iterator[tuple[str, dict[str, float]]]:
+def _bloom_filters(schema: Schema, properties: Mapping[str, str]) -> Iterator[tuple[str, dict[str, float]]]:
     """By the path of a column, how many different values its filter is for, and how often it may be wrong.
 
     As large as the table allows, where it tells no number of values: as Java makes them.
     """
-    most = int(said.get(f"{_BLOOM}-max-bytes", _MB))
+    most = int(properties.get(f"{_BLOOM}-max-bytes", _MB))
     for path, field_id in _paths(schema).items():
         column = f"column.{schema.find_column_name(field_id)}"
         plain = str(schema.find_type(field_id)) != "boolean"  # Parquet has no filter of these
-        if plain and said.get(f"{_BLOOM}-enabled.{column}") == "true":
-            wrong = float(said.get(f"{_BLOOM}-fpp.{column}", 0.01))
+        if plain and properties.get(f"{_BLOOM}-enabled.{column}") == "true":
+            wrong = float(properties.get(f"{_BLOOM}-fpp.{column}", 0.01))
             fit = int(-most * math.log(1 - wrong ** (1 / 8)))
-            yield path, {"ndv": min(int(said.get(f"{_BLOOM}-ndv.{column}", fit)), fit), "fpp": wrong}
+            yield path, {"ndv": min(int(properties.get(f"{_BLOOM}-ndv.{column}", fit)), fit), "fpp": wrong}
 
 
 def _paths(schema: Schema) -> dict[str, int]:
@@ -185,8 +186,8 @@ def _arrow_field(field: NestedField, schema: Schema, name: str = "") -> pa.Field
     from frazil.tables.writing.conversion import ID, NAME
 
     own = schema.find_field(field.field_id).name
-    told = {ID: str(field.field_id), NAME: own}
-    return pa.field(name or field.name, _arrow_type(field.field_type, schema), not field.required, told)
+    notes = {ID: str(field.field_id), NAME: own}
+    return pa.field(name or field.name, _arrow_type(field.field_type, schema), not field.required, notes)
 
 
 def _arrow_type(kind: IcebergType, schema: Schema) -> pa.DataType:

@@ -37,18 +37,18 @@ class _Leaf:
     bounded: bool = True  # by all row groups so far
 
 
-def columns_of(footer: pq.FileMetaData, schema: Schema, said: Mapping[str, str]) -> dict[str, Any]:
+def columns_of(footer: pq.FileMetaData, schema: Schema, properties: Mapping[str, str]) -> dict[str, Any]:
     """The parts of a manifest's `DataFile` that a footer tells, by name.
 
     Args:
         schema: The table's.
-        said: The table's properties, which say what is told of each column.
+        properties: The table's properties, which say what is told of each column.
     """
     from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
     from pyiceberg.schema import sanitize_column_names
 
     leaves = {leaf.field_id: leaf for leaf in _leaves(schema.as_struct())}
-    modes = {leaf: _mode(said, schema.find_column_name(leaf)) for leaf in leaves}
+    modes = {leaf: _mode(properties, schema.find_column_name(leaf)) for leaf in leaves}
     ids = parquet_path_to_id_mapping(sanitize_column_names(schema))
     groups = [footer.row_group(n) for n in range(footer.num_row_groups)]
     for group in groups:
@@ -69,11 +69,11 @@ def columns_of(footer: pq.FileMetaData, schema: Schema, said: Mapping[str, str])
     }
 
 
-def _mode(said: Mapping[str, str], column: str | None) -> MetricsMode:
+def _mode(properties: Mapping[str, str], column: str | None) -> MetricsMode:
     """What is told of a column; the default where somebody wrote what is no mode, as Java does."""
     from pyiceberg.io.pyarrow import match_metrics_mode
 
-    for wanted in (said.get(f"{_MODE}column.{column}"), said.get(f"{_MODE}default")):
+    for wanted in (properties.get(f"{_MODE}column.{column}"), properties.get(f"{_MODE}default")):
         with suppress(ValueError):
             if wanted is not None:
                 return match_metrics_mode(wanted)

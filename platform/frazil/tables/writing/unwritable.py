@@ -38,7 +38,7 @@ def refuse_unwritable(table: Table) -> None:
     if not (asked := unwritable(table)):
         return
     name = ".".join(table.name())
-    own = [said.partition("=")[0] for said in asked if not said.startswith("s3.")]
+    own = [option.partition("=")[0] for option in asked if not option.startswith("s3.")]
     unset = f"ALTER TABLE {name} UNSET TBLPROPERTIES ({', '.join(map(repr, own))})"
     raise DifferentError(
         f"Table {name} asks something of its data files that Frazil can't give them.",
@@ -62,8 +62,8 @@ def _of_table(table: Table) -> Iterator[str]:
 def _of_store(table: Table) -> Iterator[str]:
     """No value of these is a secret but that of a key, which is not shown."""
     for name, value in table.io.properties.items():
-        said = str(value).lower()
-        if name.startswith(_OF_STORE) and said not in ("", "none", "false"):
+        text = str(value).lower()
+        if name.startswith(_OF_STORE) and text not in ("", "none", "false"):
             yield name
-        if name == "s3.sse.type" and said not in ("none", *SERVER_SIDE):
+        if name == "s3.sse.type" and text not in ("none", *SERVER_SIDE):
             yield f"{name}={value}"

@@ -156,12 +156,12 @@ def _gain(gain: Gain, upkeep: Upkeep) -> str:
     if not gain:
         return ""
     budget = f"{upkeep.deleted_share:.0%} of its rows or {upkeep.delete_files} delete files"
-    said = [
+    parts = [
         f"{gain.files} files of {size_text(gain.bytes)} can become {gain.into}",
         f"{gain.large} of them are too large" if gain.large else "",
         f"{gain.over} over the budget of deletes, {budget} for each" if gain.over else "",
     ]
-    return ", ".join(filter(None, said))
+    return ", ".join(filter(None, parts))
 
 
 def _thrift(seen: Prospect) -> str:

@@ -193,7 +193,7 @@ def _report(name: TableName, done: Mapping[TableName, _Expired], order: Order) -
 def _text(done: Mapping[TableName, _Expired], deleted: Mapping[str, int], dry_run: bool) -> str:
     """One sentence: how many snapshots of which table, and the files that go with them."""
     verb = "Would expire" if dry_run else "Expired"
-    said = ", ".join(f"{d.expired:,} of {d.before:,} of {name}" for name, d in done.items())
+    numbers = ", ".join(f"{d.expired:,} of {d.before:,} of {name}" for name, d in done.items())
     files = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in deleted.items() if n)
     kept = "".join(d.kept for d in done.values())
-    return f"{verb} snapshots: {said}" + (f"; with them {files}." if files else ".") + kept
+    return f"{verb} snapshots: {numbers}" + (f"; with them {files}." if files else ".") + kept

@@ -169,9 +169,9 @@ def _said(value: Any, kind: str) -> str:
     raise _unfit(repr(value), f"a value of type {kind} can't be compared")
 
 
-def _unfit(said: str, why: str) -> UsageError:
+def _unfit(text: str, why: str) -> UsageError:
     return UsageError(
-        f"{said:.200} does not say which rows to forget.",
+        f"{text:.200} does not say which rows to forget.",
         where=why,
         meaning=_NOTHING,
         todo="Write column = value, column in (...), with and, or; or --keys FILE, a CSV file whose first "

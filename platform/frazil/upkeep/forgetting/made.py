@@ -68,7 +68,7 @@ def made_of(
         if load_table_or_none(connections.catalog, name) is None:
             continue
         computation = computation_of(spec)
-        inputs = {TableName.parse(said, name.namespace): said for said in computation.inputs}
+        inputs = {TableName.parse(word, name.namespace): word for word in computation.inputs}
         if source not in inputs:
             continue
         handed = _handed_on(computation, inputs[source], condition, name, source, connections)

@@ -66,7 +66,7 @@ def read_report(file: Path) -> dict[str, Any]:
     """
     try:
         told = dict(json.loads(file.read_text(encoding="utf-8")))
-        said = told.pop(_CHECKSUM)
+        checksum = told.pop(_CHECKSUM)
         (str(told["table"]), str(told["condition_sha256"]), [str(gone["table"]) for gone in told["gone"]])
     except (OSError, *MALFORMED) as e:
         raise UsageError(
@@ -74,7 +74,7 @@ def read_report(file: Path) -> dict[str, Any]:
             where=f"{type(e).__name__}: {e}"[:200],
             todo="Name the file that `frazil forget TABLE --report FILE` wrote.",
         ) from None
-    if said != _checksum(told):
+    if checksum != _checksum(told):
         raise UsageError(
             f"{file} was changed: its checksum is not that of its content.",
             meaning="It proves nothing.",

@@ -15,47 +15,47 @@ _OF_JSON: dict[str, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def default_payload(node: Any, said: Any) -> bytes:
+def default_payload(node: Any, value: Any) -> bytes:
     """The bytes of a default; raises ValueError, KeyError or struct.error if it has another type."""
     if isinstance(node, list):
-        number = next((n for n, b in enumerate(node) if _holds(b, said)), 0)  # as Java chooses
-        return varint(number) + default_payload(node[number], said)
-    if not _holds(node, said):
-        raise ValueError(f"{said!r:.100} is no {node['type']}")
+        number = next((n for n, b in enumerate(node) if _holds(b, value)), 0)  # as Java chooses
+        return varint(number) + default_payload(node[number], value)
+    if not _holds(node, value):
+        raise ValueError(f"{value!r:.100} is no {node['type']}")
     match node["type"]:
         case "record":
-            return b"".join(_part(field, said) for field in node["fields"])
+            return b"".join(_part(field, value) for field in node["fields"])
         case "array":
-            return _block(default_payload(node["items"], item) for item in said)
+            return _block(default_payload(node["items"], item) for item in value)
         case "map":
-            return _block(_text(key) + default_payload(node["values"], v) for key, v in said.items())
+            return _block(_text(key) + default_payload(node["values"], v) for key, v in value.items())
         case _:
-            return _scalar(node, said)
+            return _scalar(node, value)
 
 
-def _scalar(node: dict[str, Any], said: Any) -> bytes:
+def _scalar(node: dict[str, Any], value: Any) -> bytes:
     match node["type"]:
         case "null":
             return b""
         case "boolean":
-            return bytes([said])
+            return bytes([value])
         case "int" | "long":
-            return varint(said)
+            return varint(value)
         case "float" | "double":
-            return struct.pack("<f" if node["type"] == "float" else "<d", said)
+            return struct.pack("<f" if node["type"] == "float" else "<d", value)
         case "string":
-            return _text(said)
+            return _text(value)
         case "enum":
-            return varint(node["symbols"].index(said))
+            return varint(node["symbols"].index(value))
         case "bytes":
-            return varint(len(said)) + bytes(said.encode("latin-1"))
+            return varint(len(value)) + bytes(value.encode("latin-1"))
         case _:
-            return bytes(said.encode("latin-1"))
+            return bytes(value.encode("latin-1"))
 
 
-def _part(field: dict[str, Any], said: dict[str, Any]) -> bytes:
+def _part(field: dict[str, Any], value: dict[str, Any]) -> bytes:
     name = field["name"]
-    return default_payload(field["type"], said[name] if name in said else field["default"])
+    return default_payload(field["type"], value[name] if name in value else field["default"])
 
 
 def _block(items: Iterable[bytes]) -> bytes:
@@ -63,11 +63,11 @@ def _block(items: Iterable[bytes]) -> bytes:
     return (varint(len(found)) + b"".join(found) if found else b"") + b"\0"
 
 
-def _text(said: str) -> bytes:
-    raw = said.encode()
+def _text(text: str) -> bytes:
+    raw = text.encode()
     return varint(len(raw)) + raw
 
 
-def _holds(node: dict[str, Any], said: Any) -> bool:
-    fits = isinstance(said, _OF_JSON[node["type"]])
-    return fits and (node["type"] == "boolean" or not isinstance(said, bool))
+def _holds(node: dict[str, Any], value: Any) -> bool:
+    fits = isinstance(value, _OF_JSON[node["type"]])
+    return fits and (node["type"] == "boolean" or not isinstance(value, bool))

@@ -90,10 +90,10 @@ class Projection:
         self, field: dict[str, Any], wanted: Type, array: pa.StructArray, rows: Rows
     ) -> pa.Array:
         """What stands in records that lack a field; where its default is none, they are bad."""
-        said = field["default"] is not None
-        default = self.default(field, wanted) if said else None
+        has_default = field["default"] is not None
+        default = self.default(field, wanted) if has_default else None
         if default is None:
-            rows.spoil(~_are_null(array) & said)
+            rows.spoil(~_are_null(array) & has_default)
             return pa.nulls(len(array), arrow_type(wanted))
         return default.take(pa.array(np.zeros(len(array), np.int64)))
 

@@ -139,9 +139,9 @@ class _Run:
     def _log(self, own: Places) -> Places:
         """Where each change stands in the source's log; what says nothing is where the one before is."""
         places = np.arange(len(self.order))
-        said = own[self.order] != LONG_AGO
+        known = own[self.order] != LONG_AGO
         begin = np.maximum.accumulate(np.where(self._begins(self.order), places, 0))
-        last = np.maximum.accumulate(np.where(said, places, -1))
+        last = np.maximum.accumulate(np.where(known, places, -1))
         found = np.full(len(own), LONG_AGO)
         found[self.order] = np.where(last >= begin, own[self.order][last], LONG_AGO)
         return found
