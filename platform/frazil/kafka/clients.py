@@ -193,7 +193,7 @@ def kafka_error(error: KafkaError, where: str, servers: str = "") -> FrazilError
             "No broker leads a partition.",
             where=f"{where}: {text}",
             meaning=STAYS,
-            todo="Start the brokers that are down, or wait until a leader is elected; then try again.",
+            todo="Start the brokers that are down, then try again.",
         )
     if error.fatal() or code == KafkaError._FATAL:
         return PartDownError(
