@@ -106,7 +106,8 @@ def test_only_what_no_pipeline_names_is_dropped(
 def test_nothing_is_dropped_while_a_pipeline_that_may_name_it_is_broken(
     frazil: Command, shell: Shell, topic: Topic, name: str
 ) -> None:
-    (shell.pipelines / "one" / "defs.yaml").write_text("type: nonsense\n")
+    file = shell.pipelines / "one" / "defs.yaml"
+    file.write_text(file.read_text().replace("on_bad_record", "on_bad_rekord"))
 
     refused = frazil("drop", name, "--yes")
 

@@ -188,7 +188,7 @@ def test_files_that_others_name_anew_meanwhile_are_found(topic: Topic) -> None:
 
 
 def test_too_many_manifests_become_one_and_name_the_same_files(make_topic: MakeTopic) -> None:
-    topic = landed(make_topic(upkeep={"manifests": 3}, write={"target_file_size": 4_500}), 4)
+    topic = landed(make_topic(upkeep={"manifests": 3}, write={"target_file_size": 3_000}), 4)
     files = data_files(topic)
 
     report = compacted(topic)
