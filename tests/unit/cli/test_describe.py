@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from frazil.cli.moment import moment_of
-from frazil.cli.views.describe import _show_told
+from frazil.cli.views.describe import _show
 
 SNAPSHOT, AT = 8817266187219372001, datetime(2026, 11, 22, 21, 5, 9, 120_000, UTC)
 TOLD: dict[str, Any] = {
@@ -21,7 +21,7 @@ TOLD: dict[str, Any] = {
 
 
 def test_people_read_whole_ids_times_and_grouped_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    _show_told(TOLD)
+    _show(TOLD)
 
     said = capsys.readouterr().out
     assert str(SNAPSHOT) in said
@@ -34,7 +34,7 @@ def test_people_read_whole_ids_times_and_grouped_numbers(capsys: pytest.CaptureF
 
 
 def test_a_rollback_takes_the_ids_and_times_that_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    _show_told(TOLD)
+    _show(TOLD)
 
     header, row = capsys.readouterr().out.partition("landings")[2].split("\n")[1:3]
     shown = dict(zip(header.replace("snapshot id", "snapshot").split(), row.split(), strict=False))
