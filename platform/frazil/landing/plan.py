@@ -47,6 +47,11 @@ class Plan:
         return self.before is not self.ledger
 
     @property
+    def begins_anew(self) -> bool:
+        """Whether the table has rows of an earlier log, whose offsets this one may use again."""
+        return self.ledger is not None and bool(self.ledger.earlier_logs)
+
+    @property
     def epochs(self) -> dict[int, int]:
         """The leader epochs to be noted: of an idle partition as it was, for nobody compared its log."""
         noted = self.ledger.leader_epochs if self.ledger else {}

@@ -142,7 +142,7 @@ class Edges:
 
     def lane_of(self, *_: Any) -> Any:
         """Of a table with a row per key its way is another one."""
-        return SimpleNamespace(write=self._lane, told=self.rewrites.told_by_tasks)
+        return SimpleNamespace(write=self._lane, written=self.rewrites.written_by_tasks)
 
     def _lane(
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any

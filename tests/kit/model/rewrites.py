@@ -216,7 +216,7 @@ class Rewrites(StandIns):
             "files": [None, [file.file_path for file in files]],
         })  # fmt: skip
 
-    def told_by_tasks(
+    def written_by_tasks(
         self, reports: Sequence[Mapping[str, Any]], _bad: Any, paths: Sequence[str], _table: Any, landing: str
     ) -> Written:
         """What the first step says of records, with the files of the second."""

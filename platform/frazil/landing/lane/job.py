@@ -62,7 +62,7 @@ class Lane:
             found = run(self._part(reading, spec, table, plan))
         counts = [json.loads(report) for report in values_of(found["report"])]
         files = (file for of_task in values_of(found["files"]) for file in of_task)
-        return self.told(counts, values_of(found["bad"]), files, table, landing)
+        return self.written(counts, values_of(found["bad"]), files, table, landing)
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
         size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
@@ -81,7 +81,7 @@ class Lane:
             keeps_bad=spec.on_bad_record != "skip",
         )
 
-    def told(
+    def written(
         self,
         counts: Sequence[Mapping[str, Any]],
         bad: Sequence[Sequence[Mapping[str, Any]] | None],

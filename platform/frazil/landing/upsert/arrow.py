@@ -7,7 +7,6 @@ small file is left beside them. What else there is to do than to leave rows out,
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,7 +27,7 @@ from frazil.tables.reading.held import are_parquet
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.presence import Moves, total_of, values_told
-from frazil.tables.writing.workers import lifetime
+from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,17 +68,17 @@ def keep_by_columns(
         AuditFailedError: Other rows were left out than were found before, or the new files lack some.
         FrazilError: See `spark_job`.
     """
-    lives, spec = lifetime(changes.spec.upkeep.orphans_after), changes.spec
+    spec = changes.spec
     if not _only_leaves_out(changes, matches, table):
         return None
     old, new = [e.data_file for e in files.entries], changes.files
     bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
     if not are_parquet([*old, *new]):
         return None
-    begun = time.time()
+    until = latest_commit(spec.upkeep.orphans_after)
     with spark_job(landing_job(plan)):
         found = _run(settings, changes, table, bins)
-    return _audited(table, files, bins, matches, found, plan, begun + lives)
+    return _audited(table, files, bins, matches, found, plan, until)
 
 
 def plan_bins(

@@ -103,7 +103,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     place = [names[word] for word in (*places(spec), "deleted") if word in names]
     rows = head.select(*map(quoted, [*key, *place, "_file"]))
     met = rows.join(held(changes.heads, changes.count), key, "left" if changes.truncates else "inner")
-    rules = changes.rules(anew=bool(plan.ledger and plan.ledger.earlier_logs))
+    rules = changes.rules(anew=plan.begins_anew)
     judged = judged_rows(met, rules, {names[word]: own for word, own in places(spec).items()}, key)
     with spark_job(landing_job(plan)):
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))

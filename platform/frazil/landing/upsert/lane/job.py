@@ -79,12 +79,14 @@ class UpsertLane:
         table = load_table(before.catalog, self.name)
         with files_there(table):
             order = _order(spec, table)
-            head = None if order is None else self._head(reading, before, table, plan)
-            if order is None or head is None:
+            if order is None:
+                return None
+            head = self._head(reading, before, table, plan)
+            if head is None:
                 return None
             with spark_job(landing_job(plan)):
                 found = _run(reading, *self._steps(reading, spec, table, head, plan, order))
-        return self._told(found, table, head, plan, landing)
+        return self._merged(found, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks can merge changes into it."""
@@ -124,8 +126,7 @@ class UpsertLane:
         from frazil.landing.upsert.lane.merge import Merge
 
         frazil, key = version("frazil"), self.decoder.row_key.columns
-        anew = bool(plan.ledger and plan.ledger.earlier_logs)
-        rules = rules_of(spec, key, self._called(table), anew=anew)
+        rules = rules_of(spec, key, self._called(table), anew=plan.begins_anew)
         divided = self._is_divided(table, head)
         files = _by_place(table, head, key, divided)
         tasks = 2 * reading.settings.spark.parallelism
@@ -150,27 +151,27 @@ class UpsertLane:
         own = (f.name for f in table.schema().fields)
         return dict(zip(own, self.lane.layout.schema.names, strict=True))
 
-    def _told(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
+    def _merged(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
         counts = found.filter(found["report"].is_valid())
         reports = [json.loads(text) for text in values_of(counts["report"])]
         merges = [json.loads(text) for text in values_of(found["merge"].drop_null())]
 
         files = [file for of in values_of(found["files"]) for file in of or ()]
-        written_by_lane = self.lane.told(reports, values_of(counts["bad"]), files, table, landing)
+        changes = self.lane.written(reports, values_of(counts["bad"]), files, table, landing)
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
         before = sum(head.entries[path].data_file.record_count for path in removed)
         sent = sum(r["sent"] for r in reports)
-        _compare(written_by_lane, counted, before, sent, plan, exact=not head.deleting)
-        _compare_values(written_by_lane, reports, plan)
+        _compare(changes, counted, before, sent, plan, exact=not head.deleting)
+        _compare_values(changes, reports, plan)
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
-        written, work = written_by_lane.files, f"A merge of topic {plan.topic}"
+        written, work = changes.files, f"A merge of topic {plan.topic}"
         moves = Moves(gone, come, fewer=bool(head.deleting))
         audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
         return Merged(
-            **{f.name: getattr(written_by_lane, f.name) for f in fields(Written) if f.name != "values"},
+            **{f.name: getattr(changes, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
             put=counted["rows"] - counted["gone"] + counted["come"] + counted["marked"],
             inserted=counted["come"] - (counted["gone"] - counted["bare"]),
