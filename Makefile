@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test unit seeds schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock wheel clean
+.PHONY: help demo ui up down test nightly unit seeds schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock wheel clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,8 +30,12 @@ down: $(READY) ## Stop the embedded stack; its data stays.
 
 # Files of clouds and of the stack are long and the unit tests' are short, so these come last and no worker is left
 # with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end.
+ALL = tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
 test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
-	pytest tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	pytest $(ALL) -m "not nightly"
+
+nightly: $(READY) ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
+	pytest $(ALL)
 
 unit: $(READY) ## Run the tests that need no servers.
 	pytest tests/unit tests/fuzz --numprocesses 3 --dist worksteal

@@ -48,11 +48,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("lake", list(dict.fromkeys(names)), indirect=True, scope="session")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need servers, by their folder."""
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks tests that need servers, by folder, and those that are for the night, by their parameters."""
+    missing: dict[str, set[str]] = {}
     for item in items:
         if item.path.relative_to(_HERE).parts[0] in ("stack", "faults"):
             item.add_marker(pytest.mark.stack)
+        if chosen := item.get_closest_marker("each_time"):
+            name, _, parameters = item.nodeid.removesuffix("]").partition("[")
+            missing.setdefault(name, {*chosen.args}).discard(parameters)
+            if parameters not in chosen.args:
+                item.add_marker(pytest.mark.nightly)
+    if any(missing.values()) and not any("::" in arg for arg in config.args):
+        raise pytest.UsageError(f"each_time names parameters that no test has: {missing}")
 
 
 @pytest.hookimpl(wrapper=True)

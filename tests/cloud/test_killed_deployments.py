@@ -58,6 +58,7 @@ def failing(clouds: ThreeClouds) -> Iterator[None]:
         cloud.turn()
 
 
+@pytest.mark.nightly
 def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
     clouds: ThreeClouds, frazil: Deploying, tmp_path: Path
 ) -> None:
@@ -84,6 +85,7 @@ def test_runs_that_are_killed_make_nothing_twice_and_leave_nothing(
     assert [secret for secret in secrets if any(secret in text for text in written)] == []
 
 
+@pytest.mark.nightly
 def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Deploying) -> None:
     before = clouds.everything()
     # More than begin at once: those before it ended, and none of them undid another.

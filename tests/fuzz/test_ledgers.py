@@ -18,7 +18,7 @@ from frazil.landing.position.ledger import Ledger, bytes_per_record, read_ledger
 from frazil.landing.position.standing import _standing
 from frazil.spec.table import Upkeep
 from frazil.tables.catalogs.pointers import Pointer
-from frazil.tables.commits.branches import outlived
+from frazil.tables.commits.leftovers import dead_branches
 from frazil.tables.layout import LAYOUT, _applied
 from frazil.tables.migrations import MIGRATIONS, retired
 from frazil.upkeep.expiry.retention import plan_expiry
@@ -94,7 +94,7 @@ def read(table: Table, made: dict[str, Any]) -> None:
     assert standing.stopped or standing.ledger is None or standing.ledger.offsets >= 0
     read_facts(metadata)
     read_history(metadata)
-    outlived(metadata, time.time())
+    dead_branches(metadata, time.time())
     for note in (
         read_ledger, bytes_per_record, DerivedLedger.newest, retired,
         lambda _: _applied(found), lambda _: noted(found, "t"),

@@ -29,8 +29,8 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.commits.branches import drop_branch
 from frazil.tables.commits.commit import remove_properties, set_properties
+from frazil.tables.commits.leftovers import drop_branch
 from frazil.tables.commits.replacement import fitted, same_rows
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.layout import arrange

@@ -133,6 +133,7 @@ def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     wait_for(lambda: sent(own)["shippers"] > before)
 
 
+@pytest.mark.nightly
 def test_after_months_of_business_the_tables_are_those_of_the_database_and_so_is_what_is_made_of_them(
     own: Own, through_it: Clients
 ) -> None:

@@ -196,6 +196,7 @@ def test_a_crashed_part_is_shown_and_started_again_alone(own: Own) -> None:
     assert after == before
 
 
+@pytest.mark.nightly
 def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> None:
     before = own.pids
     aws = psutil.Process(before["aws"])

@@ -23,8 +23,8 @@ from frazil.landing.repairs.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
-from frazil.tables.commits.branches import drop_outlived
 from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.layout import create_table, load_with_head
 
@@ -94,7 +94,7 @@ def keep_letters(box: LetterBox) -> None:
     table = load_with_head(box.catalog, name)
     if table is None:
         table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, {})
-    drop_outlived(box.catalog, name, table)
+    drop_dead_branches(box.catalog, name, table)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
     if before and not box.plan.rebuild and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)

@@ -29,9 +29,10 @@ from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.commits.branches import DERIVING, REBUILDING, drop_outlived, new_branch
 from frazil.tables.commits.erasure import forgettings
+from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
+from frazil.tables.commits.works import DERIVING, REBUILDING, work_name
 from frazil.tables.metadata.manifests import delete_manifests
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import Watched, samples
@@ -113,7 +114,7 @@ class _Derivation:
         self._computation: Computation = computation_of(spec)
         self._kind = kind_of(spec.kind)
         self._done = on_step
-        self._branches: list[str] = []
+        self._works: list[str] = []
 
     def run(self, *, rebuild: bool = False, from_here: bool = False, accept_loss: int = 0) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
@@ -121,7 +122,7 @@ class _Derivation:
         if plan.rebuild:
             refuse_loss(self._connections, self._name, plan, accept_loss)
         if plan.table:
-            drop_outlived(self._catalog, self._name, plan.table)
+            drop_dead_branches(self._catalog, self._name, plan.table)
         if self._spec.kind != "full":  # which reads all that is there, and need not be waited for
             note_reader(self._catalog, plan.names.values(), plan.inputs, self._name)
         self._done("planned")
@@ -168,20 +169,20 @@ class _Derivation:
 
     def _derive(self, plan: Plan, table: Table, rows: DataFrame, changed: Changed | None) -> DeriveReport:
         for attempt in range(_TRIES):
-            self._branches.append(branch := new_branch(REBUILDING if plan.rebuild else DERIVING))
+            self._works.append(work := work_name(REBUILDING if plan.rebuild else DERIVING))
             watched = Watched(rows, bad_count(rows), derivation_job(self._name), twice=samples(table))
             try:
-                task = self._task(plan, table, good_rows(watched.rows), branch, changed)
+                task = self._task(plan, table, good_rows(watched.rows), work, changed)
                 result = self._kind.write(task)
                 bad = watched.measured.get("bad", 0) + result.ahead
-                return self._publish(plan, table, result, bad, branch)
+                return self._publish(plan, table, result, bad, work)
             except CommitConflictError:
                 if attempt == _TRIES - 1:
                     raise
                 table = load_table(self._catalog, self._name)
         raise AssertionError("the last try returns or raises")
 
-    def _task(self, plan: Plan, table: Table, delta: DataFrame, branch: str, changed: Changed | None) -> Task:
+    def _task(self, plan: Plan, table: Table, delta: DataFrame, work: str, changed: Changed | None) -> Task:
         return Task(
             connections=self._connections,
             spec=self._spec,
@@ -190,17 +191,17 @@ class _Derivation:
             query=self._computation.query,
             before=None if plan.whole else plan.before,
             delta=delta,
-            branch=branch,
+            work=work,
             now=self._now,
             changed=changed,
             done=self._done,
         )
 
-    def _publish(self, plan: Plan, table: Table, result: Result, bad: int, branch: str) -> DeriveReport:
+    def _publish(self, plan: Plan, table: Table, result: Result, bad: int, work: str) -> DeriveReport:
         entry = DerivedLedger(
             inputs=plan.positions,
             query=self._computation.fingerprint,
-            derivation=branch,
+            derivation=work,
             rows=result.rows,
             bad=bad,
             late=result.late,
@@ -255,7 +256,7 @@ class _Derivation:
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 
         upkeep = self._spec.upkeep
-        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, upkeep, self._branches))
+        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, upkeep, self._works))
         self._done("kept")
 
     def _up_to_now(self, plan: Plan, entry: DerivedLedger) -> tuple[Plan, DerivedLedger]:

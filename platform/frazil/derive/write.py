@@ -30,8 +30,8 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
 from frazil.tables.box import Box
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Candidates, files_matching
 from frazil.tables.reading.frame import held_frame
 from frazil.tables.spark.arrangement import arranged
@@ -71,7 +71,7 @@ class Task:
     # The query over what is new in the inputs, or over the whole of them if `before` is None. Rows that
     # the query calls bad are not in it.
     delta: DataFrame
-    branch: str  # the name of the derivation, which tells when it began
+    work: str  # the name of the derivation, which tells when it began
     now: float  # the clock of the run, in seconds since the epoch
     changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
     done: Step = lambda _: None  # told written
@@ -236,7 +236,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """
     spec, job = task.spec, derivation_job(task.name)
     watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
-    files = insert(task.name, task.table, watched.rows, spec.write, spec.upkeep, task.branch)
+    files = insert(task.name, task.table, watched.rows, spec.write, spec.upkeep, task.work)
     return _audited(task, files, watched)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frazil.errors import FrazilError, OffsetsLostError, UnreadableTimesError
 from frazil.landing.plan import Plan
-from frazil.tables.commits.branches import LANDING, REDRIVE, REPLAY
+from frazil.tables.commits.works import LANDING, REDRIVE, REPLAY
 from frazil.tables.spark.faults import Job, cause_line
 
 _LOST = (

@@ -36,15 +36,11 @@ from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.commits.branches import (
-    LANDING,
-    drop_outlived,
-    new_branch,
-    until_settled,
-)
 from frazil.tables.commits.commit import set_properties
+from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.commits.suspension import SUSPENDED, is_halted
+from frazil.tables.commits.works import LANDING, until_settled, work_name
 from frazil.tables.keys import Key
 from frazil.telemetry.tracing import traced
 
@@ -141,7 +137,7 @@ class _Landing:
         facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         self._done("evolved")
-        drop_outlived(self._connections.catalog, self._name, table)
+        drop_dead_branches(self._connections.catalog, self._name, table)
         ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
         if history.is_changed:  # or another landing read, and published, what came since
@@ -185,7 +181,7 @@ class _Landing:
             return self._landed(held, shorter, decoder, load_table(self._connections.catalog, self._name))
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
-        written = self._write(reading, decoder, table, plan, new_branch(LANDING))
+        written = self._write(reading, decoder, table, plan, work_name(LANDING))
         bad = self._bad(reading, decoder, plan, written)
         refuse_other_topic(self._connections, self._name, plan)
         if not bad or self._spec.on_bad_record != "suspend":
@@ -251,7 +247,7 @@ class _Landing:
 
     def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""
-        nothing = Written(new_branch(LANDING), 0, 0, 0, 0, (), None)
+        nothing = Written(work_name(LANDING), 0, 0, 0, 0, (), None)
         entry = nothing.entry(plan, {}, 0, self._run_id)
         published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, plan.before))
         self._done("published")

@@ -21,8 +21,8 @@ from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.works import started_at
 from frazil.tables.keys import Key
 from frazil.tables.spark.arrangement import arranged
 from frazil.tables.spark.faults import spark_job

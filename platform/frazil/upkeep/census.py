@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.commits.branches import outlived
+from frazil.tables.commits.leftovers import dead_branches
 from frazil.tables.folders import folder_of
 from frazil.tables.metadata.files import Deletes, LiveFile
 from frazil.tables.metadata.manifests import Head, HeadReader, files_named, rows_named
@@ -237,7 +237,7 @@ def take_census(
         most_copies=plan.allowed,
         unreachable=len(times) - len(reachable),
         dead_branches=tuple(
-            _dead_branch(metadata, name, age) for name, age in sorted(outlived(metadata, now).items())
+            _dead_branch(metadata, name, age) for name, age in sorted(dead_branches(metadata, now).items())
         ),
         last=last_works(metadata),
     )

@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.commits.branches import at_work
+from frazil.tables.commits.leftovers import branches_of_works
 from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
 from frazil.upkeep.storage import (
@@ -96,7 +96,7 @@ def remove_orphans(
 
 def _begun(table: Table) -> float:
     """When the oldest work began that may still be writing files; files since then are not looked at."""
-    return min(at_work(table.metadata).values(), default=float("inf")) - _CLOCKS
+    return min(branches_of_works(table.metadata).values(), default=float("inf")) - _CLOCKS
 
 
 def _find(

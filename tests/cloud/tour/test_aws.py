@@ -11,6 +11,8 @@ import pytest
 from kit.cloud_aws import allow, policy
 from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
 
+pytestmark = pytest.mark.nightly
+
 SOON = (
     *("confluent/tableflow/stock_trades", "confluent/tableflow/totals", "confluent/glue_sync"),
     *("snowflake/table/trades", "snowflake/view/trades"),

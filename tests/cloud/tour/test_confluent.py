@@ -9,6 +9,8 @@ import pytest
 from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
 from kit.waiting import wait_for
 
+pytestmark = pytest.mark.nightly
+
 BINDINGS, KEYS, ACCOUNTS = "/iam/v2/role-bindings", "/iam/v2/api-keys", "/iam/v2/service-accounts"
 EXTRA = "confluent/extra_rights"
 CONNECTOR = "confluent/connector/SampleSource"

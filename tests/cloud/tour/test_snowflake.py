@@ -9,6 +9,8 @@ import pytest
 
 from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
 
+pytestmark = pytest.mark.nightly
+
 ALL, OWNER = "ACCOUNTADMIN", "SYSTEM_ADMIN_ROLE"
 USER, VOLUME, CATALOG = "snowflake/user", "snowflake/volume", "snowflake/catalog_integration"
 SYSTEM, OF_USER = "snowflake/grants/system", "snowflake/grants/user"

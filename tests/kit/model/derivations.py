@@ -22,8 +22,8 @@ from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.works import started_at
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.metadata.snapshots import ancestors
@@ -97,7 +97,7 @@ class Derivations(StandIns):
             for _ in range(TASK_STEPS):  # files take their time
                 self.world.stage.step()
         task.done("written")
-        return Result(StagedFiles((file,), until=started_at(task.branch) + LANE_LIVES))
+        return Result(StagedFiles((file,), until=started_at(task.work) + LANE_LIVES))
 
 
 def _appended(table: Table, increment: Increment) -> Iterator[Snapshot]:

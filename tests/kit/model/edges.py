@@ -46,8 +46,8 @@ from frazil.landing.repairs.bad_records import BadRecord
 from frazil.landing.repairs.dead_letters import DeadLetter, of_log
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.works import started_at
 from frazil.tables.spark.faults import spark_job
 from kit.model.derivations import Derivations
 from kit.model.haste import make_haste

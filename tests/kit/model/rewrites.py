@@ -27,8 +27,8 @@ from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import Written
 from frazil.spec.names import TableName
 from frazil.tables.box import Box
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.writing.presence import Moves

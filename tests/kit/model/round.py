@@ -10,7 +10,7 @@ from itertools import count
 
 from frazil.errors import PositionLostError
 from frazil.landing.land import land
-from frazil.tables.commits.branches import LANDING
+from frazil.tables.commits.works import LANDING
 from frazil.upkeep.orphans import remove_orphans
 from kit.model.edges import Edges
 from kit.model.oracle import Stuck

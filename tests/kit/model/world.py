@@ -18,7 +18,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.branches import at_work
+from frazil.tables.commits.leftovers import branches_of_works
 from kit.model.catalog import ModelCatalog
 from kit.model.conditions import is_of
 from kit.model.oracle import Doubled, Lost, Oracle, Stuck, Wrong
@@ -126,7 +126,7 @@ class World:
     @property
     def branches(self) -> list[str]:
         """Those of works, dead or alive."""
-        return sorted(at_work(self.table.metadata))
+        return sorted(branches_of_works(self.table.metadata))
 
     def named_files_exist(self) -> None:
         """Every file that any kept snapshot names is there."""

@@ -72,6 +72,7 @@ def test_its_executors_have_what_the_preflight_asks_for(connections: Connections
     assert set(found.values()) == {"ok"}, found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("master", ["local[1]", "spark://"])
 def test_a_process_may_drive_spark_itself(
     make_topic: MakeTopic, cluster: SparkCluster, master: str, monkeypatch: pytest.MonkeyPatch
@@ -90,6 +91,7 @@ def test_a_process_may_drive_spark_itself(
     assert quantities(topic) == list(range(EACH))
 
 
+@pytest.mark.nightly
 def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process]
 ) -> None:

@@ -302,6 +302,7 @@ def die(made: Made, at: str) -> None:
         made.derive(on_step=step)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(0)
 def test_after_each_of_many_random_steps_every_table_equals_one_recomputation(
     source: Changing, make_table: MakeTable

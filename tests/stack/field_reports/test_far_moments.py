@@ -227,6 +227,7 @@ def read_by_duckdb(topic: Source, sql: str) -> list[tuple[Any, ...]]:
         return duck.select(sql, rows=100, seconds=60).rows
 
 
+@pytest.mark.each_time("sort_by0")
 @pytest.mark.parametrize("sort_by", [[], ["at"]])
 def test_a_table_of_such_moments_lives_on(
     source: MakeSource, fresh_name: str, tmp_path: Path, sort_by: list[str]

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.continuous.work import WarmWork
@@ -38,6 +40,7 @@ def nobody_looks_for_garbage() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.nightly
 def test_landings_leave_nothing_open_that_only_the_garbage_collector_would_close(
     connections: Connections, fresh_name: str
 ) -> None:

@@ -151,6 +151,7 @@ def test_names_that_sql_has_to_quote(connections: Connections, fresh_name: str, 
         assert_held(made)
 
 
+@pytest.mark.each_time("boolean-uuid-upsert", "uuid-log", "fixed-string-soft")
 @pytest.mark.parametrize("mode", ["upsert", "soft", "log"])
 @pytest.mark.parametrize("kinds", [("uuid",), ("boolean", "uuid"), ("fixed", "string")], ids="-".join)
 def test_keys_that_spark_has_otherwise_than_files_are_merged_in_tasks(

@@ -126,6 +126,7 @@ def passes(does: Does, topic: Topic, met: list[Exception]) -> bool:
     return True
 
 
+@pytest.mark.each_time("spark")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_started_again_while_a_process_is_idle_costs_it_two_tries_at_most(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -164,6 +165,7 @@ def is_done(part: str, topic: Topic) -> bool:
     return len(data_files(topic)) == 1
 
 
+@pytest.mark.each_time("snowflake")
 @pytest.mark.parametrize("part", OTHERS)
 def test_who_shows_and_who_compacts_go_on_when_their_part_was_started_again_while_they_were_idle(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -180,6 +182,7 @@ def test_who_shows_and_who_compacts_go_on_when_their_part_was_started_again_whil
         assert is_done(part, topic)
 
 
+@pytest.mark.each_time("snowflake")
 @pytest.mark.parametrize("part", OTHERS)
 def test_who_shows_and_who_compacts_go_on_when_their_part_is_started_again_while_they_work(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -220,6 +223,7 @@ def all_the_time(does: Does, topic: Topic, other: list[Exception]) -> Iterator[N
         thread.join()
 
 
+@pytest.mark.each_time("kafka")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_started_again_while_a_process_lands_ends_no_later_landing_of_it(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str

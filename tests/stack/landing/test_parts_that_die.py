@@ -65,6 +65,7 @@ def end(stack: Stack, part: str) -> None:
     kill([*process.children(recursive=True), process])
 
 
+@pytest.mark.nightly
 def test_upkeeps_spark_killed_while_it_compacts_stops_no_landing_and_its_leftovers_can_be_removed(
     own_stack: Stack, fresh_name: str
 ) -> None:
@@ -126,12 +127,14 @@ def values(table: Table) -> list[int]:
 @pytest.mark.parametrize(
     ("part", "step", "named"),
     [
-        ("kafka", "planned", "Kafka (stopped answering|does not answer)"),
+        pytest.param(
+            "kafka", "planned", "Kafka (stopped answering|does not answer)", marks=pytest.mark.nightly
+        ),
         ("storage", "planned", "catalog or its storage stopped answering"),
         ("storage", "audited", "catalog does not answer"),
         ("aws", "audited", "catalog does not answer"),
         # Last: gRPC keeps a process for a while from a server that was gone.
-        ("spark", "planned", "Spark stopped answering"),
+        pytest.param("spark", "planned", "Spark stopped answering", marks=pytest.mark.nightly),
     ],
 )
 def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(

@@ -243,6 +243,7 @@ def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -
     assert is_sound(landed)
 
 
+@pytest.mark.each_time("rest-landing", "glue-landing")
 @pytest.mark.parametrize("work", ["landing", "redrive", "replay"])
 def test_what_an_older_release_left_in_the_middle_goes(topic: Topic, work: str) -> None:
     """Its works named their files by a branch until these were published."""

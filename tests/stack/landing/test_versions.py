@@ -81,6 +81,7 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
     assert sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_truncate_ends_versions_whatever_is_landed_with_it(make_one: MakeTopic) -> None:
     history = history_of(make_one)
     topic, now = history.topic, beside(history)
@@ -113,6 +114,7 @@ def test_a_truncate_ends_versions_whatever_is_landed_with_it(make_one: MakeTopic
     assert sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: MakeTopic) -> None:
     history = history_of(make_one)
     topic = history.topic

@@ -13,7 +13,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.branches import LANDING, drop_branch, new_branch
+from frazil.tables.commits.leftovers import drop_branch
+from frazil.tables.commits.works import LANDING, work_name
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from kit.branches import make_branch
@@ -115,7 +116,7 @@ def test_young_files_stay(topic: Topic, strays: set[str]) -> None:
 def test_what_a_running_landing_may_be_writing_stays_until_its_branch_is_gone(
     topic: Topic, strays: set[str]
 ) -> None:
-    catalog, name, branch = topic.connections.catalog, topic.things.table, new_branch(LANDING)
+    catalog, name, branch = topic.connections.catalog, topic.things.table, work_name(LANDING)
     make_branch(catalog, name, branch)
 
     during = remove_orphans(topic.spec, topic.connections, in_four_days())

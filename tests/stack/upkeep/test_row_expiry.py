@@ -19,7 +19,7 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.landing.position.state import table_states
 from frazil.landing.repairs.dead_letters import DeadLetter, survey
 from frazil.landing.repairs.redrive import redrive
-from frazil.tables.commits.branches import EXPIRING
+from frazil.tables.commits.works import EXPIRING
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order

@@ -12,7 +12,7 @@ from frazil.derive.feeds.position import FedTo
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.errors import PositionLostError
 from frazil.landing.position.ledger import Ledger
-from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.snapshots import ancestors, number
 from frazil.tables.migrations import MIGRATIONS, retired
 from frazil.upkeep.facts import read_facts

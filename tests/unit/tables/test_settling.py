@@ -7,7 +7,7 @@ import time
 import pytest
 
 from frazil.errors import CommitConflictError
-from frazil.tables.commits.branches import until_settled
+from frazil.tables.commits.works import until_settled
 
 MINUTE = 60.0
 

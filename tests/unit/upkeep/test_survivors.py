@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, PositionLostError
 from frazil.landing.position.ledger import ledgers
-from frazil.tables.commits.branches import at_work
+from frazil.tables.commits.leftovers import branches_of_works
 from frazil.tables.metadata.manifests import files_matching
 from frazil.upkeep.expiry.survivors import Leaving, Says, Taken, take_out
 from frazil.upkeep.row_expiry.plan import PastRows
@@ -64,7 +64,7 @@ def test_files_that_others_take_meanwhile_are_looked_for_anew(lake: Lake) -> Non
     done = taken(lake, find)
 
     assert (done.rows, done.conflicts, lake.quantities) == (4, 3, [])
-    assert not at_work(lake.table.metadata)
+    assert not branches_of_works(lake.table.metadata)
 
 
 def taken(lake: Lake, find: Any = None) -> Taken:

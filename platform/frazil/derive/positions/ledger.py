@@ -47,7 +47,7 @@ class DerivedLedger(Entry):
 
     inputs: Inputs  # how far each input was read, by `namespace.table`
     query: str  # fingerprint of what made the rows: the query, its parameters, its kind
-    derivation: str  # unique name, which is also that of its branch
+    derivation: str  # name of the work, which no other has
     rows: int = 0  # rows that it added
     removed: int = 0  # rows that it replaced
     bad: int = 0  # dead letters: rows that the query itself calls bad, or of windows far ahead of the clock

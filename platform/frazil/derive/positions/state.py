@@ -16,7 +16,7 @@ from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
-from frazil.tables.commits.branches import started_at
+from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
 

@@ -31,8 +31,8 @@ from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.commits.branches import new_branch
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
+from frazil.tables.commits.works import work_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -112,7 +112,7 @@ def _begin(
         facts |= {name: found[topic] for name, topic in names.items() if topic in found}
     for name, own_connections in members.items():
         entry = replace(
-            EMPTY, because=f"cut {note.name}", landing=new_branch("cut_"), version=version("frazil")
+            EMPTY, because=f"cut {note.name}", landing=work_name("cut_"), version=version("frazil")
         )
         begun = _Begun(StagedFiles(), entry, note, facts.get(name))
         try:

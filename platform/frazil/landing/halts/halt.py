@@ -11,9 +11,9 @@ from frazil.connections import Connections
 from frazil.errors import NotYetError, PausedError, StopError
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.commits.branches import new_branch
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
+from frazil.tables.commits.works import work_name
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -42,7 +42,7 @@ def halt(
         StopError: Somebody stopped it already.
     """
     entry = replace(
-        EMPTY, because=because, landing=new_branch(f"{by}_"), run_id=run_id, version=version("frazil")
+        EMPTY, because=because, landing=work_name(f"{by}_"), run_id=run_id, version=version("frazil")
     )
     published = publish(connections.catalog, name, _Halt(StagedFiles(), entry, by, reason))
     ledger = read_ledger(published.table.metadata)

@@ -25,8 +25,8 @@ from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.write import Written
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.works import started_at
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.data_files import data_file, file_layout
 from frazil.tables.writing.presence import total_of

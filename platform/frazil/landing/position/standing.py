@@ -14,8 +14,8 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
 from frazil.tables.catalogs.pointers import Pointer, load_pointers
-from frazil.tables.commits.branches import started_at
 from frazil.tables.commits.suspension import PAUSE, SCHEMA, SUSPENDED, SUSPENDED_BY
+from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:

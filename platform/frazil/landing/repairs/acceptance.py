@@ -15,8 +15,8 @@ from frazil.landing.tableflow.takeover import TAKEOVER
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table
-from frazil.tables.commits.branches import new_branch
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
+from frazil.tables.commits.works import work_name
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
 from frazil.tables.spark.session import live_rows
 
@@ -97,7 +97,7 @@ def accept(
         rows = _taken(name, table, found, connections)
         entry = replace(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
-            landing=new_branch("acceptance"), run_id=run_id, version=version("frazil"),
+            landing=work_name("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
     return AcceptReport(str(name), snapshot_id, rows, because, published.snapshot_id)

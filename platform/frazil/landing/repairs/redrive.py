@@ -35,8 +35,8 @@ from frazil.landing.write import Written, write_rows
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.commits.branches import REDRIVE, new_branch
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows, publish
+from frazil.tables.commits.works import REDRIVE, work_name
 from frazil.tables.writing.presence import differing
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class _Redrive:
         decoder = decoder_for(self._spec, self._connections.registry)
         table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
-        written = write_rows(records, decoder, self._spec, table, plan, new_branch(REDRIVE))
+        written = write_rows(records, decoder, self._spec, table, plan, work_name(REDRIVE))
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
         report = replace(report, left_out=report.left_out + written.skipped)

@@ -29,9 +29,9 @@ from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table
-from frazil.tables.commits.branches import REPLAY, new_branch, until_settled
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import Staged, StagedFiles, publish, put_in_place
+from frazil.tables.commits.works import REPLAY, until_settled, work_name
 from frazil.tables.keys import Key, within_sql
 from frazil.tables.metadata.manifests import delete_manifests
 from frazil.tables.metadata.snapshots import is_on_main
@@ -207,7 +207,7 @@ class _Replay:
             return self._replayed(held.frame, plan, decoder, table)
 
     def _replayed(self, records: DataFrame, plan: Plan, decoder: RecordDecoder, table: Table) -> ReplayReport:
-        written = write_rows(records, decoder, self._spec, table, plan, new_branch(REPLAY))
+        written = write_rows(records, decoder, self._spec, table, plan, work_name(REPLAY))
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
         refuse_other_topic(self._connections, self._name, plan)

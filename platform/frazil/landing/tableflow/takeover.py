@@ -35,8 +35,8 @@ from frazil.landing.tableflow.position import (
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
-from frazil.tables.commits.branches import new_branch
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
+from frazil.tables.commits.works import work_name
 from frazil.tables.layout import register
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
@@ -104,7 +104,7 @@ def take_over(
         if own is None:
             _register(connections, name, table)
         said = replace(
-            entry, because=f"taken over from Tableflow's {source}", landing=new_branch(TAKEOVER),
+            entry, because=f"taken over from Tableflow's {source}", landing=work_name(TAKEOVER),
             run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         head = table.metadata.current_snapshot_id or 0

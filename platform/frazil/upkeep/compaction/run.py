@@ -19,9 +19,9 @@ from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors, load_table
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.branches import drop_outlived
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import disown_copy
+from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.replacement import Replacement, fitted
 from frazil.tables.commits.stage import StagedFiles, check_still_there
 from frazil.tables.layout import NEWEST_FORMAT
@@ -93,7 +93,7 @@ class _Compaction:
         if self._order.dry_run:
             return would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
-        drop_outlived(self._connections.catalog, self._name, table, self._now)
+        drop_dead_branches(self._connections.catalog, self._name, table, self._now)
         done = self._rounds(rounds, before) + self._gather()
         after = self._reader.read(self._load()) or before
         return did(self._name, before, after, done, time.perf_counter() - begun)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 from frazil.spec.table import Upkeep
-from frazil.tables.commits.branches import at_work, outlived
 from frazil.tables.commits.erasure import must_go
+from frazil.tables.commits.leftovers import branches_of_works, dead_branches
 from frazil.tables.metadata.snapshots import ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
 from frazil.upkeep.work import SUMMARY
@@ -41,7 +41,11 @@ def plan_expiry(
             line = list(ancestors(metadata, name))
             reachable |= {s.snapshot_id for s in line}
             kept |= _of_line(line, name, ref, upkeep, now)
-    bases = {s for name in at_work(metadata).keys() & refs for s in _down_to_main(metadata, name, set(main))}
+    bases = {
+        s
+        for name in branches_of_works(metadata).keys() & refs
+        for s in _down_to_main(metadata, name, set(main))
+    }
     kept |= bases  # of work under way: its own snapshots, and the one of `main` that it began with
     kept |= _once_on_main(metadata, reachable, upkeep, now)
     kept |= needed
@@ -56,7 +60,7 @@ def aged_refs(metadata: TableMetadata, now: float) -> tuple[str, ...]:
     While snapshots must go from before rows were forgotten, also the branches of dead works.
     """
     by_id = {s.snapshot_id: s for s in metadata.snapshots}
-    dead = outlived(metadata, now) if must_go(metadata, now) else {}
+    dead = dead_branches(metadata, now) if must_go(metadata, now) else {}
     return tuple(dead) + tuple(
         name
         for name, ref in metadata.refs.items()

@@ -15,11 +15,11 @@ from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.branches import new_branch, tries
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import copied, disown_copy
 from frazil.tables.commits.replacement import replacing
 from frazil.tables.commits.stage import StagedFiles, append_files, check_still_there
+from frazil.tables.commits.works import tries, work_name
 from frazil.tables.layout import refuse_newer_format
 from frazil.tables.metadata.manifests import Candidates
 from frazil.tables.rewrites.moved import judged
@@ -139,7 +139,7 @@ def take_out(
     refuse_newer_format(name, load_table(connections.catalog, name))
     for attempt in tries():
         with attempt:
-            work = new_branch(leaving.prefix)
+            work = work_name(leaving.prefix)
             survivors = write_survivors(connections, name, find, leaving)
             on_step("written")
             taken = put_survivors(connections.catalog, name, survivors, find, says, leaving, work)

@@ -22,9 +22,9 @@ from frazil.errors import FrazilError, PositionLostError, RetryError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.catalog import load_table_or_none
-from frazil.tables.commits.branches import FORGETTING, new_branch
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.commits.works import FORGETTING, work_name
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.rows import Going
 
@@ -108,7 +108,7 @@ def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     except PositionLostError:
         return False
     inputs = {**before.inputs, str(made.source): at_head(source)}
-    entry = replace(_nothing(before, new_branch(FORGETTING)), inputs=inputs)
+    entry = replace(_nothing(before, work_name(FORGETTING)), inputs=inputs)
     looks = forgettings(table.metadata) if table else 0
     work = Derived(StagedFiles(), entry, before.derivation, forgettings=looks)
     publish(connections.catalog, made.name, work)

@@ -15,9 +15,9 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import load_table
-from frazil.tables.commits.branches import FORGETTING
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.erasure import noted, one_more
+from frazil.tables.commits.works import FORGETTING
 from frazil.tables.metadata.files import leaner
 from frazil.tables.metadata.manifests import delete_manifests, rows_added
 from frazil.tables.metadata.snapshots import ancestors

@@ -20,7 +20,7 @@ from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import load_table
-from frazil.tables.commits.branches import EXPIRING
+from frazil.tables.commits.works import EXPIRING
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.upkeep.expiry.survivors import Leaving, Says, Step, Survivors, take_out
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View

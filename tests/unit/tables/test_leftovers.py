@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import FrazilError
-from frazil.tables.commits.branches import drop_outlived, new_branch
+from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
+from frazil.tables.commits.works import work_name
 from kit.branches import make_branch
 from kit.commits import NAME, Lake, landed, stage
 
@@ -16,7 +17,7 @@ def branches(lake: Lake) -> set[str]:
 
 
 def test_of_two_landings_at_once_the_slower_one_finds_itself_overtaken(lake: Lake) -> None:
-    slow = stage(lake, new_branch("landing_"), 4)
+    slow = stage(lake, work_name("landing_"), 4)
     landed(lake, 4, 5)
 
     with pytest.raises(FrazilError, match="was quicker"):
@@ -26,12 +27,12 @@ def test_of_two_landings_at_once_the_slower_one_finds_itself_overtaken(lake: Lak
 
 
 def test_a_young_branch_stays_as_it_may_be_published_still(lake: Lake) -> None:
-    others = {new_branch(f"{work}_") for work in ("landing", "redrive", "compaction", "expiring", "deriving")}
+    others = {work_name(f"{work}_") for work in ("landing", "redrive", "compaction", "expiring", "deriving")}
     for branch in others:
         make_branch(lake.catalog, NAME, branch)
 
     landed(lake, 4)
-    drop_outlived(lake.catalog, NAME, lake.table)
+    drop_dead_branches(lake.catalog, NAME, lake.table)
 
     assert branches(lake) == others
     assert lake.quantities == [0, 1, 2, 3, 4]
@@ -39,11 +40,11 @@ def test_a_young_branch_stays_as_it_may_be_published_still(lake: Lake) -> None:
 
 @pytest.mark.parametrize("work", ["landing", "redrive", "replay", "deriving", "compaction", "expiring"])
 def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lake, work: str) -> None:
-    young, old = new_branch("landing_"), new_branch(f"{work}_")
+    young, old = work_name("landing_"), work_name(f"{work}_")
     old = old.replace(old.split("_")[1], f"{int(old.split('_')[1]) - 7 * 3600_000:013}")
     for branch in (young, old, "mine"):
         make_branch(lake.catalog, NAME, branch)
 
-    drop_outlived(lake.catalog, NAME, lake.table)
+    drop_dead_branches(lake.catalog, NAME, lake.table)
 
     assert branches(lake) == {young, "mine"}
