@@ -15,7 +15,8 @@ from frazil.derive.derive import derive
 from frazil.landing.repairs.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
 from frazil.publishing.target import Target
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from resources.connections import FrazilConnections
 from resources.facts import link_to_target
 from resources.metadata import column_schema, dead_letters_metadata, shown_metadata
@@ -94,7 +95,7 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
         connections = frazil.of(table.spec)
         with engine_errors(), catalog_errors(connections.settings):
             now = target.sync(connections)
-            schema = load_table(connections.catalog, table.things.table).schema()
+            schema = TableHandle(connections.catalog, table.things.table).load().schema()
         return dg.MaterializeResult(metadata=shown_metadata(now, schema))
 
     return shown

@@ -14,7 +14,7 @@ from frazil.connections import Connections, apart
 from frazil.errors import MissingError
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.due import Memory, look_for_work
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
@@ -102,5 +102,5 @@ def _events(
         context.log.info("%s: %s", names.table, outcome.report.text)
         yield upkeep_observation(names, outcome.report)
     if outcome.shown:
-        schema = load_table(connections.catalog, names.table).schema()
+        schema = TableHandle(connections.catalog, names.table).load().schema()
         yield from shown_materializations(schema, outcome.shown)

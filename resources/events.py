@@ -20,7 +20,7 @@ from frazil.reporting import Done
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.work import WorkReport
 from resources.facts import worth_telling
 from resources.metadata import (
@@ -59,7 +59,7 @@ def events_of(
                 yield check_evaluation(done, of)
         case _:
             table = things(spec, connections.settings).table
-            yield from shown_materializations(load_table(connections.catalog, table).schema(), done)
+            yield from shown_materializations(TableHandle(connections.catalog, table).load().schema(), done)
 
 
 def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:

@@ -25,7 +25,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.reading.rows import newest_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.work import size_text
@@ -135,7 +135,7 @@ def derive_metadata(report: DeriveReport) -> Metadata:
 def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
     """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
     names = things(spec, connections.settings)
-    iceberg = load_table(connections.catalog, names.table)
+    iceberg = TableHandle(connections.catalog, names.table).load()
     census = census_of(spec, iceberg, time.time(), most=FILES_READ)
     columns = [field.name for field in iceberg.schema().fields]
     of_topic = isinstance(spec, TableSpec)

@@ -20,7 +20,8 @@ from frazil.continuous.bulletin import HELD_FOR
 from frazil.errors import RetryError, explain
 from frazil.landing.position.ledger import ledgers
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.work import SUMMARY, only_upkeep_since
 from resources.connections import FrazilConnections
@@ -128,7 +129,7 @@ def _tell(
     if heard.snapshot_id == head:
         return False
     with catalog_errors(connections.settings):
-        metadata = load_table(connections.catalog, table.things.table).metadata
+        metadata = TableHandle(connections.catalog, table.things.table).load().metadata
     if heard.is_all_of(metadata):
         return False
     new = takewhile(lambda each: each[0].timestamp_ms / 1000 > heard.at, ledgers(metadata))

@@ -21,7 +21,7 @@ from upserts import Bench
 
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil_local.servers.stand_ins import BUCKET
@@ -103,7 +103,7 @@ class Kinds(Bench):
             work = partial(self._merge, spec, name, json.dumps({spec.topic: done}))
             found.cpu += self._meter.cost(work if properties else partial(self._ours, spec, name)).cpu
             done = {p: at + len(range(int(p), case.changes, PARTITIONS)) for p, at in done.items()}
-        table = load_table(self._connections.catalog, name)
+        table = TableHandle(self._connections.catalog, name).load()
         line = list(ancestors(table.metadata))[:ROUNDS]
         found.written = sum(number(summary_of(s), "added-files-size") for s in line)
         found.deletes = number(summary_of(line[0]), "total-delete-files")
@@ -117,7 +117,7 @@ class Kinds(Bench):
     def _readers(self, name: TableName, rows: int) -> Iterator[tuple[str, float]]:
         """CPU seconds of reading all rows, by each that finds them all."""
         yield "Spark", self._reading(name).cpu
-        table = load_table(self._connections.catalog, name)
+        table = TableHandle(self._connections.catalog, name).load()
         with duckdb_on(self._connections.settings) as duck:
             query = f"SELECT count(*), bit_xor(hash(t)) FROM iceberg_scan('{table.metadata_location}') t"
             ways: Mapping[str, Callable[[], int]] = {

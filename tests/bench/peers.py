@@ -46,7 +46,7 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import live_rows, spark_name
 
 NAMESPACE = "bench"
@@ -130,7 +130,7 @@ class Peers:
         bare.prepare(self._plain, spec, name)
         try:
             cost = self._meter.cost(partial(self._ways[way], spec, name))
-            head = load_table(self._connections.catalog, name).current_snapshot()
+            head = TableHandle(self._connections.catalog, name).load().current_snapshot()
             found = live_rows(self._connections, name, head)
             assert found == count, f"{way}: {found} rows of {count} records"
         finally:
@@ -151,7 +151,7 @@ class Peers:
         writer.options(**options).toTable(spark_name(name)).awaitTermination()
 
     def _loop(self, spec: TableSpec, name: TableName) -> None:
-        table = load_table(self._connections.catalog, name)
+        table = TableHandle(self._connections.catalog, name).load()
         schema = table.schema().as_arrow()
         read = fastavro.parse_schema(json.loads(bare.schema_of(self._connections, spec).text))
         records = _consumed(self._connections.settings, spec.topic)

@@ -33,7 +33,7 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 
@@ -96,7 +96,7 @@ class SmallFiles:
         self._connections.catalog.purge_table(self.name.identifier)
 
     def _table(self) -> IcebergTable:
-        return load_table(self._connections.catalog, self.name)
+        return TableHandle(self._connections.catalog, self.name).load()
 
 
 class Bench:

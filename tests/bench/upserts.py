@@ -38,7 +38,7 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
@@ -198,13 +198,13 @@ class Bench:
 
     def _columns(self, rows: DataFrame, known: Mapping[str, str], name: TableName) -> DataFrame:
         """All columns of the table, in its types; empty where nothing is known of one."""
-        fields = from_iceberg(load_table(self._connections.catalog, name).schema())
+        fields = from_iceberg(TableHandle(self._connections.catalog, name).load().schema())
         sources = ((f, known.get(f.name, "NULL")) for f in fields)
         return rows.selectExpr(*(f"CAST({sql} AS {spark_type(f.type)}) AS `{f.name}`" for f, sql in sources))
 
     def _exchanged(self, name: TableName) -> tuple[int, int]:
         """Bytes of the data files that the last snapshot added, and of those that it removed."""
-        said = summary_of(load_table(self._connections.catalog, name).current_snapshot())
+        said = summary_of(TableHandle(self._connections.catalog, name).load().current_snapshot())
         return number(said, "added-files-size"), number(said, "removed-files-size")
 
     def _compare(self, name: TableName, rows: int) -> None:

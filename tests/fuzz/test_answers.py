@@ -24,7 +24,8 @@ from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs import catalog
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import load_pointers
 from kit.answering import Answer, Answering, Rows, at_hand
 from kit.commits import COLUMNS, NAME, SPEC
@@ -151,7 +152,7 @@ def test_any_answer_of_a_rest_catalog_is_read_or_refused(
             (pointer,) = load_pointers(opened, [NAME], {})
             if pointer.error:
                 raise pointer.error
-            load_table(opened, NAME)
+            TableHandle(opened, NAME).load()
 
     assert fuzz("rest", lambda m: answers(m, {"v1/config": config, "/tables/": table}), ask)
 

@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.upsert.key import KEY_COLUMNS
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.stage import StagedFiles, put_in_place
 from frazil.tables.layout import create_table
@@ -63,5 +64,7 @@ def _written(table: Table, rows: list[dict[str, Any]]) -> list[DataFile]:
 def make_changing(catalog: Catalog, table: str, fields: Iterable[Field] = KEYED) -> Changing:
     """Makes such an input, without rows."""
     name = TableName(NAMESPACE, table)
-    create_table(catalog, name, fields, (), {"format-version": "2", KEY_COLUMNS: json.dumps(["id"])})
+    create_table(
+        TableHandle(catalog, name), fields, (), {"format-version": "2", KEY_COLUMNS: json.dumps(["id"])}
+    )
     return Changing(catalog, name)

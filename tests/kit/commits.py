@@ -29,6 +29,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import remove_properties, set_properties
 from frazil.tables.commits.leftovers import drop_branch
 from frazil.tables.commits.replacement import fitted, same_rows
@@ -160,7 +161,7 @@ def stage(lake: Lake, name: str, *quantities: int) -> Landed:
 def landed(lake: Lake, *quantities: int) -> int:
     """Lands records; the snapshot that it made."""
     staged = stage(lake, f"landing_{quantities[0]}", *quantities)
-    return publish(lake.catalog, NAME, staged).snapshot_id
+    return publish(TableHandle(lake.catalog, NAME), staged).snapshot_id
 
 
 def _files(table: Table, *quantities: int) -> StagedFiles:
@@ -170,14 +171,14 @@ def _files(table: Table, *quantities: int) -> StagedFiles:
 
 def _landing(lake: Lake) -> Commit:
     staged = stage(lake, "landing_4", 4, 5)
-    return lambda: publish(lake.catalog, NAME, staged)
+    return lambda: publish(TableHandle(lake.catalog, NAME), staged)
 
 
 def _derivation(lake: Lake) -> Commit:
     """All rows made anew."""
     entry = DerivedLedger(inputs={}, query="q", derivation="deriving_4", rows=2)
     staged = Derived(_files(lake.table, 4, 5), entry, "", whole=True)
-    return lambda: publish(lake.catalog, NAME, staged)
+    return lambda: publish(TableHandle(lake.catalog, NAME), staged)
 
 
 def _compaction(lake: Lake) -> Commit:
@@ -204,22 +205,22 @@ def _evolution(lake: Lake) -> Commit:
 
 def _layout(lake: Lake) -> Commit:
     spec, table = TableSpec(topic="t", namespace="n", partition_by=["quantity"]), lake.table
-    return lambda: arrange(spec, NAME, lake.catalog, table)
+    return lambda: arrange(spec, TableHandle(lake.catalog, NAME), table)
 
 
 def _no_branch(lake: Lake) -> Commit:
     lake.table.manage_snapshots().create_branch(lake.head, "landing_4").commit()
-    return lambda: drop_branch(lake.catalog, NAME, "landing_4")
+    return lambda: drop_branch(TableHandle(lake.catalog, NAME), "landing_4")
 
 
 def _properties(lake: Lake) -> Commit:
-    return lambda: set_properties(lake.catalog, NAME, {"frazil.suspended": "here"})
+    return lambda: set_properties(TableHandle(lake.catalog, NAME), {"frazil.suspended": "here"})
 
 
 def _no_properties(lake: Lake) -> Commit:
     with lake.table.transaction() as tx:
         tx.set_properties({"frazil.suspended": "here"})
-    return lambda: remove_properties(lake.catalog, NAME, ["frazil.suspended"])
+    return lambda: remove_properties(TableHandle(lake.catalog, NAME), ["frazil.suspended"])
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors
 from kit.newest import newest_places
 from kit.shared_stack import shared_home
@@ -75,7 +75,7 @@ def _by_key(made: _Made) -> str:
     """What is wrong with a table that has one row per key: which records its rows are of."""
     spec, connections = made.spec, made.connections
     name = things(spec, connections.settings).table
-    table = load_table_or_none(connections.catalog, name)
+    table = TableHandle(connections.catalog, name).load_or_none()
     ledger = read_ledger(table.metadata) if table is not None else None
     columns = ("$$partition", "$$offset")
     plain = spec.on_bad_record == "suspend" and not (spec.key_fields or spec.keeps_deleted or spec.by_lsn)
@@ -103,5 +103,5 @@ def _is_whole(made: _Made, stack: Settings) -> bool:
     plain = settings.model_copy(update={"spark": stack.spark, "catalog": stack.catalog}) == stack
     if not plain or not topic_facts(made.connections.admin, [spec.topic]):
         return False
-    table = load_table_or_none(made.connections.catalog, things(spec, settings).table)
+    table = TableHandle(made.connections.catalog, things(spec, settings).table).load_or_none()
     return table is not None and read_ledger(table.metadata) is not None

@@ -21,7 +21,8 @@ from frazil.connections import Connections
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.landing.land import land
 from frazil.landing.position.ledger import read_ledger
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.keys import Key
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
@@ -184,7 +185,7 @@ class Faulty:
         catalog = self.topic.connections.catalog
         names = {"": self.topic.things.table, "letters": self.topic.things.table.dead_letters}
         names |= {name: made.name for name, made in self.derived.items()}
-        found = {each: load_table_or_none(catalog, name) for each, name in names.items()}
+        found = {each: TableHandle(catalog, name).load_or_none() for each, name in names.items()}
         return {each: table for each, table in found.items() if table}
 
     def _read(self, table: Table | None) -> list[dict[str, Any]]:
@@ -199,7 +200,7 @@ class Faulty:
     @property
     def _own(self) -> Table | None:
         """The topic's table, once there is one."""
-        return load_table_or_none(self.topic.connections.catalog, self.topic.things.table)
+        return TableHandle(self.topic.connections.catalog, self.topic.things.table).load_or_none()
 
     def _quantities(self) -> list[int]:
         """As PyIceberg reads them."""

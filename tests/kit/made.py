@@ -17,7 +17,7 @@ from frazil.derive.positions.ledger import DerivedLedger
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.metadata.snapshots import ancestors
 
@@ -43,7 +43,7 @@ class Source:
     @property
     def table(self) -> Table:
         """As it is now."""
-        return load_table(self.catalog, self.name)
+        return TableHandle(self.catalog, self.name).load()
 
     @property
     def head(self) -> int:
@@ -73,7 +73,7 @@ class Source:
 def make_source(catalog: Catalog, table: str, fields: Iterable[Field] = TRADES) -> Source:
     """Makes an input without rows."""
     name = TableName(NAMESPACE, table)
-    create_table(catalog, name, fields, (), {"format-version": "2"})
+    create_table(TableHandle(catalog, name), fields, (), {"format-version": "2"})
     return Source(catalog, name)
 
 
@@ -93,7 +93,7 @@ class Made:
     @property
     def table(self) -> Table:
         """As it is now."""
-        return load_table(self.connections.catalog, self.name)
+        return TableHandle(self.connections.catalog, self.name).load()
 
     @property
     def ledger(self) -> DerivedLedger:
@@ -114,7 +114,9 @@ class Made:
 
     def dead_letters(self) -> list[tuple[Any, ...]]:
         """Reason and row of each row that is apart."""
-        found = load_table(self.connections.catalog, self.name.dead_letters).scan().to_arrow().to_pylist()
+        found = (
+            TableHandle(self.connections.catalog, self.name).dead_letters.load().scan().to_arrow().to_pylist()
+        )
         return sorted((row["reason"], row["row"]) for row in found)
 
     def ask(self, sql: str, **changes: Any) -> Made:

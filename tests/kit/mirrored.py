@@ -18,6 +18,7 @@ from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import commit
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import write_files
@@ -59,7 +60,9 @@ class Mirror:
         )
         catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri())
         self.connections.__dict__["catalog"] = catalog
-        create_table(catalog, NAME, [Field("quantity", Primitive("long"), optional=True)], (), FEW)
+        create_table(
+            TableHandle(catalog, NAME), [Field("quantity", Primitive("long"), optional=True)], (), FEW
+        )
 
     @property
     def table(self) -> Table:
@@ -83,7 +86,7 @@ class Mirror:
 
         table = self.table
         files = write_files(table, pa.table({"quantity": [quantity]}, schema=table.schema().as_arrow()))
-        commit(self.connections.catalog, NAME, stage, work="landing")
+        commit(TableHandle(self.connections.catalog, NAME), stage, work="landing")
 
     def sync(self) -> str:
         """Shows Glue what there is; the metadata that it shows then."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyiceberg.table import Table
 
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 from kit.duck import duckdb_on
 from kit.topics import Topic
@@ -20,7 +20,7 @@ _FILES = re.compile(r"Total Files Read:\s*(\d+)")
 
 def table_of(topic: Topic) -> Table:
     """The topic's table as it is now."""
-    return load_table(topic.connections.catalog, topic.things.table)
+    return TableHandle(topic.connections.catalog, topic.things.table).load()
 
 
 def data_files(topic: Topic) -> set[str]:

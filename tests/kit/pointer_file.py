@@ -13,7 +13,7 @@ from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 
 
 class PointerFile:
@@ -48,7 +48,7 @@ class PointerFile:
         return str(kind)
 
     def sync(self, connections: Connections) -> Shown:
-        location = load_table(connections.catalog, self.name).metadata_location
+        location = TableHandle(connections.catalog, self.name).load().metadata_location
         (self.folder / self.relations[0]).write_text(json.dumps(location))
         return Shown(self.path, self.upstream, self.relations[0], location, changed=True)
 

@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.replacement import Replacement
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -25,7 +26,7 @@ def redriven(lake: Lake) -> None:
     before = read_ledger(lake.table.metadata)
     assert before
     entry = Ledger(**{**vars(EMPTY), "expired": 1, "landing": "expiring_0"}).beside(before)
-    publish(lake.catalog, NAME, _As(StagedFiles(), entry, before))
+    publish(TableHandle(lake.catalog, NAME), _As(StagedFiles(), entry, before))
 
 
 class _As(Landed):
@@ -52,7 +53,7 @@ def forgotten(lake: Lake) -> None:
 
 
 def suspended(lake: Lake) -> None:
-    set_properties(lake.catalog, NAME, {"frazil.suspended": "here"})
+    set_properties(TableHandle(lake.catalog, NAME), {"frazil.suspended": "here"})
 
 
 Happen = Callable[[Lake], object]

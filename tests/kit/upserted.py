@@ -27,6 +27,7 @@ from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.lane.soft import Soft
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
@@ -55,7 +56,7 @@ class Upserted:
         self._spec, self._decoder, self._order = spec, decoder, order
         self._whole = any(column != "key" for _, column in divided)
         self.table: Table = create_table(
-            self.catalog, TableName("n", "t"), table_fields(spec, decoder.columns), divided, {}
+            TableHandle(self.catalog, TableName("n", "t")), table_fields(spec, decoder.columns), divided, {}
         )
         self.files: dict[str, tuple[HeadFile, ...]] = {}
         self._written: list[DataFile] = []

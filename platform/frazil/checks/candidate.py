@@ -20,7 +20,8 @@ from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import Things
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -66,7 +67,7 @@ def preview(spec: TableSpec, things: Things, connections: Connections, file: Pat
     """Compares the schema in a file, whose suffix says its format, with the table; changes nothing."""
     name, targets = str(things.table), targets_of(spec, connections.settings)
     with catalog_errors(connections.settings):
-        table = load_table_or_none(connections.catalog, things.table)
+        table = TableHandle(connections.catalog, things.table).load_or_none()
     try:
         columns = _columns(spec, connections, file, half)
     except SchemaRefusedError as e:

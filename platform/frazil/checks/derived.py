@@ -27,7 +27,7 @@ from frazil.landing.upsert.key import key_columns
 from frazil.quoting import comparable, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ _DIGITS = "%.9g"  # sums of floating-point numbers differ by their order, in dig
 
 def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
     """Rows in the files of the head = rows that the derivations noted, less those that they replaced."""
-    table = load_table(subject.connections.catalog, subject.things.table)
+    table = subject.handle.load()
     ledger, rows = DerivedLedger.newest(table.metadata), rows_in_files(subject, table)
     if ledger is None:
         text = f"{rows} rows that no derivation wrote." if rows else "Nothing was derived yet: no row."
@@ -73,7 +73,7 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
 def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
     """The query's columns, over its inputs as they are now, against the table's."""
     catalog, name = subject.connections.catalog, subject.things.table
-    table, computation = load_table(catalog, name), computation_of(subject.spec)
+    table, computation = TableHandle(catalog, name).load(), computation_of(subject.spec)
     names, inputs = load_inputs(catalog, computation, name.namespace)
     if computation.query is None:
         why = f"{subject.spec.python} alone knows which columns it makes"
@@ -124,7 +124,7 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
 
 def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     """All rows against the query's over the whole inputs, as of the snapshots that were read."""
-    table = load_table(subject.connections.catalog, subject.things.table)
+    table = subject.handle.load()
     ledger = DerivedLedger.newest(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was derived yet")

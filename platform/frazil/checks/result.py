@@ -10,6 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import RetryError
 from frazil.spec.names import AssetPath, Things
 from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.handle import TableHandle
 
 S = TypeVar("S", bound=AnyTable, covariant=True)
 
@@ -54,6 +55,11 @@ class Subject(Generic[S]):
     spec: S
     things: Things
     connections: Connections
+
+    @property
+    def handle(self) -> TableHandle:
+        """The table."""
+        return TableHandle(self.connections.catalog, self.things.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import manifests_of, rows_named
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import live_rows
@@ -46,7 +46,7 @@ class _Limit:
 def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """The census within limits well above those at which upkeep acts: does upkeep keep up?"""
     now, name, upkeep = time.time(), subject.things.table, subject.spec.upkeep
-    table = load_table(subject.connections.catalog, name)
+    table = TableHandle(subject.connections.catalog, name).load()
     census = census_of(subject.spec, table, now, most=FILES_READ)
     readers = list(followers_of(subject.spec, subject.connections, name, table))
     kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))
@@ -108,7 +108,7 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
 
 def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     """A target shows the table's current metadata, and all of its rows where it counts them."""
-    table = load_table(subject.connections.catalog, subject.things.table)
+    table = subject.handle.load()
     rows = live_rows(subject.connections, subject.things.table, table.current_snapshot())
     shown, word = target.read(subject.connections), target.word
     todo = f"`frazil sync {subject.things.table}`"

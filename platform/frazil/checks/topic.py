@@ -20,7 +20,6 @@ from frazil.landing.upsert.key import difference, key_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
 from frazil.tables.spark.session import live_rows, spark_name
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _HARMLESS = ("reorder", "tighten")  # changes that leave the table as it is, for
 
 def count_rows(subject: Subject[TableSpec]) -> Verdict:
     """Offsets landed = rows + what is known to be no row, and spans follow each other without a hole."""
-    table = load_table(subject.connections.catalog, subject.things.table)
+    table = subject.handle.load()
     ledger = read_ledger(table.metadata)
     rows = live_rows(subject.connections, subject.things.table, table.current_snapshot())
     if ledger is None:
@@ -50,7 +49,7 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
 
 def count_offsets(subject: Subject[TableSpec]) -> Verdict:
     """Counts every (partition, offset) of the table: none twice, none missing, none out of range."""
-    ledger = read_ledger(load_table(subject.connections.catalog, subject.things.table).metadata)
+    ledger = read_ledger(subject.handle.load().metadata)
     if ledger is None:
         return _EMPTY
     counts = _count_by_partition(subject, ledger)
@@ -74,7 +73,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     """The registry's newest schemas, and the spec's columns of metadata and key, against the table's."""
     spec, registry = subject.spec, subject.connections.registry
     columns = topic_columns(spec, registry)
-    loaded = load_table(subject.connections.catalog, subject.things.table)
+    loaded = subject.handle.load()
     table, own = from_iceberg(loaded.schema()), metadata_names(spec)
     found = plan_evolution(spec, loaded, columns).verdicts
     changes = [v for v in found if v.change not in _HARMLESS]
@@ -142,7 +141,7 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
 
 def judge_dead_letters(subject: Subject[TableSpec]) -> Verdict:
     """Dead letters per record landed, of all landings and of the newest; redriven ones no longer count."""
-    table = load_table(subject.connections.catalog, subject.things.table)
+    table = subject.handle.load()
     ledger, most = read_ledger(table.metadata), subject.spec.max_dead_letter_rate
     if ledger is None:
         return Verdict(True, "Nothing was landed yet: no dead letter.", {"rate": 0.0}, severity="WARN")
@@ -218,7 +217,7 @@ def _count_by_partition(subject: Subject[TableSpec], ledger: Ledger) -> dict[int
 
 def _keys_again(subject: Subject[TableSpec]) -> int:
     """Rows of an upsert table that have the key of another one."""
-    key = key_columns(load_table(subject.connections.catalog, subject.things.table))
+    key = key_columns(subject.handle.load())
     if not key:
         return 0
     each = (

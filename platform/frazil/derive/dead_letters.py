@@ -23,6 +23,7 @@ from frazil.landing.repairs.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -91,10 +92,10 @@ def keep_letters(box: LetterBox) -> None:
         FrazilError: See `insert`.
     """
     name = box.name.dead_letters
-    table = load_with_head(box.catalog, name)
+    table = load_with_head(TableHandle(box.catalog, name))
     if table is None:
-        table = create_table(box.catalog, name, _FIELDS, _PARTITION_BY, {})
-    drop_dead_branches(box.catalog, name, table)
+        table = create_table(TableHandle(box.catalog, name), _FIELDS, _PARTITION_BY, {})
+    drop_dead_branches(TableHandle(box.catalog, name), table)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
     if before and not box.plan.rebuild and before.derivation not in (box.plan.letters, *box.ours):
         raise overtaken(box.name)
@@ -120,7 +121,7 @@ def _publish(
     base = before.derivation if before else ""
     looks = forgettings(table.metadata)
     work = Derived(files, entry, base, box.plan.whole, box.plan.rebuild, forgettings=looks)
-    publish(box.catalog, name, work)
+    publish(TableHandle(box.catalog, name), work)
 
 
 def _stamped(rows: DataFrame, derivation: str) -> DataFrame:

@@ -28,7 +28,8 @@ from frazil.derive.write import Changed, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
@@ -122,7 +123,7 @@ class _Derivation:
         if plan.rebuild:
             refuse_loss(self._connections, self._name, plan, accept_loss)
         if plan.table:
-            drop_dead_branches(self._catalog, self._name, plan.table)
+            drop_dead_branches(TableHandle(self._catalog, self._name), plan.table)
         if self._spec.kind != "full":  # which reads all that is there, and need not be waited for
             note_reader(self._catalog, plan.names.values(), plan.inputs, self._name)
         self._done("planned")
@@ -179,7 +180,7 @@ class _Derivation:
             except CommitConflictError:
                 if attempt == _TRIES - 1:
                     raise
-                table = load_table(self._catalog, self._name)
+                table = TableHandle(self._catalog, self._name).load()
         raise AssertionError("the last try returns or raises")
 
     def _task(self, plan: Plan, table: Table, delta: DataFrame, work: str, changed: Changed | None) -> Task:
@@ -225,7 +226,7 @@ class _Derivation:
             result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed, deletes,
             forgettings(table.metadata),
         )  # fmt: skip
-        published = publish(self._catalog, self._name, staged)
+        published = publish(TableHandle(self._catalog, self._name), staged)
         self._done("published")
         return report_of(self._spec, str(self._name), plan, entry, result, published)
 
@@ -240,7 +241,7 @@ class _Derivation:
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
         """Keeps bad and late rows apart; takes those of before away where all is made anew."""
         late = entry.late and self._spec.window and self._spec.window.late_rows == "dead_letter"
-        anew = plan.whole and load_table_or_none(self._catalog, self._name.dead_letters)
+        anew = plan.whole and TableHandle(self._catalog, self._name).dead_letters.load_or_none()
         if not (entry.bad or late or anew):
             return
         if plan.rebuild:

@@ -13,6 +13,7 @@ from frazil.landing.schema.evolve import apply_changes
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
@@ -100,11 +101,11 @@ def ensure_output(
         SpecError: A column's type is none that tables have, or the layout names a wrong column.
     """
     wanted = Struct(fields_of(rows))
-    table = load_with_head(catalog, name)
+    table = load_with_head(TableHandle(catalog, name))
     if table is None:
         properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
-        table = create_table(catalog, name, wanted, spec.transforms, properties)
-    return arrange(spec, name, catalog, _evolved(name, catalog, table, wanted))
+        table = create_table(TableHandle(catalog, name), wanted, spec.transforms, properties)
+    return arrange(spec, TableHandle(catalog, name), _evolved(name, catalog, table, wanted))
 
 
 def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) -> Table:
@@ -120,7 +121,7 @@ def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) ->
 
     if stage(table) is None:
         return table
-    return commit(catalog, name, stage, work="schema change", todo="Derive it again.").table
+    return commit(TableHandle(catalog, name), stage, work="schema change", todo="Derive it again.").table
 
 
 def _refusal(name: TableName, stopping: list[Verdict]) -> SchemaRefusedError:

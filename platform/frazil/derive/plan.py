@@ -25,7 +25,7 @@ from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.derive.write import forgotten_meanwhile, overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RetryError, RowsLostError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.ledger import Recorded
@@ -86,7 +86,7 @@ def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> t
         MissingError: One is not there.
     """
     names = {word: TableName.parse(word, namespace) for word in computation.inputs}
-    return names, {str(name): load_table(catalog, name) for name in names.values()}
+    return names, {str(name): TableHandle(catalog, name).load() for name in names.values()}
 
 
 def make_plan(
@@ -106,7 +106,10 @@ def make_plan(
         QueryChangedError: The rows that are there come from another query.
     """
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
-    table, letters = load_table_or_none(catalog, name), load_table_or_none(catalog, name.dead_letters)
+    table, letters = (
+        TableHandle(catalog, name).load_or_none(),
+        TableHandle(catalog, name).dead_letters.load_or_none(),
+    )
     names, inputs = load_inputs(catalog, computation, name.namespace)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=rebuild) if table else None
     kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
@@ -166,7 +169,7 @@ def refuse_unheld(catalog: Catalog, name: TableName, plan: Plan) -> None:
     Raises:
         RetryError: An input was rolled back, or its snapshots have expired.
     """
-    inputs = {str(each): load_table(catalog, each) for each in plan.names.values()}
+    inputs = {str(each): TableHandle(catalog, each).load() for each in plan.names.values()}
     if not all_held(plan.positions, inputs):
         raise RetryError(
             f"A rebuild of {name} was dropped: an input went back, or lost the snapshots that came since.",
@@ -185,7 +188,7 @@ def refuse_forgotten(catalog: Catalog, name: TableName, plan: Plan) -> None:
         OvertakenError: Rows of an input were forgotten, or looked for.
     """
     for each in plan.names.values():
-        then, now = plan.inputs[str(each)], load_table(catalog, each)
+        then, now = plan.inputs[str(each)], TableHandle(catalog, each).load()
         if forgettings(then.metadata) != forgettings(now.metadata):
             raise forgotten_meanwhile(name)
 
@@ -220,7 +223,7 @@ def _followed(
             raise overtaken(name)
         return move_main(fresh, *_newest_fit(name, fresh, query, fits))
 
-    after = commit(catalog, name, stage, work="rollback", todo="Derive again.").table
+    after = commit(TableHandle(catalog, name), stage, work="rollback", todo="Derive again.").table
     return after, DerivedLedger.newest(after.metadata), after.metadata.current_snapshot_id
 
 

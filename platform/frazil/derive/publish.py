@@ -14,6 +14,7 @@ from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.rollback import Rollback, report_of, turn_back
 from frazil.tables.commits.stage import Staged, put_in_place
@@ -79,7 +80,7 @@ def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | dat
     """Takes a table and its position back; see `turn_back`."""
     name = things(spec, connections.settings).table
     with catalog_errors(connections.settings):
-        turn = turn_back(connections.catalog, name, to, DerivedLedger)
+        turn = turn_back(TableHandle(connections.catalog, name), to, DerivedLedger)
     read = turn.recorded.entry.inputs if turn.recorded.entry else {}
     base = report_of(name, turn, _FOLLOWS, published=bool(spec.publish))
     return DerivedRollback(**vars(base), inputs={each: at.snapshot for each, at in read.items()})

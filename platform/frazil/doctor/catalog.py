@@ -17,7 +17,8 @@ from frazil.doctor.probe import PREFIX, Patient, Probe, Probes
 from frazil.errors import AuditFailedError
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import catalog_errors, is_lost, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors, is_lost
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.layout import create_table
@@ -83,7 +84,9 @@ class ProbeTable:
     def make(self) -> None:
         """Makes it as a landing does: the namespace with it, where there is none."""
         self.begun = True
-        create_table(self._catalog, self.name, [Field("probe", Primitive("long"), optional=True)], (), {})
+        create_table(
+            TableHandle(self._catalog, self.name), [Field("probe", Primitive("long"), optional=True)], (), {}
+        )
 
     def write(self) -> None:
         """Adds a row by PyIceberg, in one commit."""
@@ -96,11 +99,11 @@ class ProbeTable:
             tx.append(row)
             return tx
 
-        commit(self._catalog, self.name, stage, work="probe")
+        commit(TableHandle(self._catalog, self.name), stage, work="probe")
 
     def read(self) -> None:
         """Reads it back."""
-        self.check(load_table(self._catalog, self.name).scan().to_arrow().num_rows)
+        self.check(TableHandle(self._catalog, self.name).load().scan().to_arrow().num_rows)
 
     def check(self, rows: int) -> None:
         """Raises AuditFailedError where it does not hold its one row."""
@@ -112,7 +115,7 @@ class ProbeTable:
 
     def delete(self) -> None:
         """Lists its files and deletes one, as upkeep does; one that no snapshot names."""
-        table = load_table(self._catalog, self.name)
+        table = TableHandle(self._catalog, self.name).load()
         orphan = f"{table.location().rstrip('/')}/data/{PREFIX}orphan"
         table.io.new_output(orphan).create().close()
         delete_files(table.io, [f.path for f in list_files(table, ("data",)) if f.path == orphan])
@@ -124,7 +127,7 @@ class ProbeTable:
     def _drop(self, name: TableName) -> None:
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
-        table = load_table_or_none(self._catalog, name)
+        table = TableHandle(self._catalog, name).load_or_none()
         if table is None:
             return
         for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):

@@ -35,7 +35,8 @@ from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -137,7 +138,7 @@ class _Landing:
         facts = self._facts()
         decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
         self._done("evolved")
-        drop_dead_branches(self._connections.catalog, self._name, table)
+        drop_dead_branches(TableHandle(self._connections.catalog, self._name), table)
         ledger = read_ledger(table.metadata)
         history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
         if history.is_changed:  # or another landing read, and published, what came since
@@ -159,7 +160,7 @@ class _Landing:
         try:
             return topic_fact(self._connections.admin, self._spec.topic)
         except NotYetError:
-            table = load_table_or_none(self._connections.catalog, self._name)
+            table = TableHandle(self._connections.catalog, self._name).load_or_none()
             if ledger := read_ledger(table.metadata) if table else None:
                 was = f"the table holds records of {ledger.topic_id}"
                 raise recreated(self._spec.topic, "", was, self._name) from None
@@ -178,7 +179,9 @@ class _Landing:
         except UnreadableTimesError:
             held, shorter = with_records(reading, self._connections.settings, plan)
             self._rest = shorter.offsets < plan.offsets
-            return self._landed(held, shorter, decoder, load_table(self._connections.catalog, self._name))
+            return self._landed(
+                held, shorter, decoder, TableHandle(self._connections.catalog, self._name).load()
+            )
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         written = self._write(reading, decoder, table, plan, work_name(LANDING))
@@ -194,7 +197,7 @@ class _Landing:
         try:
             written = self._written(reading, decoder, table, plan, landing)
         except NotAllowedError:  # a task's keys may have ended meanwhile: once more by new ones
-            now = load_table(self._connections.catalog, self._name)
+            now = TableHandle(self._connections.catalog, self._name).load()
             written = self._written(reading, decoder, now, plan, landing)
         self._done("written")
         return written
@@ -229,7 +232,7 @@ class _Landing:
         shorter = plan.until({p: r.offset for p, r in first.items()})
         catalog = self._connections.catalog
         if shorter.offsets:
-            self._land(shorter, decoder, load_table(catalog, self._name))
+            self._land(shorter, decoder, TableHandle(catalog, self._name).load())
         elif plan.lost or plan.before is None or plan.adopts:
             self._note(shorter)  # else nobody would miss what retention takes next
         landed = plan.before.total_records if plan.before else 0
@@ -242,14 +245,16 @@ class _Landing:
             waits = all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
             return waits and not is_halted(table.properties)
 
-        set_properties(catalog, self._name, {SUSPENDED: error.where}, only=still)
+        set_properties(TableHandle(catalog, self._name), {SUSPENDED: error.where}, only=still)
         return error
 
     def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""
         nothing = Written(work_name(LANDING), 0, 0, 0, 0, (), None)
         entry = nothing.entry(plan, {}, 0, self._run_id)
-        published = publish(self._connections.catalog, self._name, Landed(StagedFiles(), entry, plan.before))
+        published = publish(
+            TableHandle(self._connections.catalog, self._name), Landed(StagedFiles(), entry, plan.before)
+        )
         self._done("published")
         return report_of(self._name, entry, published, 0)
 
@@ -263,7 +268,7 @@ class _Landing:
             keep_dead_letters(
                 self._connections.catalog, self._name, entry, bad, still=partial(work.next_entry, self._name)
             )
-        published = publish(self._connections.catalog, self._name, work)
+        published = publish(TableHandle(self._connections.catalog, self._name), work)
         self._done("published")
         return report_of(self._name, entry, published, len(work.staged.files))
 
@@ -273,6 +278,6 @@ class _Landing:
         return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
 
     def _nothing(self) -> LandingReport:
-        table = load_table_or_none(self._connections.catalog, self._name)
+        table = TableHandle(self._connections.catalog, self._name).load_or_none()
         head = table.current_snapshot() if table else None
         return LandingReport(str(self._name), self._spec.topic, head.snapshot_id if head else None, spans={})

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import RepairError
 from frazil.publishing.pointer import metadata_shown, ways_on
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import Replacement, replacing, same_rows
@@ -53,7 +54,7 @@ def adopt(catalog: Catalog, name: TableName, location: str) -> None:
         add(tx, what, {ADOPTED: location})
         return tx
 
-    commit(catalog, name, stage, work="adoption")
+    commit(TableHandle(catalog, name), stage, work="adoption")
 
 
 def _difference(name: TableName, table: Table, location: str) -> tuple[Replacement, int]:

@@ -30,7 +30,8 @@ from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, is_lost, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, is_lost
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import glue_table, glue_type
 from frazil.tables.metadata.snapshots import number
 
@@ -120,7 +121,7 @@ class Glue:
         self._make_database(client)
         entry = self._entry(client)
         with catalog_errors(self._settings):
-            table = load_table(connections.catalog, self._table)
+            table = TableHandle(connections.catalog, self._table).load()
         current = table.metadata_location
         if entry and _parameter(entry, "metadata_location") == current:
             return self._shown(entry, changed=current in sent, replaced=_first(sent))

@@ -19,13 +19,13 @@ from frazil.formats.logical import Field
 from frazil.formats.types import to_iceberg
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm, Write
-from frazil.tables.catalogs.catalog import is_lost, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import is_lost
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.ledger import read
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
@@ -71,8 +71,7 @@ Transforms = Sequence[tuple[str, str]]
 
 
 def create_table(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     fields: Iterable[Field],
     transforms: Transforms,
     properties: dict[str, str],
@@ -89,34 +88,34 @@ def create_table(
     given = _NEW | (_WITHOUT_VALUES if _has_texts(partitions, schema) else {}) | properties
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
-            catalog.create_namespace_if_not_exists(name.namespace)
-            catalog.create_table(
-                name.identifier, schema, location, partition_spec=partitions, properties=given
+            handle.catalog.create_namespace_if_not_exists(handle.name.namespace)
+            handle.catalog.create_table(
+                handle.name.identifier, schema, location, partition_spec=partitions, properties=given
             )
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
-    return _with_head(catalog, name, load_table(catalog, name))
+    return _with_head(handle, handle.load())
 
 
-def register(catalog: Catalog, name: TableName, metadata_location: str) -> None:
+def register(handle: TableHandle, metadata_location: str) -> None:
     """Lets the catalog name a table that is there; finds it named where another one was quicker."""
     from pyiceberg.exceptions import TableAlreadyExistsError
 
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
-            catalog.create_namespace_if_not_exists(name.namespace)
-            catalog.register_table(name.identifier, metadata_location)
+            handle.catalog.create_namespace_if_not_exists(handle.name.namespace)
+            handle.catalog.register_table(handle.name.identifier, metadata_location)
 
 
-def load_with_head(catalog: Catalog, name: TableName) -> Table | None:
+def load_with_head(handle: TableHandle) -> Table | None:
     """The table, or None where there is none; with a head, if its maker was killed before it made one.
 
     Raises:
         DifferentError: Its format is newer than what can be written.
     """
-    table = load_table_or_none(catalog, name)
+    table = handle.load_or_none()
     if table:
-        refuse_newer_format(name, table)
-    return _with_head(catalog, name, table) if table else None
+        refuse_newer_format(handle.name, table)
+    return _with_head(handle, table) if table else None
 
 
 def refuse_newer_format(name: TableName, table: Table) -> None:
@@ -131,7 +130,7 @@ def refuse_newer_format(name: TableName, table: Table) -> None:
         )
 
 
-def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:
+def _with_head(handle: TableHandle, table: Table) -> Table:
     def stage(fresh: Table) -> Transaction | None:
         if fresh.current_snapshot():
             return None
@@ -142,7 +141,7 @@ def _with_head(catalog: Catalog, name: TableName, table: Table) -> Table:
 
     if table.current_snapshot():
         return table
-    return commit(catalog, name, stage, work="first snapshot").table
+    return commit(handle, stage, work="first snapshot").table
 
 
 def table_properties(write: Write, comment: str) -> dict[str, str]:
@@ -155,7 +154,7 @@ def table_properties(write: Write, comment: str) -> dict[str, str]:
     }
 
 
-def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> Table:
+def arrange(spec: AnyTable, handle: TableHandle, table: Table) -> Table:
     """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten."""
     if _asked(spec) == _applied(table):
         return table
@@ -165,7 +164,7 @@ def arrange(spec: AnyTable, name: TableName, catalog: Catalog, table: Table) -> 
         _stage(spec, fresh, tx)
         return tx
 
-    return commit(catalog, name, stage, work="change of layout", todo="Land again.").table
+    return commit(handle, stage, work="change of layout", todo="Land again.").table
 
 
 def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, is_outage, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, is_outage
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import AT_ONCE, Pointer, load_pointers
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Finding, Kind, Known, View, Work
@@ -145,7 +146,7 @@ def _look(
             late.append(name)
             return
         try:
-            table = load_table(connections.catalog, name)
+            table = TableHandle(connections.catalog, name).load()
             memory[name] = _looked_into(memory[name], table, now, kinds)
         except Exception as e:
             if is_outage(e):

@@ -17,7 +17,8 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.storage import delete_files, list_files, may_delete_files
 
@@ -121,7 +122,7 @@ def _removed(
     relations = tuple(relation for target in shown for relation in target.relations)
     for each, own in ((name.dead_letters, ()), (name, relations)):
         with catalog_errors(connections.settings):
-            table = load_table_or_none(connections.catalog, each)
+            table = TableHandle(connections.catalog, each).load_or_none()
             if table is not None:
                 yield replace(_dropped(table, connections, each, keep_files, dry_run=dry_run), shown=own)
             elif own:

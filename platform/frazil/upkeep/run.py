@@ -16,7 +16,8 @@ from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, is_conflict, load_table
+from frazil.tables.catalogs.catalog import catalog_errors, is_conflict
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_errors
 from frazil.upkeep.kind import AS_USUAL, Kind, Order, Work
@@ -45,7 +46,7 @@ def do_work(
     name, settings = writable(spec, connections.settings), connections.settings
     started = time.perf_counter()
     with spark_errors(settings.of_upkeep), catalog_errors(settings):
-        before = load_table(connections.catalog, name)
+        before = TableHandle(connections.catalog, name).load()
         try:
             report = kind.run(spec, connections, now, order)
         except Exception as e:
@@ -107,7 +108,7 @@ def _is_behind(spec: AnyTable, shown: Shown | None, connections: Connections) ->
     if shown is None:
         return False
     with catalog_errors(connections.settings):
-        table = load_table(connections.catalog, things(spec, connections.settings).table)
+        table = TableHandle(connections.catalog, things(spec, connections.settings).table).load()
         if shown.metadata_location == table.metadata_location or is_foreign(table, shown):
             return False
         seen = metadata_shown(table, shown.metadata_location)
@@ -128,11 +129,11 @@ def _remember(
     name: TableName, connections: Connections, report: WorkReport, before: Table, now: float
 ) -> None:
     """Sets the table property; the head it names is one that the work has seen, never a later one."""
-    seen, after = before.metadata.current_snapshot_id, load_table(connections.catalog, name).metadata
+    seen, after = before.metadata.current_snapshot_id, TableHandle(connections.catalog, name).load().metadata
     quiet = only_upkeep_since(after, seen, (report.kind,))
     head = after.current_snapshot_id if quiet else seen
     last = LastWork(at=now + report.seconds, text=report.text, snapshot_id=head)
-    set_properties(connections.catalog, name, remembered(report.kind, last))
+    set_properties(TableHandle(connections.catalog, name), remembered(report.kind, last))
 
 
 def _conflict(kind: Kind, name: TableName) -> CommitConflictError:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
 from frazil.tables.catalogs.file_io import opened_files
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import content_named, is_gone, manifests_named
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class StoredFile:
 
 def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
     """A table and its dead letters, if there are any, as they are now."""
-    found = {name: load_table(catalog, name)}
-    letters = load_table_or_none(catalog, name.dead_letters)
+    found = {name: TableHandle(catalog, name).load()}
+    letters = TableHandle(catalog, name).dead_letters.load_or_none()
     return found | ({name.dead_letters: letters} if letters else {})
 
 
@@ -62,7 +62,7 @@ def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], 
     """
     for _ in range(_TRIES):
         try:
-            return read(load_table(catalog, name))
+            return read(TableHandle(catalog, name).load())
         except OSError as e:
             if not is_gone(e):
                 raise
@@ -121,9 +121,11 @@ def old_metadata(catalog: Catalog, name: TableName, before: float, shown: Iterab
 
     Listed first and loaded then: what was committed in between is known.
     """
-    listed = list_files(load_table(catalog, name), ("metadata",))
+    listed = list_files(TableHandle(catalog, name).load(), ("metadata",))
     old = [file.path for file in listed if file.path.endswith(_METADATA) and file.modified < before]
-    named = {key_of(path) for path in (*_own_files(load_table(catalog, name)), *shown)} if old else set()
+    named = (
+        {key_of(path) for path in (*_own_files(TableHandle(catalog, name).load()), *shown)} if old else set()
+    )
     return [path for path in old if key_of(path) not in named]
 
 

@@ -22,6 +22,7 @@ from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.commits.works import started_at
 from frazil.tables.layout import create_table, load_with_head
@@ -85,7 +86,9 @@ class Derivations(StandIns):
     def output(self, catalog: Any, source: Table) -> Table:
         """With the columns of the input."""
         fields = list(from_iceberg(source.schema()))
-        return load_with_head(catalog, MADE) or create_table(catalog, MADE, fields, (), {})
+        return load_with_head(TableHandle(catalog, MADE)) or create_table(
+            TableHandle(catalog, MADE), fields, (), {}
+        )
 
     def write(self, task: Task) -> Result:
         """Files that no snapshot names, as tasks write them."""

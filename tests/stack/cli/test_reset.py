@@ -11,7 +11,7 @@ from frazil.errors import FaultError, FrazilError
 from frazil.landing.land import land
 from frazil.publishing.targets import targets_of
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.storage import list_files
 from kit.opened import table_of
 from kit.shell import NAMESPACE, Command, Shell
@@ -62,7 +62,7 @@ def test_a_table_starts_over_with_all_that_is_made_of_it(frazil: Command, topic:
     assert planned["removed"][-1]["files"] > 3
     assert shown_in(topic) == [False, False]
     assert list(list_files(before)) == []
-    assert load_table_or_none(topic.connections.catalog, topic.things.table) is None
+    assert TableHandle(topic.connections.catalog, topic.things.table).load_or_none() is None
 
     again = frazil("land", name, "--json").document
 
@@ -135,5 +135,5 @@ def test_a_landing_that_is_under_way_brings_back_nothing(frazil: Command, topic:
 
     assert met.value.todo
     assert not isinstance(met.value, FaultError)
-    assert load_table_or_none(topic.connections.catalog, topic.things.table) is None
+    assert TableHandle(topic.connections.catalog, topic.things.table).load_or_none() is None
     assert [report["records"] for report in frazil("land", name, "--json").document] == [15]

@@ -22,7 +22,8 @@ from frazil.clients import Clients
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table_or_none, open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import rows_held
 from frazil_cloud.cli.administrator import find_deployment
 from frazil_cloud.confluent.tableflow import sync_problems
@@ -228,7 +229,7 @@ def rows(environment: dict[str, str]) -> int:
     """How many Glue's table has; none where there is no such table."""
     settings = settings_in(environment)
     name = TableName(settings.kafka.cluster_id, "stock_trades")
-    table = load_table_or_none(open_catalog(settings), name)
+    table = TableHandle(open_catalog(settings), name).load_or_none()
     return rows_held(table, table.current_snapshot()) if table else 0
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import frazil
 from frazil.derive.positions.ledger import DerivedLedger
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from kit.dagster_servers import free_port, serving
 from kit.foreign import file_count, foreign_table
 from kit.graphs import Graph, MakeGraph
@@ -43,11 +43,11 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
     with serving(["dagster", "dev"], home, free_port()):
         wait_for(lambda: read_glue(connections, names))
         wait_for(lambda: file_count(connections.catalog, crowded) == 1)
-        wait_for(lambda: load_table_or_none(connections.catalog, derived))
-        wait_for(lambda: DerivedLedger.newest(load_table(connections.catalog, derived).metadata))
+        wait_for(lambda: TableHandle(connections.catalog, derived).load_or_none())
+        wait_for(lambda: DerivedLedger.newest(TableHandle(connections.catalog, derived).load().metadata))
 
     assert len(graph.topics[0].rows()) == 3
-    rows = load_table(connections.catalog, derived).scan().to_arrow()["quantity"].to_pylist()
+    rows = TableHandle(connections.catalog, derived).load().scan().to_arrow()["quantity"].to_pylist()
     assert sorted(rows) == [1, 2]
 
 

@@ -8,7 +8,7 @@ import pytest
 from assets.description import op_name
 from frazil.derive.derive import derive
 from frazil.landing.land import land
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.targets import snowflake_path
 
@@ -80,5 +80,5 @@ def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_i
     assert runs[0]["dagster/column_lineage"].deps_by_column["large"] == [
         dg.TableColumnDep(dg.AssetKey(landed), "quantity")
     ]
-    held = load_table(graph.topics[0].connections.catalog, made.table).scan().to_arrow()["quantity"]
+    held = TableHandle(graph.topics[0].connections.catalog, made.table).load().scan().to_arrow()["quantity"]
     assert sorted(held.to_pylist()) == [0, 2, 3, 4, 5]

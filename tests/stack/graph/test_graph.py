@@ -20,7 +20,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.names import Things
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.producing import BESIDE
 from kit.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
@@ -72,7 +72,7 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     }  # fmt: skip
     assert {n for n in numbers if isinstance(landed[n], int | float)} == numbers
     assert not landed.keys() & {"dead_letters", "skipped", "gaps", "conflicts"}, "none is no news"
-    snapshot = load_table(graph.topics[0].connections.catalog, graph.things.table).current_snapshot()
+    snapshot = TableHandle(graph.topics[0].connections.catalog, graph.things.table).load().current_snapshot()
     facts = {r.data["fact"]: r.data["value"] for group in GROUPED for r in landed[group].records}
     assert (facts["files"], facts["files after compaction"]) == ("1", "1")
     assert facts["bytes"].endswith(" kB")

@@ -10,6 +10,7 @@ import pytest
 from frazil.checks.run import run_checks
 from frazil.connections import Connections
 from frazil.landing.land import land
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.kinds import KINDS
 from kit.foreign import ROWS, file_count, foreign_table
@@ -134,7 +135,9 @@ def test_every_job_works_on_several_tables_in_one_run(
 
 def test_a_suspended_table_is_kept_up(small: Graph, instance: dg.DagsterInstance) -> None:
     catalog = small.topics[0].connections.catalog
-    set_properties(catalog, small.things.table, {"frazil.suspended": "partition 0, offset 7: too short"})
+    set_properties(
+        TableHandle(catalog, small.things.table), {"frazil.suspended": "partition 0, offset 7: too short"}
+    )
 
     assert compaction(small, instance)
 

@@ -13,7 +13,7 @@ from frazil.landing.position.state import TableState, table_states
 from frazil.landing.repairs.dead_letters import DeadLetter
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 from kit.topics import MakeTopic, Topic, make_anew
 from kit.waiting import PATIENCE
@@ -112,7 +112,9 @@ def test_dead_letters_of_two_topics_at_one_offset_are_told_apart(make_topic: Mak
 
 @pytest.mark.plain(why="positions are exact")
 def test_a_rollback_past_the_adoption_says_that_the_old_topic_is_gone(anew: Topic) -> None:
-    first = next(ledgers(load_table(anew.connections.catalog, anew.things.table).metadata))[0].snapshot_id
+    first = next(ledgers(TableHandle(anew.connections.catalog, anew.things.table).load().metadata))[
+        0
+    ].snapshot_id
     land(anew.spec, anew.connections, adopt_topic=True)
 
     done = roll_back(anew.spec, anew.connections, first)

@@ -14,7 +14,7 @@ from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.publication import Landed
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.spark.session import spark_name
@@ -35,14 +35,14 @@ def spark(topic: Topic, sql: str) -> None:
 
 
 def ledger(topic: Topic) -> Ledger:
-    found = read_ledger(load_table(topic.connections.catalog, topic.things.table).metadata)
+    found = read_ledger(TableHandle(topic.connections.catalog, topic.things.table).load().metadata)
     assert found
     return found
 
 
 def append_again(topic: Topic) -> None:
     """Adds the data files of the head to the table once more."""
-    table = load_table(topic.connections.catalog, topic.things.table)
+    table = TableHandle(topic.connections.catalog, topic.things.table).load()
     head = table.current_snapshot()
     assert head
     files = list(added_files(table, head))
@@ -147,7 +147,7 @@ def test_a_row_that_no_landing_brought_is_out_of_range(
 def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     before = ledger(landed)
     torn = replace(before, spans={0: (12, 15)}, records=0, gaps={0: 5}, landing="torn")
-    publish(landed.connections.catalog, landed.things.table, Landed(StagedFiles(), torn, before))
+    publish(TableHandle(landed.connections.catalog, landed.things.table), Landed(StagedFiles(), torn, before))
 
     result = check(landed, "row_count")
 
@@ -202,7 +202,7 @@ def test_glue_without_the_table_fails(landed: Topic) -> None:
 
 
 def test_a_glue_pointer_that_was_moved_is_named_and_sync_mends_it(landed: Topic) -> None:
-    old = load_table(landed.connections.catalog, landed.things.table).metadata_location
+    old = TableHandle(landed.connections.catalog, landed.things.table).load().metadata_location
     landed.trades(1)
     land(landed.spec, landed.connections)
     sync_glue(landed.connections, landed.things)

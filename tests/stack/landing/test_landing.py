@@ -13,7 +13,7 @@ from frazil.landing.land import land
 from frazil.landing.plan import MIN_SLICE
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
@@ -178,14 +178,14 @@ def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> Non
 def test_landings_leave_old_metadata_files_to_expiry_which_takes_them(topic: Topic) -> None:
     few = {"write.metadata.previous-versions-max": "3"}
     land(topic.spec, topic.connections)
-    set_properties(topic.connections.catalog, topic.things.table, few)
+    set_properties(TableHandle(topic.connections.catalog, topic.things.table), few)
 
     for _ in range(3):
         topic.trades(1)
         land(topic.spec, topic.connections)
     expire(topic.spec, topic.connections, time.time() + 3600)
 
-    assert stored(load_table(topic.connections.catalog, topic.things.table)).metadata_files == 4
+    assert stored(TableHandle(topic.connections.catalog, topic.things.table).load()).metadata_files == 4
 
 
 def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(lake: object, topic: Topic) -> None:

@@ -20,7 +20,7 @@ from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
 from frazil.spec.names import TableName
 from frazil.spec.topic import LandWhen
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.spark.session import spark_name
 from kit.branches import make_branch
@@ -76,7 +76,7 @@ def remove_orphans(topic: Topic, files: Iterable[str]) -> set[str]:
 
 
 def table_of(topic: Topic) -> Table:
-    return load_table(topic.connections.catalog, topic.things.table)
+    return TableHandle(topic.connections.catalog, topic.things.table).load()
 
 
 def data_files(table: Table) -> set[str]:
@@ -175,8 +175,7 @@ def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     others = [lambda: touch(landed), lambda: compact(landed)]
 
     published = publish(
-        landed.connections.catalog,
-        landed.things.table,
+        TableHandle(landed.connections.catalog, landed.things.table),
         Interrupted(StagedFiles(), entry, before, others=others),
     )
 

@@ -12,7 +12,7 @@ from pyspark.sql.types import DataType
 
 from frazil.connections import Connections
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.frame import files_frame, held_frame
 from frazil.tables.spark.session import spark_name
@@ -60,7 +60,7 @@ def files_in(table: Table) -> list[Any]:
 
 def read_both(lake: Connections, name: TableName) -> tuple[DataFrame, DataFrame]:
     """What tasks read of all files, and what Spark reads of the table."""
-    table = load_table(lake.catalog, name)
+    table = TableHandle(lake.catalog, name).load()
     mine = files_frame(lake.spark, table, files_in(table), with_path=True)
     return mine, lake.spark.table(spark_name(name)).selectExpr("*", "_file")
 
@@ -85,7 +85,7 @@ def test_columns_are_those_of_their_ids_whatever_became_of_them(lake: Connection
     assert kinds(mine) == kinds(theirs)
     assert seen(mine) == seen(theirs)
     assert mine.count() == 4
-    known = load_table(lake.catalog, name)
+    known = TableHandle(lake.catalog, name).load()
     assert files_frame(lake.spark, known, ()).collect() == []
     (one, *_) = files_in(known)
     some = files_frame(lake.spark, known, [one], ["other-name", "new-one"], with_path=True)
@@ -100,7 +100,7 @@ def test_rows_of_large_files_are_not_taken_to_every_task_for_a_join(
 ) -> None:
     lake.spark.sql(f"CREATE TABLE {spark_name(name)} (id BIGINT) USING iceberg")
     lake.spark.sql(f"INSERT INTO {spark_name(name)} SELECT id FROM range(3000000)").collect()
-    table = load_table(lake.catalog, name)
+    table = TableHandle(lake.catalog, name).load()
     rows = files_frame(lake.spark, table, files_in(table))
 
     joined = lake.spark.range(10_000_000).join(rows, "id")
@@ -121,7 +121,7 @@ def test_rows_that_others_deleted_are_not_among_what_files_hold(lake: Connection
             f"INSERT INTO {table} SELECT id, concat('t', id % 3) FROM range({start}, {start + 10})"
         )
     lake.spark.sql(f"DELETE FROM {table} WHERE n IN (1, 2, 11)").collect()
-    known = load_table(lake.catalog, name)
+    known = TableHandle(lake.catalog, name).load()
     delete_by_equality(known, n=5)
     delete_by_equality(known, n=6, text="t0")
     delete_by_equality(known, n=7, text="t0")
@@ -129,7 +129,7 @@ def test_rows_that_others_deleted_are_not_among_what_files_hold(lake: Connection
     lake.spark.sql(f"INSERT INTO {table} VALUES (5, 'again'), (20, 'a'), (21, 'b')").collect()
     lake.spark.sql(f"DELETE FROM {table} WHERE n = 20").collect()
 
-    known = load_table(lake.catalog, name)
+    known = TableHandle(lake.catalog, name).load()
     entries = HeadReader().read(known)
     assert entries
     mine = held_frame(lake.spark, known, entries.entries.values(), with_path=True)

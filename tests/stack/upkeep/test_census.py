@@ -22,7 +22,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.census import census_of
@@ -154,7 +154,7 @@ def test_the_first_look_works_on_a_table_that_spark_wrote(connections: Connectio
 
     spec = spec_of(fresh_name)
     seen = look_for_work([spec], connections, time.time())
-    census = census_of(spec, load_table(connections.catalog, name), time.time())
+    census = census_of(spec, TableHandle(connections.catalog, name).load(), time.time())
 
     assert [(w.kind.name, w.numbers["files_saved"]) for w in seen.due] == [("compaction", 2)]
     assert (census.files, census.ideal, census.records, census.deletes.rows) == (4, 2, 6, 2)
@@ -204,7 +204,7 @@ def test_landings_make_work_and_a_remembered_compaction_gives_rest(topic: Topic)
     due = {w.kind.name: w.reason for w in look_for_work([topic.spec], topic.connections, now, memory).due}
 
     for kind in KINDS:
-        set_properties(catalog, name, remembered(kind, LastWork(now + 1, "done", None)))
+        set_properties(TableHandle(catalog, name), remembered(kind, LastWork(now + 1, "done", None)))
     topic.trades(5)
     land(topic.spec, topic.connections)
     resting = look_for_work([topic.spec], topic.connections, now + 900, memory)

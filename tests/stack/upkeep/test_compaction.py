@@ -21,7 +21,7 @@ from frazil.landing.land import land
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import append_files
 from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import added_files
@@ -267,7 +267,7 @@ def test_a_table_of_another_tool_is_compacted(connections: Connections, topic: T
     report = compacted(topic)
 
     assert (report.numbers["files_before"], report.numbers["files_after"]) == (6, 2)
-    table = load_table(connections.catalog, topic.things.table)
+    table = TableHandle(connections.catalog, topic.things.table).load()
     assert sorted(table.scan().to_arrow()["id"].to_pylist()) == [0, 0, 1, 1, 2, 2]
 
 
@@ -290,7 +290,7 @@ def test_writers_count_values_alike(connections: Connections, fresh_name: str, s
     """Their statistics of empty lists, and of what is null on the way to a value, are one number."""
     spec = TableSpec(topic=fresh_name, namespace="upkeep_tests", sort_by=sorted_by)
     name = things(spec, connections.settings).table
-    table = create_table(connections.catalog, name, NESTED, (), {})
+    table = create_table(TableHandle(connections.catalog, name), NESTED, (), {})
     rows = pa.Table.from_pylist(ROWS, schema=table.schema().as_arrow())
     with table.transaction() as tx:
         append_files(tx, write_files(table, rows), {})

@@ -13,6 +13,7 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.position.ledger import ledger_of
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
@@ -207,10 +208,10 @@ def test_old_metadata_files_do_not_pile_up(lake: Connections, fresh_name: str) -
     topic = topic_maker(lake, fresh_name, "upkeep_tests")()
     landed(topic, 1)
     name = topic.things.table
-    set_properties(lake.catalog, name, {"write.metadata.previous-versions-max": "3"})
+    set_properties(TableHandle(lake.catalog, name), {"write.metadata.previous-versions-max": "3"})
 
     for number in range(6):
-        set_properties(lake.catalog, name, {"note": str(number)})
+        set_properties(TableHandle(lake.catalog, name), {"note": str(number)})
     assert expire(topic.spec, topic.connections, time.time()).numbers["metadata_files_deleted"] == 0
     expire(topic.spec, topic.connections, time.time() + 3600)
 

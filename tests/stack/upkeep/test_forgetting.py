@@ -26,7 +26,7 @@ from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay import run
 from frazil.landing.replay.run import replay
 from frazil.spec.derived import DerivedSpec
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry import survivors
 from frazil.upkeep.expiry.expiry import expire
@@ -86,7 +86,7 @@ def test_a_forgotten_person_is_in_no_object_of_the_bucket_and_the_rows_add_up(to
     before = read_ledger(table_of(topic).metadata)
     counted = forgotten(topic, dry_run=True)
     assert objects_with(table_of(topic), PLANTED)
-    assert objects_with(load_table(topic.connections.catalog, letters), PLANTED)
+    assert objects_with(TableHandle(topic.connections.catalog, letters).load(), PLANTED)
 
     report = forgotten(topic, by="ann")
 
@@ -97,7 +97,7 @@ def test_a_forgotten_person_is_in_no_object_of_the_bucket_and_the_rows_add_up(to
     ]
     assert [(gone.rows, len(gone.files)) for gone in report.gone] == [(1, 1), (2, 2)]
     assert not objects_with(table_of(topic), PLANTED)
-    assert not objects_with(load_table(topic.connections.catalog, letters), PLANTED)
+    assert not objects_with(TableHandle(topic.connections.catalog, letters).load(), PLANTED)
     assert PLANTED not in json.dumps(report.document)
     after = read_ledger(table_of(topic).metadata)
     assert before
@@ -298,7 +298,7 @@ def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
         replay(changed, topic.connections, {0: (0, 2)})
 
     assert [row["key"] for row in topic.rows()] == ["other"]
-    letters = load_table_or_none(topic.connections.catalog, topic.things.table.dead_letters)
+    letters = TableHandle(topic.connections.catalog, topic.things.table).dead_letters.load_or_none()
     assert letters is None or not letters.scan().to_arrow().num_rows
 
 

@@ -13,7 +13,7 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError, SpecError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
@@ -104,7 +104,7 @@ def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_
 def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
     by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}
     of_zstd = {"write.parquet.compression-level": "5"}  # gzip would fail on it
-    set_properties(topic.connections.catalog, topic.things.table, by_hand | of_zstd)
+    set_properties(TableHandle(topic.connections.catalog, topic.things.table), by_hand | of_zstd)
     wanted = {"compression": "gzip", "row_group_size": "8MiB", "distribution": "hash"}
     asking(topic, write=wanted)
     first = table_of(topic).properties
@@ -124,13 +124,13 @@ def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(t
 
 
 def test_a_column_that_is_not_there_is_named(topic: Topic) -> None:
-    before = load_table(topic.connections.catalog, topic.things.table).metadata_location
+    before = TableHandle(topic.connections.catalog, topic.things.table).load().metadata_location
 
     for layout in ({"partition_by": ["day(nope)"]}, {"sort_by": ["nope"]}, {"partition_by": ["day(side)"]}):
         with pytest.raises(SpecError, match=r"_by: (nope|side) can't be used"):
             asking(topic, **layout)
 
-    assert load_table(topic.connections.catalog, topic.things.table).metadata_location == before
+    assert TableHandle(topic.connections.catalog, topic.things.table).load().metadata_location == before
 
 
 def test_a_landing_that_was_written_for_other_partitions_is_not_published(topic: Topic) -> None:

@@ -13,6 +13,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import drop_branch
 from frazil.tables.commits.works import LANDING, work_name
 from frazil.upkeep.kind import Order
@@ -120,7 +121,7 @@ def test_what_a_running_landing_may_be_writing_stays_until_its_branch_is_gone(
     make_branch(catalog, name, branch)
 
     during = remove_orphans(topic.spec, topic.connections, in_four_days())
-    drop_branch(catalog, name, branch)
+    drop_branch(TableHandle(catalog, name), branch)
     after = remove_orphans(topic.spec, topic.connections, in_four_days())
 
     assert during.numbers["files"] == 0

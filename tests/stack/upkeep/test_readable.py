@@ -10,6 +10,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.table import Upkeep
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
@@ -28,7 +29,9 @@ def test_landings_that_are_not_shown_leave_what_glue_and_snowflake_show_readable
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(upkeep=FEW)
     topic.trades(5)
     land(topic.spec, lake)
-    set_properties(lake.catalog, topic.things.table, {"write.metadata.previous-versions-max": "2"})
+    set_properties(
+        TableHandle(lake.catalog, topic.things.table), {"write.metadata.previous-versions-max": "2"}
+    )
     shown = sync_glue(lake, topic.things).metadata_location
     sync_snowflake(lake, topic.things)
 

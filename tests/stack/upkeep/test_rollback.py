@@ -17,6 +17,7 @@ from frazil.landing.position.ledger import ledger_of, read_ledger
 from frazil.landing.repairs.dead_letters import DeadLetter, survey
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.suspension import SUSPENDED
 from frazil.upkeep.compaction.run import compact
@@ -80,7 +81,7 @@ def test_the_next_landing_continues_from_the_position_of_the_snapshot(
     topic = topic_maker(lake, fresh_name, "upkeep_tests")()
     first = landed(topic)
     last = landed(topic)
-    set_properties(lake.catalog, topic.things.table, {SUSPENDED: "a record", "mine": "kept"})
+    set_properties(TableHandle(lake.catalog, topic.things.table), {SUSPENDED: "a record", "mine": "kept"})
 
     report = rolled_back(topic, first)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.landing.land import land
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import is_gone
 from kit.topics import Topic
 
@@ -17,7 +17,7 @@ AS_A_MANIFEST = 4_096
 def test_a_file_that_goes_between_being_opened_and_being_read_is_gone(topic: Topic, seekable: bool) -> None:
     topic.trades(1)
     land(topic.spec, topic.connections)
-    table = load_table(topic.connections.catalog, topic.things.table)
+    table = TableHandle(topic.connections.catalog, topic.things.table).load()
     path = f"{table.location()}/metadata/read-and-removed.avro"
     with table.io.new_output(path).create(overwrite=True) as new:
         new.write(bytes(AS_A_MANIFEST))

@@ -13,6 +13,7 @@ from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import append_files
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import write_files
@@ -24,7 +25,7 @@ def test_rows_of_files_that_lack_a_text_stand_beside_others(tmp_path: Path) -> N
     fields = [Field("n", Primitive("int"))]
     fields += [Field(c.name(SPEC.metadata_names), c.type, optional=True) for c in metadata_columns(SPEC)]
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    table = create_table(TableHandle(catalog, TableName("n", "t")), fields, (), {})
 
     for offset, more in enumerate(({}, {"note": "a"})):
         with table.transaction() as tx:
@@ -45,7 +46,7 @@ def test_each_partition_of_the_topic_is_drawn_from_however_many_files_others_hav
     """Eight files were drawn of all: most partitions of a wide topic were never compared."""
     fields = [Field(c.name(SPEC.metadata_names), c.type, optional=True) for c in metadata_columns(SPEC)]
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    table = create_table(TableHandle(catalog, TableName("n", "t")), fields, (), {})
     places = [*((0, offset) for offset in range(20)), *((partition, 0) for partition in range(1, 12))]
 
     with table.transaction() as tx:

@@ -10,6 +10,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.publish import Derived
 from frazil.errors import CommitConflictError
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.metadata.manifests import delete_manifests
 from kit.commits import NAME, Lake, lake_on
@@ -38,7 +39,7 @@ def test_rows_that_another_engine_deletes_meanwhile_do_not_come_back(lake: Lake,
         delete_by_equality(lake.table, quantity=1)
 
     with pytest.raises(CommitConflictError, match="Another engine deleted rows"):
-        publish(lake.catalog, NAME, work)
+        publish(TableHandle(lake.catalog, NAME), work)
 
-    publish(lake.catalog, NAME, merged(lake))
+    publish(TableHandle(lake.catalog, NAME), merged(lake))
     assert len(live(lake.table)) == 1

@@ -40,7 +40,7 @@ from frazil.landing.replay.run import replay
 from frazil.landing.report import LandingReport
 from frazil.landing.schema.tables import ensure_table
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.filters import parse_filter
 from frazil.tables.rewrites import remainder
 from frazil.tables.spark.faults import files_there
@@ -329,7 +329,7 @@ def test_a_table_that_is_not_there_is_made_by_its_landing(world: World) -> None:
         found.world = empty = World(Dice())
         empty.produce(0)
         with pytest.raises(MissingError) as refused:
-            load_table(empty.connections.catalog, NAME)
+            TableHandle(empty.connections.catalog, NAME).load()
 
         land(SPEC, empty.connections)
 

@@ -34,6 +34,7 @@ from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import _Replayed, replay
 from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.layout import NEWEST_FORMAT, arrange
 from frazil.tables.metadata.manifests import HeadReader
@@ -140,7 +141,7 @@ def test_a_landing_whose_table_got_other_partitions_meanwhile_is_made_again(worl
     parted = SPEC.model_copy(update={"partition_by": ["quantity"]})
 
     def others() -> None:
-        arrange(parted, NAME, world.catalog, world.table)
+        arrange(parted, TableHandle(world.catalog, NAME), world.table)
 
     todo = todo_of(
         CommitConflictError, lambda: land(SPEC, world.connections, on_step=once("written", others))
@@ -180,13 +181,19 @@ def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
         ),
         (
             lambda world: arrange(
-                SPEC.model_copy(update={"sort_by": ["quantity"]}), NAME, world.catalog, world.table
+                SPEC.model_copy(update={"sort_by": ["quantity"]}),
+                TableHandle(world.catalog, NAME),
+                world.table,
             ),
             "Land again.",
             [0, 1],
         ),
         (lambda world: evolve(SPEC, NAME, world.catalog, world.table, WIDER), "Land again.", [0, 1]),
-        (lambda world: set_properties(world.catalog, NAME, {"note": "mine"}), "Try again.", [0, 1]),
+        (
+            lambda world: set_properties(TableHandle(world.catalog, NAME), {"note": "mine"}),
+            "Try again.",
+            [0, 1],
+        ),
     ],
     ids=["landing", "rollback", "layout", "schema", "properties"],
 )

@@ -18,7 +18,8 @@ from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
+from frazil.tables.catalogs.handle import TableHandle
 from kit import commits
 from kit.answering import Rows, Server, at_hand, serving
 
@@ -120,7 +121,7 @@ def test_a_refusal_without_words_is_the_catalogs(server: Server, status: int) ->
         pytest.raises(ConfigureError, match="The Iceberg catalog refuses the request"),
         catalog_errors(settings),
     ):
-        load_table(open_catalog(settings), TableName("n", "t"))
+        TableHandle(open_catalog(settings), TableName("n", "t")).load()
 
 
 NOTES = b'{"defaults": {}, "overrides": {}}'
@@ -161,7 +162,7 @@ def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[An
     settings = Settings(rest={"uri": server.url, "token": "token"})
 
     with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does"):
-        load_table(open_catalog(settings), commits.NAME)
+        TableHandle(open_catalog(settings), commits.NAME).load()
 
 
 @pytest.mark.parametrize("information", ["{", "[]", '{"other": 1}', "7"])

@@ -11,6 +11,7 @@ import pytest
 from pyiceberg.table import Table, Transaction
 
 from frazil.errors import FrazilError
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from kit.commits import COMMITS, NAME, Lake, landed
@@ -112,7 +113,7 @@ def test_what_was_staged_before_the_machine_slept_for_hours_is_staged_anew(
             staged.append(table.metadata_location)
             return tx
 
-        commit(lake.catalog, NAME, stage, work="change of properties")
+        commit(TableHandle(lake.catalog, NAME), stage, work="change of properties")
 
     assert len(staged) == 2
     assert lake.table.properties["turn"] == "1"

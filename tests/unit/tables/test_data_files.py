@@ -24,6 +24,7 @@ from frazil.errors import DifferentError
 from frazil.exact import rows_of
 from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import files_matching
@@ -64,7 +65,7 @@ def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
 def make(catalog: InMemoryCatalog, *transforms: tuple[str, str], **said: str) -> Table:
     fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
     properties = {name.replace("__", ".").replace("_", "-"): value for name, value in said.items()}
-    return create_table(catalog, NAME, fields, transforms, properties)
+    return create_table(TableHandle(catalog, NAME), fields, transforms, properties)
 
 
 def batch(table: Table, rows: list[dict[str, Any]]) -> pa.RecordBatch:
@@ -252,7 +253,9 @@ def test_rows_that_alternate_between_many_partitions_make_one_file_each(
     catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("frazil.tables.writing.parquet.HELD", 1000)
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
+    table = create_table(
+        TableHandle(catalog, NAME), [Field("id", kind("long"))], [("truncate[10]", "id")], {}
+    )
     layout = file_layout(table)
     batches = [
         pa.RecordBatch.from_arrays([pa.array(range(n % 10, 400, 10))], schema=layout.schema)
@@ -269,7 +272,9 @@ def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
 ) -> None:
     monkeypatch.setattr("frazil.tables.writing.parquet.HELD", 1000)
     monkeypatch.setattr("frazil.tables.writing.parquet._WAITING", 5000)
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[10]", "id")], {})
+    table = create_table(
+        TableHandle(catalog, NAME), [Field("id", kind("long"))], [("truncate[10]", "id")], {}
+    )
     batches = [
         pa.RecordBatch.from_arrays([pa.array(range(n % 10, 400, 10))], schema=file_layout(table).schema)
         for n in range(30)
@@ -283,7 +288,7 @@ def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
 
 def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
     said = {"write.target-file-size-bytes": "1000", "write.parquet.row-group-size-bytes": "100"}
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
+    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], said)
     rows = pa.RecordBatch.from_arrays([pa.array(range(1000))], schema=file_layout(table).schema)
 
     files = written(table, rows, rows, rows)
@@ -304,7 +309,7 @@ def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
 def test_what_no_task_can_write_is_refused_with_the_line_that_mends_it(
     catalog: InMemoryCatalog, said: dict[str, str]
 ) -> None:
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [], said)
+    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], said)
     ((name, value),) = said.items()
 
     with pytest.raises(DifferentError) as refused:
@@ -343,7 +348,7 @@ def test_columns_get_the_bloom_filters_that_the_table_asks_for(
     own = {f"write.parquet.bloom-filter-{k}{'.column.$$topic' * (k == 'ndv')}": v for k, v in said.items()}
     asked = {f"write.parquet.bloom-filter-enabled.column.{n}": "true" for n in ("$$topic", "place.y")}
     fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
-    table = create_table(catalog, NAME, fields, [], asked | own)
+    table = create_table(TableHandle(catalog, NAME), fields, [], asked | own)
 
     (file,) = written(table, batch(table, ROWS))
 
@@ -371,7 +376,9 @@ def test_large_files_of_partitions_do_not_wait_in_memory(
     monkeypatch.setattr("frazil.tables.writing.parquet._SMALL", 2000)
     monkeypatch.setattr("frazil.tables.writing.parquet._UNDER_WAY", 0)
     monkeypatch.setattr("frazil.tables.writing.parquet._WAITING", 5000)
-    table = create_table(catalog, NAME, [Field("id", kind("long"))], [("truncate[100000]", "id")], {})
+    table = create_table(
+        TableHandle(catalog, NAME), [Field("id", kind("long"))], [("truncate[100000]", "id")], {}
+    )
     batches = [
         pa.RecordBatch.from_arrays([pa.array(range(n, 300000, 300))], schema=file_layout(table).schema)
         for n in range(30)

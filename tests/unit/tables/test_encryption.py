@@ -21,6 +21,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.encryption import encrypting
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.unwritable import unwritable
@@ -60,7 +61,7 @@ def wire(lake: tuple[Wire, Settings, Any]) -> Iterator[Wire]:
 @pytest.fixture
 def table(lake: tuple[Wire, Settings, Any]) -> Iterator[Table]:
     catalog = open_catalog(lake[1])
-    yield create_table(catalog, NAME, FIELDS, (), {})
+    yield create_table(TableHandle(catalog, NAME), FIELDS, (), {})
     lake[0].calm()
     catalog.drop_table(NAME.identifier)
 

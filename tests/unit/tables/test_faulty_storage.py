@@ -20,7 +20,8 @@ from frazil.errors import PartDownError
 from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, open_catalog
+from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.rewrite import stage_same_rows
 from frazil.tables.layout import create_table
@@ -51,7 +52,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Setti
         _make_bucket(url)
         catalog = open_catalog(settings)
         catalog.create_namespace(NAME.namespace)
-        table = create_table(catalog, NAME, FIELDS, (), {})
+        table = create_table(TableHandle(catalog, NAME), FIELDS, (), {})
         for file in range(FILES):
             table.append(_rows(table, range(file * ROWS, (file + 1) * ROWS)))
         yield wire, settings
@@ -70,27 +71,27 @@ def settings(lake: tuple[Wire, Settings]) -> Settings:
 
 
 def metadata(catalog: Catalog, _: Settings) -> object:
-    return [s.snapshot_id for s in load_table(catalog, NAME).snapshots()]
+    return [s.snapshot_id for s in TableHandle(catalog, NAME).load().snapshots()]
 
 
 def manifests(catalog: Catalog, _: Settings) -> object:
-    head = HeadReader().read(load_table(catalog, NAME))
+    head = HeadReader().read(TableHandle(catalog, NAME).load())
     assert head
     return sorted((path, e.data_file.record_count) for path, e in head.entries.items())
 
 
 def rows(catalog: Catalog, _: Settings) -> object:
-    table = load_table(catalog, NAME)
+    table = TableHandle(catalog, NAME).load()
     return _numbers(batches_in(table, table.schema(), _files(table)))
 
 
 def scanned(catalog: Catalog, _: Settings) -> object:
-    return _numbers(load_table(catalog, NAME).scan().to_arrow_batch_reader())
+    return _numbers(TableHandle(catalog, NAME).load().scan().to_arrow_batch_reader())
 
 
 def compacted(catalog: Catalog, _: Settings) -> object:
     """What a compaction's task reads, of files that it takes whole, and of such that it reads in parts."""
-    table = load_table(catalog, NAME)
+    table = TableHandle(catalog, NAME).load()
     layout = file_layout(table)
     old = [OldFile(f.file_path, size) for f in _files(table) for size in (f.file_size_in_bytes, 2**30)]
     return _numbers(batch for batch in rows_in(layout, old))
@@ -99,7 +100,7 @@ def compacted(catalog: Catalog, _: Settings) -> object:
 def in_duckdb(catalog: Catalog, settings: Settings) -> object:
     """Another engine's way."""
     with duckdb_on(settings) as duck:
-        location = load_table(catalog, NAME).metadata_location
+        location = TableHandle(catalog, NAME).load().metadata_location
         return duck.sql(f"SELECT n FROM iceberg_scan('{location}') ORDER BY n").fetchall()
 
 
@@ -154,7 +155,7 @@ def test_storage_that_wants_that_for_longer_than_anybody_asks_is_named(
     wire: Wire, settings: Settings
 ) -> None:
     before = rows(open_catalog(settings), settings)
-    table = load_table(open_catalog(settings), NAME)
+    table = TableHandle(open_catalog(settings), NAME).load()
 
     def append(*_: Any) -> None:
         table.append(_rows(table, range(1)))
@@ -174,8 +175,8 @@ def test_storage_is_named_where_it_refuses_a_manifest_while_another_takes_its_pl
 ) -> None:
     """What stays is read from the old one again, while the new one is open, and still empty."""
     catalog = open_catalog(settings)
-    table = create_table(catalog, TableName("n", "twofold"), FIELDS, (), {})
-    one, other, *_ = _files(load_table(catalog, NAME))
+    table = create_table(TableHandle(catalog, TableName("n", "twofold")), FIELDS, (), {})
+    one, other, *_ = _files(TableHandle(catalog, NAME).load())
     with table.transaction() as tx, tx.update_snapshot().fast_append() as snapshot:
         snapshot.append_data_file(one)
         snapshot.append_data_file(other)

@@ -13,6 +13,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.formats.logical import Field
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout
 from kit.written_files import NAME, kind, written
@@ -38,7 +39,7 @@ def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
 def test_a_long_text_is_bound_by_a_short_one_that_is_greater(
     catalog: InMemoryCatalog, longest: str, bound: str | None
 ) -> None:
-    table = create_table(catalog, NAME, [Field("text", kind("string"))], [], {})
+    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"))], [], {})
 
     (file,) = written(
         table, pa.RecordBatch.from_arrays([pa.array([longest])], schema=file_layout(table).schema)
@@ -51,7 +52,7 @@ def test_a_long_text_is_bound_by_a_short_one_that_is_greater(
 def test_a_bound_holds_for_all_row_groups_or_there_is_none(catalog: InMemoryCatalog) -> None:
     """Parquet tells none of a group with a text of more than 4 KB: those of the others hide its rows."""
     said = {"write.parquet.row-group-size-bytes": "1"}
-    table = create_table(catalog, NAME, [Field("text", kind("string"), optional=True)], [], said)
+    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"), optional=True)], [], said)
     schema = file_layout(table).schema
     groups = (["b"], ["z" * 5000], [None], ["a"])
 
@@ -81,7 +82,7 @@ def test_what_is_told_of_a_column_is_as_its_table_says(
     catalog: InMemoryCatalog, mode: str, bounds: dict[int, bytes], counts: dict[int, int]
 ) -> None:
     said = {"write.metadata.metrics.column.text": mode}
-    table = create_table(catalog, NAME, [Field("text", kind("string"))], [], said)
+    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"))], [], said)
     rows = pa.RecordBatch.from_arrays([pa.array(["longest of them all"])], schema=file_layout(table).schema)
 
     (file,) = written(table, rows)
@@ -93,7 +94,10 @@ def test_what_is_told_of_a_column_is_as_its_table_says(
 
 def test_a_files_codec_and_page_index_are_as_the_table_says(catalog: InMemoryCatalog) -> None:
     table = create_table(
-        catalog, NAME, [Field("id", kind("long"))], [], {"write.parquet.compression-codec": "snappy"}
+        TableHandle(catalog, NAME),
+        [Field("id", kind("long"))],
+        [],
+        {"write.parquet.compression-codec": "snappy"},
     )
     rows = pa.RecordBatch.from_arrays([pa.array([1])], schema=file_layout(table).schema)
 
@@ -107,7 +111,7 @@ def test_a_files_codec_and_page_index_are_as_the_table_says(catalog: InMemoryCat
 def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemoryCatalog) -> None:
     fields = [Field(name, kind("string")) for name in ("own", "shared", "$$off")]
     said = {"write.parquet.dict-encoding-enabled.column.$$off": "false"}
-    table = create_table(catalog, NAME, fields, [], said)
+    table = create_table(TableHandle(catalog, NAME), fields, [], said)
     columns = [pa.array([str(n // share) for n in range(100)]) for share in (1, 50, 50)]
 
     (file,) = written(table, pa.RecordBatch.from_arrays(columns, schema=file_layout(table).schema))
@@ -128,7 +132,10 @@ def test_a_column_is_written_quickly_only_where_that_takes_no_more_room(
         properties = {f"write.parquet.{name.replace('_', '-')}": value for name, value in said.items()}
         fields = [Field(name, kind("string")) for name in ("digest", "text")]
         table = create_table(
-            catalog, TableName("n", f"t{said.get('compression_level', '')}"), fields, [], properties
+            TableHandle(catalog, TableName("n", f"t{said.get('compression_level', '')}")),
+            fields,
+            [],
+            properties,
         )
         rows = pa.RecordBatch.from_arrays(
             [pa.array(digests), pa.array(texts)], schema=file_layout(table).schema

@@ -9,6 +9,7 @@ import pytest
 from frazil.errors import OvertakenError, RetryError
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.publication import Landed
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.writing.data_files import write_files
 from kit.commits import NAME, Lake, landed, ledger, rows
@@ -23,7 +24,7 @@ def written(lake: Lake, until: float) -> Landed:
 def test_one_commit_publishes_them(lake: Lake) -> None:
     before = lake.head
 
-    publish(lake.catalog, NAME, written(lake, time.time() + 60))
+    publish(TableHandle(lake.catalog, NAME), written(lake, time.time() + 60))
 
     assert sorted(lake.quantities) == [0, 1, 2, 3, 4, 5]
     head = lake.table.current_snapshot()
@@ -34,7 +35,7 @@ def test_one_commit_publishes_them(lake: Lake) -> None:
 
 def test_after_their_time_nothing_publishes_them(lake: Lake) -> None:
     with pytest.raises(RetryError, match="may be gone"):
-        publish(lake.catalog, NAME, written(lake, time.time() - 1))
+        publish(TableHandle(lake.catalog, NAME), written(lake, time.time() - 1))
 
     assert sorted(lake.quantities) == [0, 1, 2, 3]
 
@@ -44,6 +45,6 @@ def test_another_landing_that_was_quicker_keeps_them_out(lake: Lake) -> None:
     landed(lake, 4, 5)
 
     with pytest.raises(OvertakenError):
-        publish(lake.catalog, NAME, late)
+        publish(TableHandle(lake.catalog, NAME), late)
 
     assert sorted(lake.quantities) == [0, 1, 2, 3, 4, 5]

@@ -13,8 +13,9 @@ from pyiceberg.catalog import Catalog
 
 from frazil.errors import RepairError
 from frazil.settings.profile import Settings
-from frazil.tables.catalogs.catalog import load_table, open_catalog
+from frazil.tables.catalogs.catalog import open_catalog
 from frazil.tables.catalogs.file_io import LateFileIO, opened_files
+from frazil.tables.catalogs.handle import TableHandle
 from kit.answering import Answer, at_hand
 from kit.commits import NAME
 
@@ -67,14 +68,14 @@ def opened(request: pytest.FixtureRequest, two_landings: tuple[Path, str]) -> An
 
 
 def test_no_class_that_is_to_open_files_is_imported(opened: Opened) -> None:
-    table = load_table(opened({"py-io-impl": f"{PLANTED}.Planted"}), NAME)
+    table = TableHandle(opened({"py-io-impl": f"{PLANTED}.Planted"}), NAME).load()
 
     assert isinstance(table.io, LateFileIO)
     assert PLANTED not in sys.modules
 
 
 def test_no_class_that_is_to_repeat_requests_is_imported(opened: Opened) -> None:
-    table = load_table(opened({"s3.retry-strategy-impl": f"{PLANTED}.Planted"}), NAME)
+    table = TableHandle(opened({"s3.retry-strategy-impl": f"{PLANTED}.Planted"}), NAME).load()
 
     opened_files(table.io, "s3://lake/t").fs_by_scheme("s3", "lake")
 
@@ -86,8 +87,8 @@ def test_a_table_that_names_a_class_for_the_places_of_its_files_is_refused(opene
     catalog = opened({"write.py-location-provider.impl": f"{PLANTED}.Planted"})
 
     with pytest.raises(RepairError, match=rf"write\.py-location-provider\.impl.*{PLANTED}") as refused:
-        load_table(catalog, NAME)
+        TableHandle(catalog, NAME).load()
 
     assert PLANTED not in sys.modules
     assert "UNSET TBLPROPERTIES ('write.py-location-provider.impl')" in refused.value.todo
-    assert load_table(opened({}), NAME).name() == NAME.identifier
+    assert TableHandle(opened({}), NAME).load().name() == NAME.identifier

@@ -14,6 +14,7 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.insertion import Insertion
@@ -33,7 +34,7 @@ FIELDS = (
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    return create_table(catalog, TableName("n", "t"), FIELDS, (), {})
+    return create_table(TableHandle(catalog, TableName("n", "t")), FIELDS, (), {})
 
 
 def given(*numbers: int) -> pa.RecordBatch:
@@ -82,7 +83,7 @@ def test_fields_that_files_call_otherwise_keep_their_values_at_every_depth(tmp_p
         Field("list", List(inner), optional=True),
         Field("map", Map(STRING, Struct((Field("in", inner, optional=True),))), optional=True),
     )
-    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    table = create_table(TableHandle(catalog, TableName("n", "t")), fields, (), {})
     kind = pa.struct([("other", pa.int64()), (name, pa.int64())])
     within = pa.map_(pa.string(), pa.struct([("in", kind)]))
     rows = pa.RecordBatch.from_arrays(
@@ -110,7 +111,7 @@ def test_fields_that_files_call_otherwise_keep_their_values_at_every_depth(tmp_p
 def test_a_uuid_is_a_text_to_spark_and_sixteen_bytes_in_files(tmp_path: Path, how: str) -> None:
     catalog, ids = InMemoryCatalog("unit", warehouse=tmp_path.as_uri()), [uuid4(), uuid4(), None]
     fields = (Field("id", Primitive("uuid"), optional=True), Field("n", LONG, optional=True))
-    table = create_table(catalog, TableName("n", "t"), fields, ((how, "id"),) if how else (), {})
+    table = create_table(TableHandle(catalog, TableName("n", "t")), fields, ((how, "id"),) if how else (), {})
     texts = pa.array([None if one is None else str(one) for one in ids])
     rows = pa.RecordBatch.from_arrays([texts, pa.array([1, 2, 3])], ["c0", "c1"])
 

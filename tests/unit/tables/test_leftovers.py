@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import FrazilError
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
 from frazil.tables.commits.works import work_name
@@ -21,7 +22,7 @@ def test_of_two_landings_at_once_the_slower_one_finds_itself_overtaken(lake: Lak
     landed(lake, 4, 5)
 
     with pytest.raises(FrazilError, match="was quicker"):
-        publish(lake.catalog, NAME, slow)
+        publish(TableHandle(lake.catalog, NAME), slow)
 
     assert lake.quantities == [0, 1, 2, 3, 4, 5]
 
@@ -32,7 +33,7 @@ def test_a_young_branch_stays_as_it_may_be_published_still(lake: Lake) -> None:
         make_branch(lake.catalog, NAME, branch)
 
     landed(lake, 4)
-    drop_dead_branches(lake.catalog, NAME, lake.table)
+    drop_dead_branches(TableHandle(lake.catalog, NAME), lake.table)
 
     assert branches(lake) == others
     assert lake.quantities == [0, 1, 2, 3, 4]
@@ -45,6 +46,6 @@ def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lak
     for branch in (young, old, "mine"):
         make_branch(lake.catalog, NAME, branch)
 
-    drop_dead_branches(lake.catalog, NAME, lake.table)
+    drop_dead_branches(TableHandle(lake.catalog, NAME), lake.table)
 
     assert branches(lake) == {young, "mine"}

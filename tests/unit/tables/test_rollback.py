@@ -16,6 +16,7 @@ from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.errors import CommitConflictError, MissingError, PositionLostError, RepairError
 from frazil.landing.position.ledger import Ledger
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.ledger import Entry, copied
 from frazil.tables.commits.rollback import Turn, report_of, turn_back
 
@@ -60,7 +61,7 @@ def test_the_head_and_the_copy_go_back_together(catalog: Catalog, entry: Entry) 
     first = commit(catalog, entry)
     second = commit(catalog, entry.following(entry))
 
-    turn = turn_back(catalog, NAME, first, type(entry))
+    turn = turn_back(TableHandle(catalog, NAME), first, type(entry))
 
     table = shown(catalog)
     assert (turn.moves, head(table), turn.head.snapshot_id) == (True, first, second)
@@ -71,12 +72,12 @@ def test_the_head_and_the_copy_go_back_together(catalog: Catalog, entry: Entry) 
 def test_a_moment_means_the_newest_snapshot_that_is_not_younger(catalog: Catalog, entry: Entry) -> None:
     commit(catalog, entry)
 
-    turn = turn_back(catalog, NAME, datetime.now(UTC), type(entry))
+    turn = turn_back(TableHandle(catalog, NAME), datetime.now(UTC), type(entry))
 
     assert not turn.moves
     assert "already" in report_of(NAME, turn, "", published=False).text
     with pytest.raises(MissingError, match="as old as"):
-        turn_back(catalog, NAME, datetime(2020, 1, 1, tzinfo=UTC), type(entry))
+        turn_back(TableHandle(catalog, NAME), datetime(2020, 1, 1, tzinfo=UTC), type(entry))
 
 
 @each_kind
@@ -84,9 +85,9 @@ def test_what_a_rollback_took_away_comes_back(catalog: Catalog, entry: Entry) ->
     first = commit(catalog, entry)
     later = entry.following(entry)
     second = commit(catalog, later)
-    turn_back(catalog, NAME, first, type(entry))
+    turn_back(TableHandle(catalog, NAME), first, type(entry))
 
-    turn_back(catalog, NAME, second, type(entry))
+    turn_back(TableHandle(catalog, NAME), second, type(entry))
 
     assert head(shown(catalog)) == second
     assert type(entry).copy(shown(catalog).properties) == later
@@ -106,7 +107,7 @@ def test_the_way_out_that_the_error_of_another_engines_rollback_names_is_one(
         type(entry).newest(shown(catalog).metadata)
     assert f"--to {newer}" in told.value.todo
 
-    turn_back(catalog, NAME, newer, type(entry))
+    turn_back(TableHandle(catalog, NAME), newer, type(entry))
 
     assert type(entry).newest(shown(catalog).metadata) == entry.following(entry)
 
@@ -119,7 +120,7 @@ def test_a_branchs_snapshot_is_none_to_turn_to(catalog: Catalog, entry: Entry) -
     unaudited = commit(catalog, branch="work")
 
     with pytest.raises(MissingError, match="no ancestor of main") as told:
-        turn_back(catalog, NAME, unaudited, type(entry))
+        turn_back(TableHandle(catalog, NAME), unaudited, type(entry))
 
     assert str(head(shown(catalog))) in told.value.where
 
@@ -127,11 +128,11 @@ def test_a_branchs_snapshot_is_none_to_turn_to(catalog: Catalog, entry: Entry) -
 @each_kind
 def test_what_other_work_went_on_from_does_not_come_back(catalog: Catalog, entry: Entry) -> None:
     first, second = commit(catalog, entry), commit(catalog, entry)
-    turn_back(catalog, NAME, first, type(entry))
+    turn_back(TableHandle(catalog, NAME), first, type(entry))
     commit(catalog, entry)
 
     with pytest.raises(MissingError, match="no ancestor of main"):
-        turn_back(catalog, NAME, second, type(entry))
+        turn_back(TableHandle(catalog, NAME), second, type(entry))
 
 
 @each_kind
@@ -143,11 +144,11 @@ def test_a_snapshot_whose_position_nothing_tells_is_refused(catalog: Catalog, en
     table.maintenance.expire_snapshots().by_ids(sorted(gone)).commit()
 
     with pytest.raises(RepairError, match="is no longer known") as told:
-        turn_back(catalog, NAME, silent, type(entry))
+        turn_back(TableHandle(catalog, NAME), silent, type(entry))
 
     assert str(last) in told.value.todo
     assert head(shown(catalog)) == last
-    assert not turn_back(catalog, NAME, last, type(entry)).moves
+    assert not turn_back(TableHandle(catalog, NAME), last, type(entry)).moves
 
 
 def test_a_check_that_raises_leaves_everything_as_it_was(catalog: Catalog) -> None:
@@ -157,7 +158,7 @@ def test_a_check_that_raises_leaves_everything_as_it_was(catalog: Catalog) -> No
         raise CommitConflictError(str(turn.target.snapshot_id))
 
     with pytest.raises(CommitConflictError, match=str(first)):
-        turn_back(catalog, NAME, first, Ledger, check)
+        turn_back(TableHandle(catalog, NAME), first, Ledger, check)
 
     assert head(shown(catalog)) == second
 
@@ -168,6 +169,6 @@ def test_a_suspension_goes_with_what_it_was_about(catalog: Catalog) -> None:
     with shown(catalog).transaction() as tx:
         tx.set_properties({"frazil.suspended": "a record", "frazil.suspended-by": "a schema"})
 
-    turn_back(catalog, NAME, first, Ledger)
+    turn_back(TableHandle(catalog, NAME), first, Ledger)
 
     assert not any("suspended" in name for name in shown(catalog).properties)

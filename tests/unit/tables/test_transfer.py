@@ -17,6 +17,7 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Decimal, Field, Primitive
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout, write_files
@@ -36,7 +37,7 @@ HALF = 300
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    return create_table(catalog, TableName("n", "t"), FIELDS, [("bucket[2]", "number")], {})
+    return create_table(TableHandle(catalog, TableName("n", "t")), FIELDS, [("bucket[2]", "number")], {})
 
 
 def row(number: int) -> dict[str, Any]:

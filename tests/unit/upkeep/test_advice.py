@@ -23,6 +23,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.commits.stage import StagedFiles, check_still_there
@@ -77,7 +78,7 @@ def test_a_report_proves_something_as_it_was_written(tmp_path: Path) -> None:
 def source(tmp_path: Path) -> Mirror:
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=[])
     mirror = Mirror(tmp_path, "http://127.0.0.1:1", spec)
-    set_properties(mirror.connections.catalog, NAME, {FORMAT: "2.0"})
+    set_properties(TableHandle(mirror.connections.catalog, NAME), {FORMAT: "2.0"})
     mirror.land(3)
     return mirror
 
@@ -86,7 +87,7 @@ def test_rows_are_forgotten_once_what_is_made_of_them_has_read_them(source: Mirr
     (tmp_path / "totals.sql").write_text(f"SELECT quantity FROM {NAME}")
     spec = DerivedSpec(table="totals", namespace=NAME.namespace, sql=tmp_path / "totals.sql", publish=[])
     catalog, made = source.connections.catalog, MadeOf(spec, READER, NAME)
-    table = create_table(catalog, READER, (), (), {})
+    table = create_table(TableHandle(catalog, READER), (), (), {})
 
     def derive() -> None:
         read = at_head(source.table)

@@ -23,6 +23,7 @@ from frazil.formats.logical import Decimal, Field, Fixed, List, Map, Primitive, 
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.writing import transfer
@@ -87,7 +88,7 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
 
 
 def make(clients: Clients, *transforms: tuple[str, str]) -> Table:
-    table = create_table(clients.catalog, NAME, FIELDS, transforms, {})
+    table = create_table(TableHandle(clients.catalog, NAME), FIELDS, transforms, {})
     for number in range(0, 12, 2):
         append(table, row(number), row(number + 1))
     return table.refresh()
@@ -301,7 +302,7 @@ EACH_TYPE: dict[str, tuple[Type, Any, Any]] = {
 
 def test_values_of_every_type_come_through(clients: Clients) -> None:
     columns = [Field(f"a_{name}", kind, optional=True) for name, (kind, *_) in EACH_TYPE.items()]
-    table = create_table(clients.catalog, NAME, [Field("id", INT), *columns], (), {})
+    table = create_table(TableHandle(clients.catalog, NAME), [Field("id", INT), *columns], (), {})
     for number in range(12):
         values = {f"a_{name}": (*one, None)[number % 3] for name, (_, *one) in EACH_TYPE.items()}
         append(table, {"id": number, **values})

@@ -22,6 +22,7 @@ from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.upkeep.census import census_of
@@ -54,7 +55,7 @@ def spec(**upkeep: Any) -> TableSpec:
 
 
 def make(clients: Clients, files: int = 3) -> Table:
-    table = create_table(clients.catalog, NAME, (Field("id", Primitive("int")),), (), {})
+    table = create_table(TableHandle(clients.catalog, NAME), (Field("id", Primitive("int")),), (), {})
     for number_ in range(files):
         append(table, range(number_ * ROWS, (number_ + 1) * ROWS))
     return table.refresh()
@@ -224,7 +225,7 @@ def test_a_table_that_another_engine_raised_to_version_3_is_left_alone_and_nothi
     assert due(clients) == ""
     assert "version 3" in compacted(clients).text
     with pytest.raises(DifferentError, match="format version 3"):
-        load_with_head(clients.catalog, NAME)
+        load_with_head(TableHandle(clients.catalog, NAME))
     assert ids(table) == list(range(ROWS, 3 * ROWS))
     assert table.refresh().metadata_location == before
 

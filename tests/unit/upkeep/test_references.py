@@ -16,6 +16,7 @@ from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.layout import create_table
@@ -30,7 +31,7 @@ def source(tmp_path: Path) -> Mirror:
     """A table that no target shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=[], upkeep=FEW)
     mirror = Mirror(tmp_path, "http://127.0.0.1:1", spec)
-    set_properties(mirror.connections.catalog, NAME, {FORMAT: "2.0"})
+    set_properties(TableHandle(mirror.connections.catalog, NAME), {FORMAT: "2.0"})
     mirror.land(3)
     return mirror
 
@@ -38,7 +39,7 @@ def source(tmp_path: Path) -> Mirror:
 def derived(source: Mirror) -> Position:
     """Makes a table that has read all of the source; its position."""
     catalog, read = source.connections.catalog, at_head(source.table)
-    table = create_table(catalog, READER, (), (), {})
+    table = create_table(TableHandle(catalog, READER), (), (), {})
     ledger = DerivedLedger(inputs={str(NAME): read}, query="q", derivation="deriving_1")
     table.append(table.scan().to_arrow(), snapshot_properties=ledger.properties())
     note_reader(catalog, [NAME], {str(NAME): source.table}, READER)

@@ -12,7 +12,8 @@ from frazil.cli.moment import moment_of
 from frazil.cli.selection import Json, Name, select_topics
 from frazil.cli.views.query import plain
 from frazil.landing.upsert.key import row_identity
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.changelog import changelog
 from frazil.tables.commits.rollback import snapshot_at
 from frazil.tables.metadata.snapshots import ancestors
@@ -46,7 +47,7 @@ def _changes(table: str, since: str, to: str) -> Iterator[dict[str, Any]]:
     ((spec, names),) = selection.pairs
     connections, name = selection.connections.of(spec), names.table
     with catalog_errors(connections.settings):
-        loaded = load_table(connections.catalog, name)
+        loaded = TableHandle(connections.catalog, name).load()
         start = snapshot_at(name, loaded, moment_of(since))
         end = snapshot_at(name, loaded, moment_of(to)) if to else next(ancestors(loaded.metadata))
         key = row_identity(spec, loaded)

@@ -28,7 +28,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
@@ -102,7 +102,7 @@ def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
     spec, names = next(iter(selection.pairs))
     connections = selection.connections.of(spec)
     state = row_of(at)
-    table = load_table_or_none(connections.catalog, names.table)
+    table = TableHandle(connections.catalog, names.table).load_or_none()
     own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)
     return {
         "state": state,

@@ -22,7 +22,8 @@ from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, legal, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.rollback import snapshot_at
 
 app = typer.Typer()
@@ -85,7 +86,7 @@ def _add(
     catalogs = {names.table: selection.connections.of(spec).catalog for spec, names in selection.pairs}
     for parts, name in called.items():
         owner = owners[name]
-        table = load_table(catalogs[owner], owner if name in views else name)
+        table = TableHandle(catalogs[owner], owner if name in views else name).load()
         snapshot = None if moment is None else snapshot_at(name, table, moment).snapshot_id
         columns = [field.name for field in table.schema().fields]
         query = partial(_newest, views[name], columns) if name in views else None

@@ -21,7 +21,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.forgetting.condition import Condition, condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
 from frazil.upkeep.forgetting.proof import Proof
@@ -63,7 +64,7 @@ def forget_command(
     selection = select_topics([table], every=False)
     ((spec, names),) = selection.pairs
     with catalog_errors(selection.connections.settings):
-        schema = load_table(selection.connections.of(spec).catalog, names.table).schema()
+        schema = TableHandle(selection.connections.of(spec).catalog, names.table).load().schema()
     condition = condition_of(schema, where, keys)
     if prove:
         _prove(selection, spec, condition, prove, as_json)

@@ -27,7 +27,7 @@ from frazil.landing.replay.run import ReplayReport, replay
 from frazil.landing.report import LandingReport
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 
 app = typer.Typer()
 
@@ -93,7 +93,7 @@ def replay_command(table: Name, spans: Spans, dry_run: DryRun = False, as_json: 
         report = replay(spec, connections, asked, dry_run=dry_run, run_id=run_id())
     if report.snapshot_id:
         selection.tell(spec, report.as_landing())
-    made = readers_of(load_table(connections.catalog, names.table))
+    made = readers_of(TableHandle(connections.catalog, names.table).load())
     if as_json:
         print_json({**asdict(report), "made_of_it": made})
         return
@@ -109,7 +109,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
     ((spec, names),) = selection.pairs
     connections = selection.connections.of(spec)
     report = accept(spec, connections, snapshot, because, by=person(), run_id=run_id())
-    readers = readers_of(load_table(connections.catalog, names.table))
+    readers = readers_of(TableHandle(connections.catalog, names.table).load())
     if as_json:
         print_json({**asdict(report), "made_of_it": readers})
         return

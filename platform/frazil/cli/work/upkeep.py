@@ -16,7 +16,8 @@ from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select
 from frazil.spec.names import Things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.census import Census, PartitionCensus, census_of
 from frazil.upkeep.kind import Kind, Order, Work
 from frazil.upkeep.kinds import KINDS
@@ -124,9 +125,9 @@ def _take(selection: Selection[AnyTable], *, named: bool) -> list[Census]:
 
     def take(pair: tuple[AnyTable, Things]) -> Census | None:
         (spec, names), connections = pair, selection.connections.of(pair[0])
-        load = load_table if named else load_table_or_none
         with catalog_errors(connections.settings):
-            table = load(connections.catalog, names.table)
+            handle = TableHandle(connections.catalog, names.table)
+            table = handle.load() if named else handle.load_or_none()
             return census_of(spec, table, now) if table else None
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:

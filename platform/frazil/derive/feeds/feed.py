@@ -33,7 +33,7 @@ from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -80,7 +80,7 @@ def feed(
     """
     assert spec.feeds
     to, name = spec.feeds, things(spec, connections.settings).table
-    table = load_table(connections.catalog, name)
+    table = TableHandle(connections.catalog, name).load()
     before = noted(table, to.topic)
     with _told_of(to):
         if not (has_news(table, before) if before else table.current_snapshot()):
@@ -123,7 +123,8 @@ def _send_all(
     """How many records were sent, and how far the topic is now."""
     with transactions(connections.settings, name, to.topic) as producer:
         in_kafka = committed(connections.admin, name, to.topic)
-        table = load_table(connections.catalog, name)  # not before: it has all that any other feed has sent
+        # Not before: it has all that any other feed has sent.
+        table = TableHandle(connections.catalog, name).load()
         fed = latest(in_kafka, noted(table, to.topic))
         before = fed.sent if fed else 0
         for rows, reached in batches(table, fed, size, topic.topic_id):

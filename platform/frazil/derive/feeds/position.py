@@ -20,6 +20,7 @@ from frazil.derive.positions.ledger import Position, position_of
 from frazil.errors import PositionLostError
 from frazil.exact import rows_of
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import read, whole_number
 from frazil.tables.metadata.manifests import added_files, data_files
@@ -94,7 +95,7 @@ def noted(table: Table, topic: str) -> FedTo | None:
 
 def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
     """Tells the table; raises as `commit` does."""
-    set_properties(catalog, name, {property_of(topic): replace(fed, rows=None).text()})
+    set_properties(TableHandle(catalog, name), {property_of(topic): replace(fed, rows=None).text()})
 
 
 def latest(*known: FedTo | None) -> FedTo | None:

@@ -13,6 +13,7 @@ from frazil.errors import MissingError, PositionLostError
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.landing.upsert.key import key_columns
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.metadata.manifests import rows_added, rows_held
@@ -96,7 +97,7 @@ def note_reader(catalog: Catalog, names: Iterable[TableName], inputs: Inputs, re
     for name in names:
         table = inputs[str(name)]
         if _has_ledger(table) and str(reader) not in readers_of(table):
-            set_properties(catalog, name, {f"{_READER}{reader}": "derived"})
+            set_properties(TableHandle(catalog, name), {f"{_READER}{reader}": "derived"})
 
 
 def readers_of(table: Table) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.errors import FrazilError, PositionLostError
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
@@ -88,7 +89,7 @@ def derived_states(
     )
     with catalog_errors(connections.settings), ThreadPoolExecutor(_AT_ONCE) as pool:
         catalog = connections.catalog
-        loaded = pool.map(lambda name: load_table_or_none(catalog, name), wanted)
+        loaded = pool.map(lambda name: TableHandle(catalog, name).load_or_none(), wanted)
         tables = dict(zip(wanted, loaded, strict=True))
     now = clock()
     return [_state(computation, name, tables, now) for name, computation in made]

@@ -31,6 +31,7 @@ from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
 
@@ -116,10 +117,10 @@ def _begin(
         )
         begun = _Begun(StagedFiles(), entry, note, facts.get(name))
         try:
-            publish(own_connections.catalog, name, begun)
+            publish(TableHandle(own_connections.catalog, name), begun)
         except CommitUnknownError:
             with suppress(FrazilError):  # what is raised below says that the outcome is not known
-                publish(own_connections.catalog, name, _GivenUp(StagedFiles(), entry))
+                publish(TableHandle(own_connections.catalog, name), _GivenUp(StagedFiles(), entry))
             raise
 
 

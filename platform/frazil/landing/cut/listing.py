@@ -12,7 +12,7 @@ from frazil.landing.cut.note import Note, drop, notes
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 
@@ -80,7 +80,7 @@ def members_of(specs: Sequence[TableSpec], connections: Connections) -> dict[Tab
 
 def read_cuts(members: Mapping[TableName, Connections]) -> list[Cut]:
     """All cuts of some tables, the newest first."""
-    tables = {name: load_table_or_none(own.catalog, name) for name, own in members.items()}
+    tables = {name: TableHandle(own.catalog, name).load_or_none() for name, own in members.items()}
     cuts: dict[str, dict[str, tuple[Note, Table]]] = {}
     for name, table in tables.items():
         for note in notes(table.properties).values() if table else ():
@@ -109,8 +109,8 @@ def drop_cut(name: str, members: Mapping[TableName, Connections]) -> None:
         return tx
 
     for table, own in members.items():
-        if load_table_or_none(own.catalog, table):
-            commit(own.catalog, table, stage, work="end of a cut")
+        if TableHandle(own.catalog, table).load_or_none():
+            commit(TableHandle(own.catalog, table), stage, work="end of a cut")
 
 
 def _cut(notes: Mapping[str, tuple[Note, Table]]) -> Cut:

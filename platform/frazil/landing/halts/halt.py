@@ -11,6 +11,7 @@ from frazil.connections import Connections
 from frazil.errors import NotYetError, PausedError, StopError
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
 from frazil.tables.commits.works import work_name
@@ -44,7 +45,7 @@ def halt(
     entry = replace(
         EMPTY, because=because, landing=work_name(f"{by}_"), run_id=run_id, version=version("frazil")
     )
-    published = publish(connections.catalog, name, _Halt(StagedFiles(), entry, by, reason))
+    published = publish(TableHandle(connections.catalog, name), _Halt(StagedFiles(), entry, by, reason))
     ledger = read_ledger(published.table.metadata)
     assert ledger, f"{published.snapshot_id} is one"
     return ledger

@@ -13,7 +13,8 @@ from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.position.state import known_states, raise_first
 from frazil.spec.names import things, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED
 
 
@@ -54,7 +55,7 @@ def pause(
             ledger: Ledger | None = halt(connections, name, PAUSE, reason, say, run_id=run_id)
             changed = True
         except PausedError:
-            table, changed = load_table(connections.catalog, name), False
+            table, changed = TableHandle(connections.catalog, name).load(), False
             ledger, reason = read_ledger(table.metadata), table.properties.get(SUSPENDED, reason)
     return PauseReport(str(name), spec.topic, reason, changed, ledger.position if ledger else {})
 

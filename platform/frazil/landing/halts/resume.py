@@ -13,7 +13,8 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.landing.report import LandingReport
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import remove_properties
 from frazil.tables.commits.suspension import MARKS
 from frazil.tables.keys import Key
@@ -41,7 +42,7 @@ def resume(
     with catalog_errors(connections.settings):
         if past:
             _may_be_left_out(spec, connections, name, past)
-        remove_properties(connections.catalog, name, MARKS)
+        remove_properties(TableHandle(connections.catalog, name), MARKS)
     return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
 
 
@@ -53,7 +54,7 @@ def refuse_running(spec: TableSpec, connections: Connections) -> None:
     """
     name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
-        known = load_table(connections.catalog, name).properties
+        known = TableHandle(connections.catalog, name).load().properties
     if not any(mark in known for mark in MARKS):
         raise StopError(
             f"Table {name} is neither suspended nor paused.",
@@ -72,7 +73,7 @@ def _may_be_left_out(
             todo="Leave --past out.",
         )
     facts = topic_fact(connections.admin, spec.topic)
-    ledger = read_ledger(load_table(connections.catalog, name).metadata)
+    ledger = read_ledger(TableHandle(connections.catalog, name).load().metadata)
     begins = starts(facts, ledger.position if ledger else {})
     for partition, offset in past:
         if not begins.get(partition, 0) <= offset < facts.end.get(partition, 0):

@@ -10,7 +10,8 @@ from frazil.landing.position.ledger import ledgers
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import Committed
 
 _MOST = 200  # ledgers that are looked at, the newest first
@@ -27,7 +28,7 @@ def published_by(
     """
     name = things(spec, connections.settings).table
     with catalog_errors(connections.settings):
-        table = load_table_or_none(connections.catalog, name)
+        table = TableHandle(connections.catalog, name).load_or_none()
     if table is None:
         return None
     newest = islice(ledgers(table.metadata), _MOST)

@@ -12,7 +12,8 @@ from frazil.landing.position.ledger import Ledger, bytes_per_record, ledgers, re
 from frazil.landing.tableflow.position import ledger_of_files, rows_came_at
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import Pointer, load_pointers
 from frazil.tables.commits.suspension import PAUSE, SCHEMA, SUSPENDED, SUSPENDED_BY
 from frazil.tables.commits.works import started_at
@@ -88,7 +89,7 @@ def _landed(pointer: Pointer, before: Standing | None) -> Standing:
 
 def _read_only(spec: TableSpec, name: TableName, catalog: Catalog, before: Standing | None) -> Standing:
     """The standing of a table that others land; its manifests tell the position."""
-    table = load_table_or_none(catalog, name)
+    table = TableHandle(catalog, name).load_or_none()
     if table is None:
         return Standing()
     if before and before.location == table.metadata_location:

@@ -14,7 +14,8 @@ from frazil.landing.position.ledger import EMPTY, Ledger, ledger_of, ledgers, re
 from frazil.landing.tableflow.takeover import TAKEOVER
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
@@ -92,14 +93,16 @@ def accept(
     """
     name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
-        table = load_table(connections.catalog, name)
+        table = TableHandle(connections.catalog, name).load()
         found = _find(name, table, snapshot_id)
         rows = _taken(name, table, found, connections)
         entry = replace(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
             landing=work_name("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
-        published = publish(connections.catalog, name, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
+        published = publish(
+            TableHandle(connections.catalog, name), _Acceptance(StagedFiles(), entry, found.timestamp_ms)
+        )
     return AcceptReport(str(name), snapshot_id, rows, because, published.snapshot_id)
 
 

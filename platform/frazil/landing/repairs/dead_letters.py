@@ -17,7 +17,7 @@ from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import LONGEST, commit
 from frazil.tables.commits.erasure import forgettings as looked_for
@@ -157,8 +157,8 @@ def keep_dead_letters(
     of_letters, of_rows = forgettings or (looked_for(table.metadata), None)
     # Behind the table's making: who forgets beside it finds the table, or is found here.
     if still:
-        still(load_table(catalog, name))
-    if of_rows is not None and of_rows != looked_for(load_table(catalog, name).metadata):
+        still(TableHandle(catalog, name).load())
+    if of_rows is not None and of_rows != looked_for(TableHandle(catalog, name).load().metadata):
         raise _forgotten(f"Rows of {name}")
     before = read_ledger(table.metadata) or EMPTY
     log = ledger.log
@@ -174,7 +174,7 @@ def keep_dead_letters(
             last=before.landing,
             forgettings=of_letters,
         )
-        publish(catalog, name.dead_letters, staged)
+        publish(TableHandle(catalog, name).dead_letters, staged)
 
 
 def of_log(log: str) -> BooleanExpression:
@@ -206,7 +206,7 @@ def survey(
     """
     import pyarrow.compute as pc
 
-    table = load_table_or_none(catalog, name.dead_letters)
+    table = TableHandle(catalog, name).dead_letters.load_or_none()
     if table is None:
         return DeadLetters(by_reason={})
     rows, counts = table.scan(selected_fields=(reason, at)).to_arrow(), Counter[str]()
@@ -221,11 +221,11 @@ def letters_schema() -> Schema:
 
 
 def _table(catalog: Catalog, own: TableName) -> Table:
-    table = load_with_head(catalog, own)
+    table = load_with_head(TableHandle(catalog, own))
     if table is None:
-        return create_table(catalog, own, _FIELDS, _PARTITION_BY, {})
+        return create_table(TableHandle(catalog, own), _FIELDS, _PARTITION_BY, {})
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
-        return commit(catalog, own, _with_all_fields, work="schema change").table
+        return commit(TableHandle(catalog, own), _with_all_fields, work="schema change").table
     return table
 
 

@@ -35,6 +35,7 @@ from frazil.landing.write import Written, write_rows
 from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows, publish
 from frazil.tables.commits.works import REDRIVE, work_name
 from frazil.tables.writing.presence import differing
@@ -163,7 +164,7 @@ class _Redrive:
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
             chosen.ledger.total_taken, chosen.among, chosen.forgettings,
         )  # fmt: skip
-        published = publish(self._connections.catalog, self._name, staged)
+        published = publish(TableHandle(self._connections.catalog, self._name), staged)
         self._done("published")
         return replace(
             report, snapshot_id=published.snapshot_id, redriven=written.good, files=len(files.files),

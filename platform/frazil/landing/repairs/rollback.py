@@ -13,6 +13,7 @@ from frazil.landing.position.ledger import Ledger, Span
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.rollback import Rollback, Turn, report_of, turn_back
 
 
@@ -47,7 +48,7 @@ def roll_back(
             raise _lossy(name, turn, lost)
 
     with catalog_errors(connections.settings):
-        turn = turn_back(connections.catalog, name, to, Ledger, check)
+        turn = turn_back(TableHandle(connections.catalog, name), to, Ledger, check)
     return _report(spec, name, turn, topic)
 
 

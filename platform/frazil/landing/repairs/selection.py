@@ -14,7 +14,7 @@ from frazil.landing.repairs.bad_records import MOST
 from frazil.landing.repairs.dead_letters import DeadLetter, letters_schema, of_log, read_letters
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.filters import parse_filter
 from frazil.tables.keys import NAMES, Key, keys_in, within
@@ -68,8 +68,8 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     """
     names = offset_columns(spec)
     _filter(letters_schema(), where)
-    table = load_table_or_none(catalog, name)  # first: dead letters are forgotten before rows are
-    kept = load_table_or_none(catalog, name.dead_letters)
+    table = TableHandle(catalog, name).load_or_none()  # first: dead letters are forgotten before rows are
+    kept = TableHandle(catalog, name).dead_letters.load_or_none()
     ledger = read_ledger(table.metadata) if table else None
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
@@ -90,7 +90,7 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
 
 def letters_within(catalog: Catalog, name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> set[Key]:
     """The dead letters of some spans, redriven or not, of the log that the table stands in."""
-    kept = load_table_or_none(catalog, name.dead_letters)
+    kept = TableHandle(catalog, name).dead_letters.load_or_none()
     if kept is None:
         return set()
     found = (key for key, _ in _keys(kept, _of_log(kept, within(spans), ledger.log)))

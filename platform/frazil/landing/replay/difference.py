@@ -12,7 +12,7 @@ from frazil.landing.repairs.selection import letters_within, offset_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings, has_forgotten
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.reading.frame import files_frame
@@ -68,9 +68,8 @@ def find_present(
     holding = find_holding(spark, name, table, sought, job)
     letters = letters_within(table.catalog, name, ledger, plan.busy)
     redriven = keys_in(table, letters, names)
-    kept = load_table_or_none(
-        table.catalog, name.dead_letters
-    )  # behind the look: who forgets says so at once
+    # Behind the look: who forgets says so at once.
+    kept = TableHandle(table.catalog, name).dead_letters.load_or_none()
     return Present(
         table=table,
         ledger=ledger,

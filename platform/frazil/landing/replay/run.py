@@ -28,7 +28,8 @@ from frazil.landing.source import planned_reading
 from frazil.landing.write import Written, write_rows
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import Staged, StagedFiles, publish, put_in_place
 from frazil.tables.commits.works import REPLAY, until_settled, work_name
@@ -186,13 +187,13 @@ class _Replay:
 
     def counted(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Looks only."""
-        table = load_table(self._catalog, self._name)
+        table = TableHandle(self._catalog, self._name).load()
         plan = plan_replay(self._spec, self._connections, self._name, table, spans)
         return replace(self._report(plan, self._present(table, plan)), dry_run=True)
 
     def done(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Writes what Kafka has now, and puts it in place."""
-        table = load_table(self._catalog, self._name)
+        table = TableHandle(self._catalog, self._name).load()
         plan = plan_replay(self._spec, self._connections, self._name, table, spans)
         self._done("planned")
         decoder = decoder_for(self._spec, self._connections.registry)
@@ -220,7 +221,7 @@ class _Replay:
         self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles
     ) -> ReplayReport:
         """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
-        table = load_table(self._catalog, self._name)
+        table = TableHandle(self._catalog, self._name).load()
         refuse_rows(self._name, table, plan.busy)
         present = self._present(table, plan)
         compared = Comparison(
@@ -248,7 +249,7 @@ class _Replay:
         kept = self._kept(present, plan)
         files = (*staged.files, *kept.files)
         whole = StagedFiles(files, until=min(staged.until, kept.until))
-        published = publish(self._catalog, self._name, _Replayed(whole, entry, present))
+        published = publish(TableHandle(self._catalog, self._name), _Replayed(whole, entry, present))
         self._done("published")
         counts = len(present.holding.paths), len(files)
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)

@@ -19,7 +19,7 @@ from frazil.landing.schema.rowless import add_metadata, make_anew, without_rows
 from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged, set_properties
 from frazil.tables.commits.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
@@ -69,7 +69,7 @@ def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, col
 
     if stage(table) is None:
         return table
-    return commit(catalog, name, stage, work="schema change", todo="Land again.").table
+    return commit(TableHandle(catalog, name), stage, work="schema change", todo="Land again.").table
 
 
 def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evolution:
@@ -130,7 +130,7 @@ def fits_again(spec: TableSpec, name: TableName, connections: Connections) -> bo
         FrazilError: The registry or the catalog does not tell.
     """
     decoder = decoder_for(spec, connections.registry)
-    table = load_table_or_none(connections.catalog, name)
+    table = TableHandle(connections.catalog, name).load_or_none()
     return table is None or not refused(plan_evolution(spec, table, decoder.columns).verdicts)
 
 
@@ -197,7 +197,7 @@ def _marks(table: Table) -> tuple[str, ...]:
 
 
 def _suspend(catalog: Catalog, name: TableName, error: SchemaRefusedError) -> None:
-    table = load_table_or_none(catalog, name)
+    table = TableHandle(catalog, name).load_or_none()
     properties = {SUSPENDED: error.where, SUSPENDED_BY: SCHEMA}
     if table is not None and properties.items() - table.properties.items():
-        set_properties(catalog, name, properties, only=lambda now: not is_halted(now.properties))
+        set_properties(TableHandle(catalog, name), properties, only=lambda now: not is_halted(now.properties))

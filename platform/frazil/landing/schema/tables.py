@@ -13,6 +13,7 @@ from frazil.landing.schema.evolve import evolve
 from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
@@ -42,17 +43,17 @@ def ensure_table(
         SchemaRefusedError: The schema asks for a change that would lose or falsify data.
         SpecError: The spec's layout names a column that can't be used so.
     """
-    table = load_with_head(catalog, name)
+    table = load_with_head(TableHandle(catalog, name))
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
         transforms = spec.transforms or default_buckets(spec, fields, key)
-        table = create_table(catalog, name, fields, transforms, properties, location)
+        table = create_table(TableHandle(catalog, name), fields, transforms, properties, location)
     else:
         refuse(name, table)
         _refuse_strange_rows(name, table)
         keep_key(catalog, name, table, spec, key)
-    return arrange(spec, name, catalog, evolve(spec, name, catalog, table, columns))
+    return arrange(spec, TableHandle(catalog, name), evolve(spec, name, catalog, table, columns))
 
 
 def _refuse_strange_rows(name: TableName, table: Table) -> None:

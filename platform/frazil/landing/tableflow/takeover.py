@@ -34,7 +34,8 @@ from frazil.landing.tableflow.position import (
 )
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.layout import register
@@ -97,9 +98,9 @@ def take_over(
             todo="Write mode: append; or land the topic into a table of another name, from its first offset.",
         )
     with catalog_errors(connections.settings):
-        own = load_table_or_none(connections.catalog, name)
-        _may_begin(name, own, source, load_table_or_none(of.catalog, source))
-        table = own or load_table(of.catalog, source)
+        own = TableHandle(connections.catalog, name).load_or_none()
+        _may_begin(name, own, source, TableHandle(of.catalog, source).load_or_none())
+        table = own or TableHandle(of.catalog, source).load()
         entry = _entry(spec, connections, name, table, accept_gaps)
         if own is None:
             _register(connections, name, table)
@@ -108,7 +109,7 @@ def take_over(
             run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         head = table.metadata.current_snapshot_id or 0
-        published = publish(connections.catalog, name, _Takeover(StagedFiles(), said, head))
+        published = publish(TableHandle(connections.catalog, name), _Takeover(StagedFiles(), said, head))
     return TakeoverReport(
         str(name), spec.topic, str(source), published.snapshot_id, entry.records, entry.position,
         sum(entry.gaps.values()), sum(entry.lost.values()),
@@ -155,8 +156,8 @@ def _may_begin(name: TableName, own: Table | None, source: TableName, theirs: Ta
 
 def _register(connections: Connections, name: TableName, table: Table) -> None:
     """Raises ConfigureError where the catalog does not name the table then, as SeaweedFS' does not."""
-    register(connections.catalog, name, table.metadata_location)
-    made = load_table(connections.catalog, name)
+    register(TableHandle(connections.catalog, name), table.metadata_location)
+    made = TableHandle(connections.catalog, name).load()
     if made.metadata.table_uuid != table.metadata.table_uuid:
         raise ConfigureError(
             f"The catalog can't take over tables that are there: it made an empty {name} instead.",

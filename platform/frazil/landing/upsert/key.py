@@ -14,6 +14,7 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.spec.migrations import Migration, renaming
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import read
 from frazil.tables.layout import Transforms
@@ -91,7 +92,9 @@ def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, k
     if found := difference(name, table, spec, key):
         raise found
     if key_columns(table) != told_apart(spec, key) and _is_open(table):
-        set_properties(catalog, name, {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key))
+        set_properties(
+            TableHandle(catalog, name), {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key)
+        )
 
 
 def renamed_key(key: Sequence[str], migrations: Iterable[Migration]) -> tuple[str, ...]:

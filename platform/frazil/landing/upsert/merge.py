@@ -30,7 +30,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, put_in_place
 from frazil.tables.metadata.manifests import Candidates, delete_manifests, files_matching, rows_held
 from frazil.tables.metadata.snapshots import is_on_main
@@ -146,7 +146,7 @@ class _Merge:
 
     def once(self) -> Merged:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
-        table = load_table(self.catalog, self.changes.name)
+        table = TableHandle(self.catalog, self.changes.name).load()
         with files_there(table):
             return self._upon(table)
 

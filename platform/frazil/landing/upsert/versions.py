@@ -33,7 +33,7 @@ from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box, Side
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.metadata.manifests import delete_manifests, rows_held
 from frazil.tables.reading.frame import files_frame
@@ -76,7 +76,7 @@ def write_versions(
         written,
         plan,
     )
-    now = load_table(table.catalog, name)
+    now = TableHandle(table.catalog, name).load()
     with files_there(now):
         return new.upon(now)
 

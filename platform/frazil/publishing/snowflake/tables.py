@@ -33,7 +33,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType
@@ -101,7 +102,7 @@ class Snowflake:
     def sync(self, connections: Connections) -> Shown:
         """See `Target`; the clean view is kept in step with the table."""
         with catalog_errors(self._settings):
-            current = load_table(connections.catalog, self._name).metadata_location
+            current = TableHandle(connections.catalog, self._name).load().metadata_location
         check_location(volume_of(self._settings), current)
         with self._open(connections) as connection:
             before = self._location(connection)

@@ -1,4 +1,4 @@
-"""The Iceberg catalog for PyIceberg: opening it, loading tables, and what its refusals mean."""
+"""The Iceberg catalog for PyIceberg: opening it, and what its refusals mean."""
 
 from __future__ import annotations
 
@@ -10,23 +10,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import stamina
-
 from frazil.errors import (
     MALFORMED,
     STAYS,
     ConfigureError,
     NotAllowedError,
-    NotYetError,
     PartDownError,
     RepairError,
 )
-from frazil.quoting import in_shell, quoted
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
-from frazil.spec.names import TableName
 from frazil.tables.catalogs import client_properties
 from frazil.tables.catalogs.glue_limits import fit_request
 from frazil.tables.catalogs.pyiceberg import open_glue, open_rest
@@ -34,7 +29,6 @@ from frazil.tables.catalogs.pyiceberg import open_glue, open_rest
 if TYPE_CHECKING:
     from botocore.session import Session
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table
 
 STALE = "can't add snapshot with sequence number"
 """What SeaweedFS says, with 400 and not 409, where another ref was committed in between."""
@@ -44,8 +38,6 @@ _OLDER = "older than last sequence number"
 
 _GONE = "Snapshot with snapshot id"
 """What PyIceberg says, where Glue owns the table, of a snapshot that another expiry removed in between."""
-
-_PLACES = "write.py-location-provider.impl"
 
 _S3_DOWN = re.compile(
     "AWS Error (NETWORK_CONNECTION|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|REQUEST_TIMEOUT"
@@ -144,59 +136,6 @@ def _refuse_cut(http_response: Any, parsed: Mapping[str, Any], **_: Any) -> None
 def _is_news(record: logging.LogRecord) -> bool:
     """Every commit deletes metadata files that are old: of two at once, one finds some of them gone."""
     return "Failed to delete metadata file" not in record.getMessage()
-
-
-def load_table_or_none(catalog: Catalog, name: TableName) -> Table | None:
-    """The table as it is now, or None where there is none. Asks again where the answer is lost."""
-    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
-
-    try:
-        for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
-            with attempt, answers():
-                return _vouched(name, catalog.load_table(name.identifier))
-    except (NoSuchTableError, NoSuchNamespaceError):
-        pass
-    return None
-
-
-def load_table(catalog: Catalog, name: TableName) -> Table:
-    """The table as it is now; raises NotYetError where there is none."""
-    if table := load_table_or_none(catalog, name):
-        return table
-    raise _missing(name)
-
-
-def load_table_once(catalog: Catalog, name: TableName) -> Table:
-    """The same for a caller that asks again by itself."""
-    from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
-
-    try:
-        with answers():
-            return _vouched(name, catalog.load_table(name.identifier))
-    except (NoSuchTableError, NoSuchNamespaceError):
-        raise _missing(name) from None
-
-
-def _vouched(name: TableName, table: Table) -> Table:
-    """The table, unless PyIceberg would run code that it names, at the next commit."""
-    code = table.properties.get(_PLACES)
-    if code is None:
-        return table
-    raise RepairError(
-        f"{name} names code that says where its files go, and Frazil runs none that a table names.",
-        where=f"property {_PLACES}: {code:.300}",
-        meaning="What was published before stays; nothing is read or written.",
-        todo=f"`ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES ('{_PLACES}')` in Spark; ask who "
-        "set it.",
-    )
-
-
-def _missing(name: TableName) -> NotYetError:
-    word = in_shell(str(name))
-    return NotYetError(
-        f"There is no table {name} in the catalog.",
-        todo=f"`frazil land {word}`, or `frazil derive {word}`, makes it, if a pipeline names it.",
-    )
 
 
 @contextmanager

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import answers, is_lost, is_outage, load_table_or_none
+from frazil.tables.catalogs.catalog import answers, is_lost, is_outage
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import ask_for_table, read_metadata
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def load_pointers(
         if outages:
             return Pointer(name, error=outages[0])
         try:
-            return _asked(catalog, load, name, known.get(name))
+            return _asked(TableHandle(catalog, name), load, known.get(name))
         except Exception as e:  # noqa: BLE001 - one broken table must not hide the others
             if is_outage(e):
                 outages.append(e)
@@ -80,14 +81,14 @@ def load_pointers(
         yield from pool.map(pointer, names)
 
 
-def _asked(catalog: Catalog, load: _Load, name: TableName, known: str | None) -> Pointer:
+def _asked(handle: TableHandle, load: _Load, known: str | None) -> Pointer:
     try:
         with answers():
-            return load(name, known)
+            return load(handle.name, known)
     except Exception as e:
         if not is_lost(e):
             raise
-    return _loaded(catalog, name)  # asks again, and again
+    return _loaded(handle)  # asks again, and again
 
 
 def _loader(catalog: Catalog, names: list[TableName], enough: Enough) -> _Load:
@@ -100,14 +101,14 @@ def _loader(catalog: Catalog, names: list[TableName], enough: Enough) -> _Load:
     if isinstance(catalog, GlueCatalog):
         locations = _glue_locations(catalog, names)
         return lambda name, known: _from_glue(catalog, name, known, locations.get(name), enough)
-    return lambda name, _: _loaded(catalog, name)
+    return lambda name, _: _loaded(TableHandle(catalog, name))
 
 
 def _from_rest(catalog: RestCatalog, name: TableName, known: str | None, enough: Enough) -> Pointer:
     for snapshots in ("refs", "all"):
         response = ask_for_table(catalog, name.identifier, snapshots)
         if response.status_code != 200:
-            return _loaded(catalog, name)  # knows what the refusal means
+            return _loaded(TableHandle(catalog, name))  # knows what the refusal means
         first = _LOCATION.match(response.content)
         if known and first and first[1].decode() == known:
             return Pointer(name, known)
@@ -127,9 +128,9 @@ def _from_glue(
     return Pointer(name, location, _trimmed(json.loads(read_metadata(catalog, location)), enough))
 
 
-def _loaded(catalog: Catalog, name: TableName) -> Pointer:
-    table = load_table_or_none(catalog, name)
-    return Pointer(name, table.metadata_location, table.metadata) if table else Pointer(name)
+def _loaded(handle: TableHandle) -> Pointer:
+    table = handle.load_or_none()
+    return Pointer(handle.name, table.metadata_location, table.metadata) if table else Pointer(handle.name)
 
 
 def _line(raw: Mapping[str, Any], enough: Enough) -> tuple[list[dict[str, Any]], bool]:

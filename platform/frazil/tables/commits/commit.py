@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from frazil.errors import ClockError, CommitConflictError, CommitUnknownError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import is_conflict, is_lost, load_table, load_table_once
+from frazil.tables.catalogs.catalog import is_conflict, is_lost
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
@@ -49,8 +49,7 @@ class Committed:
 
 
 def commit(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     stage: Callable[[Table], Transaction | None],
     *,
     work: str,
@@ -69,7 +68,7 @@ def commit(
         CommitUnknownError: Nobody answers, and the commit may be there or not.
         ClockError: This machine's clock is behind the table's head.
     """
-    sending = _Sending(catalog, name, work)
+    sending = _Sending(handle, work)
     for conflicts in range(TRIES):
         table = sending.look(conflicts)
         if done := sending.done(table):
@@ -87,8 +86,8 @@ def commit(
 class _Sending:
     """The tries of one commit."""
 
-    def __init__(self, catalog: Catalog, name: TableName, work: str) -> None:
-        self._catalog, self._name, self._work = catalog, name, work
+    def __init__(self, handle: TableHandle, work: str) -> None:
+        self._handle, self._work = handle, work
         self._made: list[int] = []
         self._failure: Exception | None = None
         self._since = time.monotonic()
@@ -96,11 +95,11 @@ class _Sending:
     def look(self, conflicts: int) -> Table:
         """The table as it is now; waits a little where others commit, and longer where nobody answers."""
         if conflicts == 0:
-            return load_table(self._catalog, self._name)
+            return self._handle.load()
         for attempt in range(conflicts, TRIES + conflicts):
             time.sleep(random.uniform(0, min(_LONGEST_WAIT, 0.02 * 2**attempt)))
             try:
-                return load_table_once(self._catalog, self._name)
+                return self._handle.load_once()
             except Exception as e:
                 if not is_lost(e):
                     raise
@@ -123,7 +122,7 @@ class _Sending:
         """Sends the commit once; None where it was refused, or where its answer was lost."""
         from pyiceberg.table.update import AddSnapshotUpdate
 
-        _keep_time(self._name, table.metadata, tx)
+        _keep_time(self._handle.name, table.metadata, tx)
         self._made += [u.snapshot.snapshot_id for u in tx._updates if isinstance(u, AddSnapshotUpdate)]
         try:
             return _sent(table, tx)
@@ -137,7 +136,7 @@ class _Sending:
         if self.done(table) or (self._failure and is_lost(self._failure)):
             return self._unknown()
         return CommitConflictError(
-            f"The catalog refused a {self._work} of {self._name} {TRIES} times.",
+            f"The catalog refused a {self._work} of {self._handle} {TRIES} times.",
             where=f"{type(self._failure).__name__}: {self._failure}"[:300],
             meaning="Others commit to the table all the time; the table is as they left it.",
             todo=todo,
@@ -145,7 +144,7 @@ class _Sending:
 
     def _unknown(self) -> CommitUnknownError:
         return CommitUnknownError(
-            f"It is not known what became of a {self._work} of {self._name}: no answer says it.",
+            f"It is not known what became of a {self._work} of {self._handle}: no answer says it.",
             where=f"{type(self._failure).__name__}: {self._failure}"[:300],
             meaning="The table holds either all of it or nothing of it. No file was deleted.",
             todo="Try again once the catalog answers: it goes on from what the table says then.",
@@ -192,8 +191,7 @@ def _behind(name: TableName, now: int, newest: int) -> ClockError:
 
 
 def set_properties(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     properties: dict[str, str],
     only: Callable[[Table], bool] | None = None,
 ) -> None:
@@ -207,10 +205,10 @@ def set_properties(
             assert_ref(tx, "main", table.metadata.current_snapshot_id)
         return tx
 
-    commit(catalog, name, stage, work="change of properties")
+    commit(handle, stage, work="change of properties")
 
 
-def remove_properties(catalog: Catalog, name: TableName, keys: Iterable[str]) -> None:
+def remove_properties(handle: TableHandle, keys: Iterable[str]) -> None:
     """Removes those of the table properties that are there."""
     gone = tuple(keys)
 
@@ -218,7 +216,7 @@ def remove_properties(catalog: Catalog, name: TableName, keys: Iterable[str]) ->
         there = [key for key in gone if key in table.properties]
         return transaction(table).remove_properties(*there) if there else None
 
-    commit(catalog, name, stage, work="change of properties")
+    commit(handle, stage, work="change of properties")
 
 
 def is_staged(tx: Transaction) -> bool:

@@ -9,13 +9,12 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import LONGEST, commit, remove_ref
 from frazil.tables.commits.works import started_at
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
 
@@ -36,13 +35,13 @@ def dead_branches(metadata: TableMetadata, now: float) -> dict[str, float]:
     return {branch: age for branch, age in ages.items() if age > LONGEST}
 
 
-def drop_dead_branches(catalog: Catalog, name: TableName, table: Table, now: float | None = None) -> None:
+def drop_dead_branches(handle: TableHandle, table: Table, now: float | None = None) -> None:
     """Drops the branches of dead works that nobody published past; their files go with snapshot expiry."""
     for branch in dead_branches(table.metadata, time.time() if now is None else now):
-        drop_branch(catalog, name, branch)
+        drop_branch(handle, branch)
 
 
-def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
+def drop_branch(handle: TableHandle, branch: str) -> None:
     """Drops a branch, if it is there."""
 
     def stage(table: Table) -> Transaction | None:
@@ -52,4 +51,4 @@ def drop_branch(catalog: Catalog, name: TableName, branch: str) -> None:
         remove_ref(tx, branch)
         return tx
 
-    commit(catalog, name, stage, work="removal of a branch")
+    commit(handle, stage, work="removal of a branch")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, move_ref
 from frazil.tables.commits.ledger import Entry, Recorded, rewind
@@ -17,7 +18,6 @@ from frazil.tables.commits.suspension import MARKS, is_halted
 from frazil.tables.metadata.snapshots import ancestors, line_of, number, summary_of
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
@@ -66,8 +66,7 @@ class Turn(Generic[E]):
 
 
 def turn_back(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     to: int | datetime,
     kind: type[E],
     check: Callable[[Turn[E]], None] = lambda _: None,
@@ -79,12 +78,12 @@ def turn_back(
     turns: list[Turn[E]] = []
 
     def stage(table: Table) -> Transaction | None:
-        target = snapshot_at(name, table, to)
-        turns.append(turn := Turn(table, target, _recorded(name, table, target, kind)))
+        target = snapshot_at(handle.name, table, to)
+        turns.append(turn := Turn(table, target, _recorded(handle.name, table, target, kind)))
         check(turn)
         return move_main(table, target, kind, turn.recorded) if turn.moves else None
 
-    commit(catalog, name, stage, work="rollback", todo="Roll back again.")
+    commit(handle, stage, work="rollback", todo="Roll back again.")
     return next((turn for turn in reversed(turns) if turn.moves), turns[-1])
 
 

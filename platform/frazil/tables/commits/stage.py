@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import AuditFailedError, CommitConflictError, RetryError
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import Entry, copied
@@ -23,7 +24,6 @@ from frazil.tables.commits.suspension import SUSPENDED
 from frazil.tables.metadata.manifests import HeadReader, delete_manifests
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
 
@@ -129,7 +129,7 @@ def put_in_place(
         append_files(tx, staged.files, summary)
 
 
-def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
+def publish(handle: TableHandle, staged: Staged) -> Committed:
     """Puts the files on `main` with their ledger, in one commit.
 
     Raises:
@@ -139,13 +139,13 @@ def publish(catalog: Catalog, name: TableName, staged: Staged) -> Committed:
     """
 
     def stage(table: Table) -> Transaction:
-        entry = staged.next_entry(name, table)
-        check_still_there(name, staged.staged, staged.work, _SHORTER)
-        _same_layout(name, table, staged)
-        return _staged(name, table, staged, entry.properties())
+        entry = staged.next_entry(handle.name, table)
+        check_still_there(handle.name, staged.staged, staged.work, _SHORTER)
+        _same_layout(handle.name, table, staged)
+        return _staged(handle.name, table, staged, entry.properties())
 
     todo = "Try again; make upkeep or other writers less eager if it lasts."
-    return commit(catalog, name, stage, work=staged.work, todo=todo)
+    return commit(handle, stage, work=staged.work, todo=todo)
 
 
 def _staged(name: TableName, table: Table, staged: Staged, summary: Mapping[str, str]) -> Transaction:

@@ -17,7 +17,8 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors, load_table
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import disown_copy
@@ -93,7 +94,7 @@ class _Compaction:
         if self._order.dry_run:
             return would(self._name, before, rounds, self._is_crowded(before))
         self._step("planned")
-        drop_dead_branches(self._connections.catalog, self._name, table, self._now)
+        drop_dead_branches(TableHandle(self._connections.catalog, self._name), table, self._now)
         done = self._rounds(rounds, before) + self._gather()
         after = self._reader.read(self._load()) or before
         return did(self._name, before, after, done, time.perf_counter() - begun)
@@ -102,7 +103,7 @@ class _Compaction:
         return WorkReport(str(self._name), "compaction", False, why, dry_run=self._order.dry_run)
 
     def _load(self) -> Table:
-        return load_table(self._connections.catalog, self._name)
+        return TableHandle(self._connections.catalog, self._name).load()
 
     def _plan(self, head: Head, copies: Copies | None = None, done: int = 0) -> list[Round]:
         target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
@@ -228,4 +229,4 @@ def put_in_place(
             check_still_there(name, staged, "compaction", _SHORTER)
         return tx
 
-    return commit(catalog, name, stage, work="compaction", todo=AGAIN)
+    return commit(TableHandle(catalog, name), stage, work="compaction", todo=AGAIN)

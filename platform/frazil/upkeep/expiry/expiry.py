@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, remove_ref, remove_snapshots, set_properties
 from frazil.tables.layout import METADATA_STAYS
@@ -144,7 +145,7 @@ class _Expiry:
     def _commit(self, ids: Sequence[int]) -> int:
         """Expires snapshots batch by batch; gives how often that was refused."""
         if self._before.properties.get(_BY_WRITERS) == "true":  # as earlier versions of Frazil made tables
-            set_properties(self._catalog, self._name, METADATA_STAYS)
+            set_properties(TableHandle(self._catalog, self._name), METADATA_STAYS)
         return sum(self._commit_some(set(ids[at : at + _BATCH])) for at in range(0, len(ids), _BATCH))
 
     def _commit_some(self, batch: set[int]) -> int:
@@ -161,7 +162,9 @@ class _Expiry:
             return tx
 
         todo = "Nothing: the upkeep sensor tries again; so does the command."
-        return commit(self._catalog, self._name, stage, work="snapshot expiry", todo=todo).conflicts
+        return commit(
+            TableHandle(self._catalog, self._name), stage, work="snapshot expiry", todo=todo
+        ).conflicts
 
 
 def _files_of(before: Table, after: Table, stay: set[int], shown: Sequence[Snapshot]) -> dict[str, list[str]]:

@@ -23,7 +23,7 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.work import SUMMARY
 
@@ -169,7 +169,7 @@ def _silent(target: Target, spec: AnyTable, table: Table, now: float) -> Reader:
 
 def _position_in(connections: Connections, reader: TableName, name: TableName) -> Position | None:
     """How far a table has read another; None where it does not read it any more."""
-    table = load_table_or_none(connections.catalog, reader)
+    table = TableHandle(connections.catalog, reader).load_or_none()
     try:
         ledger = DerivedLedger.newest(table.metadata) if table else None
     except FrazilError:  # its position is lost: it must be made anew, and says so itself

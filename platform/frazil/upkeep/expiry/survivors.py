@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import copied, disown_copy
@@ -136,7 +136,7 @@ def take_out(
         CommitConflictError: Others changed the files time and again.
         DifferentError: The table's format is newer than what can be written.
     """
-    refuse_newer_format(name, load_table(connections.catalog, name))
+    refuse_newer_format(name, TableHandle(connections.catalog, name).load())
     for attempt in tries():
         with attempt:
             work = work_name(leaving.prefix)
@@ -150,7 +150,7 @@ def take_out(
 
 def write_survivors(connections: Connections, name: TableName, find: Find, leaving: Leaving) -> Survivors:
     """Reads the mixed files of the head with whatever deletes rows in them, and writes what stays."""
-    table = load_table(connections.catalog, name)
+    table = TableHandle(connections.catalog, name).load()
     with files_there(table):
         past = find(table, None)
     if not past.mixed:
@@ -203,7 +203,7 @@ def put_survivors(
         tried[stage_new_rows(tx, replace(what, untold=leaving.untold), summary)] = past
         return tx
 
-    done = commit(catalog, name, stage, work=leaving.work, todo=leaving.again)
+    done = commit(TableHandle(catalog, name), stage, work=leaving.work, todo=leaving.again)
     return Taken(tried[done.snapshot_id], survivors, done, done.conflicts)
 
 

@@ -20,7 +20,8 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, writable
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import catalog_errors, load_table, load_table_or_none
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import older_than_forgotten
 from frazil.tables.metadata.manifests import delete_manifests
 from frazil.tables.spark.session import spark_errors
@@ -90,7 +91,7 @@ def proofs(
         made = made_of(name, condition, derived, connections)
         for each, own in ((name, condition), *((m.name, m.condition) for m in made if m.condition)):
             yield prove(catalog, each, own)
-            if load_table_or_none(catalog, each.dead_letters):
+            if TableHandle(catalog, each).dead_letters.load_or_none():
                 yield prove(catalog, each.dead_letters, own)
 
 
@@ -110,7 +111,7 @@ class _Forgetting:
         self._now = time.time()
         self._made = list(self._found())
         for made in self._made:
-            refuse_behind(made, self.connections, load_table(self.connections.catalog, made.source))
+            refuse_behind(made, self.connections, TableHandle(self.connections.catalog, made.source).load())
         self._letters = self._letters_of_topic()
         self._left: list[Left] = []
 
@@ -179,7 +180,7 @@ class _Forgetting:
                 if letters := self._letters_of(made):
                     self._take(letters.going, due)
                 self._take(made.going, due)
-            if not follow(made, self.connections, load_table(self.connections.catalog, made.source)):
+            if not follow(made, self.connections, TableHandle(self.connections.catalog, made.source).load()):
                 yield str(made.name)
 
     def _once_more(self, due: int) -> Iterator[Gone]:
@@ -190,7 +191,7 @@ class _Forgetting:
                 yield from (again,) if again.rows else ()
 
     def _letters_of_topic(self) -> Letters | None:
-        table = load_table(self.connections.catalog, self._name)
+        table = TableHandle(self.connections.catalog, self._name).load()
         return letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
 
     def _letters_of(self, made: MadeOf) -> Letters | None:
@@ -235,14 +236,16 @@ class _Forgetting:
         return found
 
     def _snapshots(self, name: TableName) -> set[str]:
-        both = (load_table_or_none(self.connections.catalog, each) for each in (name, name.dead_letters))
+        both = (
+            TableHandle(self.connections.catalog, each).load_or_none() for each in (name, name.dead_letters)
+        )
         return {str(s.snapshot_id) for table in both if table for s in table.metadata.snapshots}
 
     def _in_the_way(self) -> Iterator[str]:
         """What keeps snapshots from before, or their files."""
         for spec, name in self._tables:
             for each in (name, name.dead_letters):
-                table = load_table_or_none(self.connections.catalog, each)
+                table = TableHandle(self.connections.catalog, each).load_or_none()
                 yield from (
                     f"{each}: {kept}" for kept in (older_than_forgotten(table.metadata) if table else ())
                 )

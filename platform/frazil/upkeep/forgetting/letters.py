@@ -18,7 +18,7 @@ from frazil.quoting import literal, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.session import spark_name
@@ -46,7 +46,7 @@ def letters_of_topic(
     """
     from pyiceberg.expressions import AlwaysTrue
 
-    if load_table_or_none(connections.catalog, name.dead_letters) is None:
+    if TableHandle(connections.catalog, name).dead_letters.load_or_none() is None:
         return None
     decoder = decoder_for(spec, connections.registry)
     columns = ["raw_key", "raw_value", "`partition`", "`offset`"]
@@ -75,7 +75,7 @@ def letters_of_query(
     """The bad rows of a derived table that match: they are kept as JSON."""
     from pyiceberg.expressions import AlwaysTrue
 
-    if load_table_or_none(connections.catalog, name.dead_letters) is None:
+    if TableHandle(connections.catalog, name).dead_letters.load_or_none() is None:
         return None
     field = condition.sql(lambda column: f"get_json_object(`row`, {literal(_path(column))})")
     sql = " OR ".join([field, *_with_texts(condition, (), ("row", "reason"))])

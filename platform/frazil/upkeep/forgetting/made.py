@@ -21,7 +21,7 @@ from frazil.derive.queries.syntax import names_of, output_of
 from frazil.errors import FrazilError, PositionLostError, RetryError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
-from frazil.tables.catalogs.catalog import load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.commits.works import FORGETTING, work_name
@@ -65,7 +65,7 @@ def made_of(
     """
     for spec in derived:
         name = things(spec, connections.settings).table
-        if load_table_or_none(connections.catalog, name) is None:
+        if TableHandle(connections.catalog, name).load_or_none() is None:
             continue
         computation = computation_of(spec)
         inputs = {TableName.parse(word, name.namespace): word for word in computation.inputs}
@@ -98,7 +98,7 @@ def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None
 
 def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     """Moves a table's position past the commit that forgot rows of its input; False where it can't."""
-    table = load_table_or_none(connections.catalog, made.name)
+    table = TableHandle(connections.catalog, made.name).load_or_none()
     before = DerivedLedger.newest(table.metadata) if table else None
     if before is None or made.spec.kind == "full":
         return True
@@ -111,12 +111,12 @@ def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     entry = replace(_nothing(before, work_name(FORGETTING)), inputs=inputs)
     looks = forgettings(table.metadata) if table else 0
     work = Derived(StagedFiles(), entry, before.derivation, forgettings=looks)
-    publish(connections.catalog, made.name, work)
+    publish(TableHandle(connections.catalog, made.name), work)
     return True
 
 
 def _waiting(made: MadeOf, connections: Connections, source: Table) -> int:
-    table = load_table_or_none(connections.catalog, made.name)
+    table = TableHandle(connections.catalog, made.name).load_or_none()
     ledger = DerivedLedger.newest(table.metadata) if table else None
     if ledger is None or made.spec.kind == "full":
         return 0

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import value_of
-from frazil.tables.catalogs.catalog import load_table, load_table_or_none
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.storage import key_of, list_files, named_keys, read_present
 
@@ -51,7 +51,7 @@ class Proof:
 
 def prove(catalog: Catalog, name: TableName, condition: Condition) -> Proof:
     """Reads every object below a table's location; the table need not name it."""
-    table = load_table(catalog, name)
+    table = TableHandle(catalog, name).load()
     files = sorted(list_files(table, ("",)), key=lambda file: file.path)
     search = _Search(table, condition)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="proving") as pool:
@@ -66,7 +66,7 @@ def unnamed_with(catalog: Catalog, name: TableName, condition: Condition) -> Ite
     A merge or a compaction that died left them, or one is at work.
     """
     for each in (name, name.dead_letters):
-        if table := load_table_or_none(catalog, each):
+        if table := TableHandle(catalog, each).load_or_none():
             listed = [file.path for file in list_files(table, ("data",))]
             named = read_present(catalog, each, named_keys, "Nothing more was changed.")
             search = _Search(table, condition)

@@ -14,7 +14,7 @@ from pydantic import ByteSize
 from frazil.connections import Connections
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.erasure import noted, one_more
 from frazil.tables.commits.works import FORGETTING
@@ -84,14 +84,14 @@ def count_going(going: Going, connections: Connections) -> Gone:
 
     By the Spark of landings: somebody waits for it, and upkeep's own stands behind all that is busy.
     """
-    table = load_table(connections.catalog, going.name)
+    table = TableHandle(connections.catalog, going.name).load()
     found = rows_by_file(connections.spark, going.name, table, going.sql, _job(going))
     return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
 
 
 def apply_deletes(spec: AnyTable, connections: Connections, name: TableName) -> None:
     """Writes the files anew of which delete files hide rows: these stay in them, out of everyone's sight."""
-    if not delete_manifests(load_table(connections.catalog, name)):
+    if not delete_manifests(TableHandle(connections.catalog, name).load()):
         return
     none = spec.upkeep.model_copy(update={"delete_files": 0, "max_bytes": _ALL})
     order = Order("rows are forgotten, those that delete files hide too")
@@ -128,22 +128,22 @@ def came_since(connections: Connections, going: Going, gone: Gone) -> bool:
 
     Of rows that are kept early, those that come behind this look are refused.
     """
-    table = load_table(connections.catalog, going.name)
+    table = TableHandle(connections.catalog, going.name).load()
     if going.early:
-        set_properties(connections.catalog, going.name, one_more(table))
-        table = load_table(connections.catalog, going.name)
+        set_properties(TableHandle(connections.catalog, going.name), one_more(table))
+        table = TableHandle(connections.catalog, going.name).load()
     newer = takewhile(lambda s: s.snapshot_id != gone.snapshot_id, ancestors(table.metadata))
     return gone.snapshot_id is not None and any(rows_added(table, s) for s in newer)
 
 
 def leave_behind(name: TableName, connections: Connections, due: int) -> Gone:
     """Has all that is older than a table's head go at `due`: the head holds nothing to be forgotten."""
-    table = load_table(connections.catalog, name)
+    table = TableHandle(connections.catalog, name).load()
     head = table.current_snapshot()
     if head is None:
         return Gone(str(name))
     sequence = head.sequence_number or 0
-    set_properties(connections.catalog, name, noted(table, due, sequence))
+    set_properties(TableHandle(connections.catalog, name), noted(table, due, sequence))
     return Gone(str(name), snapshot_id=head.snapshot_id, sequence=sequence)
 
 

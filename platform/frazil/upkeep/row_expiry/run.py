@@ -19,7 +19,7 @@ from frazil.exact import iso_moment
 from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import EXPIRING
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.upkeep.expiry.survivors import Leaving, Says, Step, Survivors, take_out
@@ -124,7 +124,7 @@ class _RowExpiry:
 
     def run(self, order: Order) -> WorkReport:
         """Plans, and does it unless nothing is past, or this is a dry run."""
-        table = load_table(self._catalog, self._name)
+        table = TableHandle(self._catalog, self._name).load()
         past = self._past(table)
         if not past:
             return self._report(past, Survivors(), dry_run=order.dry_run)

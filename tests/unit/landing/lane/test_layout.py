@@ -18,6 +18,7 @@ from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.job import Lane, lane_of
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
@@ -26,7 +27,9 @@ SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="st
 @pytest.fixture
 def table(tmp_path: Path) -> Iterator[Table]:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    yield create_table(catalog, TableName("n", "t"), table_fields(SPEC, decoder().columns), (), {})
+    yield create_table(
+        TableHandle(catalog, TableName("n", "t")), table_fields(SPEC, decoder().columns), (), {}
+    )
     catalog.close()
 
 

@@ -27,6 +27,7 @@ from frazil.landing.lane.intake import Task
 from frazil.landing.lane.task import Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout
 
@@ -48,7 +49,7 @@ def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, Tr
     plain = Plain("string")
     key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
     fields = table_fields(SPEC, record_columns(SPEC, key.columns, value.columns))
-    table = create_table(catalog, TableName("n", "t"), fields, (), {})
+    table = create_table(TableHandle(catalog, TableName("n", "t")), fields, (), {})
     return Task(
         records=ArrowRecords(key.arrow(), value.arrow(), null_value, (OTHERS,)),
         layout=file_layout(table),

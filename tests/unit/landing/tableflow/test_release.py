@@ -13,6 +13,7 @@ from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
 from frazil.landing.tableflow.release import release
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import remove_properties
 from frazil.tables.commits.stage import StagedFiles, publish
 from kit.tableflow import OWN, SPANS, SPEC, TOPIC, Logs, Tableflow, adopted, clients
@@ -50,7 +51,7 @@ def test_nothing_lands_a_topic_that_was_released_not_even_a_landing_under_way(no
     release(SPEC, now)
 
     with pytest.raises(StopError, match="was released to Tableflow"):
-        publish(now.catalog, OWN, under_way)
+        publish(TableHandle(now.catalog, OWN), under_way)
     with pytest.raises(StopError, match="was released to Tableflow"):
         land(SPEC, now)
     state = table_states([SPEC], now)[0]
@@ -62,9 +63,11 @@ def test_frazil_goes_on_from_where_it_stopped_once_it_is_resumed(now: Clients) -
     adopted(now)
     release(SPEC, now)
 
-    remove_properties(now.catalog, OWN, ("frazil.suspended", "frazil.suspended-by"))  # as resume does
+    remove_properties(
+        TableHandle(now.catalog, OWN), ("frazil.suspended", "frazil.suspended-by")
+    )  # as resume does
 
-    assert publish(now.catalog, OWN, landing(now)).snapshot_id
+    assert publish(TableHandle(now.catalog, OWN), landing(now)).snapshot_id
     assert table_states([SPEC], now)[0].position == {0: 40, 1: 25, 2: 0}
 
 

@@ -19,6 +19,7 @@ from frazil.landing.schema.tables import ensure_table
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.merge import MergeLanded
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from kit.commits import NAME, ledger
 
@@ -42,7 +43,7 @@ def make(catalog: InMemoryCatalog, spec: TableSpec = UPSERT, key: RowKey = KEY) 
 
 
 def land(catalog: InMemoryCatalog) -> None:
-    publish(catalog, NAME, Landed(StagedFiles(), ledger(0, 3), None))
+    publish(TableHandle(catalog, NAME), Landed(StagedFiles(), ledger(0, 3), None))
 
 
 def newest(catalog: InMemoryCatalog) -> Ledger | None:
@@ -150,11 +151,11 @@ def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: In
     merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}), head=head)
 
     with pytest.raises(CommitConflictError, match="were written anew while their rows were merged") as told:
-        publish(catalog, NAME, merged)
+        publish(TableHandle(catalog, NAME), merged)
     assert catalog.load_table(NAME.identifier).metadata == table.metadata
 
     assert told.value.todo == "Try again."
-    publish(catalog, NAME, replace(merged, removed=frozenset()))  # as who looks at the head anew
+    publish(TableHandle(catalog, NAME), replace(merged, removed=frozenset()))  # as who looks at the head anew
 
 
 def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: InMemoryCatalog) -> None:
@@ -162,9 +163,9 @@ def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: 
     head = make(catalog).metadata.current_snapshot_id or 0
     merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset(), head=head + 1)
     with pytest.raises(CommitConflictError, match="was rolled back while") as told:
-        publish(catalog, NAME, merged)
+        publish(TableHandle(catalog, NAME), merged)
 
-    publish(catalog, NAME, replace(merged, head=head))
+    publish(TableHandle(catalog, NAME), replace(merged, head=head))
 
     assert told.value.todo == "Land again."
     found = read_ledger(catalog.load_table(NAME.identifier).metadata)
@@ -175,11 +176,10 @@ def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: 
 def test_what_merged_counts_as_no_row(catalog: InMemoryCatalog) -> None:
     make(catalog)
     entry = replace(ledger(0, 9), inserted=5, updated=2, deleted=1, merged=5)
-    publish(catalog, NAME, Landed(StagedFiles(), entry, None))
+    publish(TableHandle(catalog, NAME), Landed(StagedFiles(), entry, None))
     second = replace(ledger(9, 11), deleted=2, merged=4)
     publish(
-        catalog,
-        NAME,
+        TableHandle(catalog, NAME),
         Landed(StagedFiles(), second, read_ledger(catalog.load_table(NAME.identifier).metadata)),
     )
 

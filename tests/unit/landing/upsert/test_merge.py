@@ -17,6 +17,7 @@ from frazil.landing.write import Written
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 
 NAME = TableName("n", "t")
@@ -25,7 +26,7 @@ SPEC = TableSpec(topic="t", namespace="n", table="t", mode="upsert")
 
 def test_a_head_that_expires_while_a_merge_reads_it_is_a_conflict(tmp_path: Path) -> None:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
-    table = create_table(catalog, NAME, [Field("id", Primitive("int"))], (), {})
+    table = create_table(TableHandle(catalog, NAME), [Field("id", Primitive("int"))], (), {})
     table.append(pa.table({"id": pa.array([1], pa.int32())}, schema=table.schema().as_arrow()))
     head = table.current_snapshot()
     assert head

@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.reading import parts
@@ -34,7 +35,7 @@ FIELDS = (
 
 def made(folder: Path, *partitions: tuple[str, str]) -> Table:
     catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
-    return create_table(catalog, TableName("n", "t"), FIELDS, partitions, {})
+    return create_table(TableHandle(catalog, TableName("n", "t")), FIELDS, partitions, {})
 
 
 def add(table: Table, *rows: tuple[int | None, str | None, str | None]) -> None:

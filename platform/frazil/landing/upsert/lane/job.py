@@ -23,7 +23,7 @@ from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import load_table
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.reading.held import are_parquet, deletes_by_file
@@ -76,7 +76,7 @@ class UpsertLane:
             AuditFailedError: What the tasks say does not add up.
             FrazilError: See `spark_job`.
         """
-        table = load_table(before.catalog, self.name)
+        table = TableHandle(before.catalog, self.name).load()
         with files_there(table):
             order = _order(spec, table)
             if order is None:

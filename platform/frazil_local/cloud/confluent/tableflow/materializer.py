@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from frazil.clients import Clients
 from frazil.errors import ConfigureError, MissingError, NotAllowedError, RetryError, StopError, explain
 from frazil.settings.profile import Settings
+from frazil.tables.catalogs.handle import TableHandle
 from frazil_local.cloud.confluent.organization import Json, Organization
 from frazil_local.cloud.confluent.tableflow.customer import keys_of_customer
 from frazil_local.cloud.confluent.tableflow.materialization import OnTopic, note, topics_on
@@ -154,10 +155,10 @@ def _make(topic: OnTopic, clients: Clients) -> None:
     """Makes the table where Tableflow said that it would be."""
     from frazil.formats.record import decoder_for
     from frazil.landing.schema.tables import ensure_table
-    from frazil.tables.catalogs.catalog import catalog_errors, load_table_or_none
+    from frazil.tables.catalogs.catalog import catalog_errors
 
     with catalog_errors(clients.settings):
-        if load_table_or_none(clients.catalog, topic.table) is None:
+        if TableHandle(clients.catalog, topic.table).load_or_none() is None:
             columns = decoder_for(topic.spec, clients.registry).columns
             ensure_table(topic.spec, topic.table, clients.catalog, columns, location=topic.place)
 
