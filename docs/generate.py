@@ -15,6 +15,8 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel, ByteSize
+from python_api import python_api
+from rights import RIGHTS
 from typer.main import get_command
 
 from assets.deployments.checks import DRIFT, VERIFY
@@ -63,6 +65,8 @@ def with_regions(text: str) -> str:
 
 
 def _region(name: str) -> Iterator[str]:
+    if written := _WRITTEN.get(name):
+        return written()
     what, _, of = name.rpartition(" ")
     return _types(of) if what == "types" else _fields(of) if what == "fields" else _settings(name)
 
@@ -272,7 +276,12 @@ def type_example(form: str, place: int) -> HalfSchemas:
 _PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": _commands, "errors": _errors, "checks": _checks,
 }  # fmt: skip
-_PAGES_WITH_REGIONS = ("settings.md", "monitoring.md", "types.md", "spec.md", "derive.md", "cloud.md")
+_PAGES_WITH_REGIONS = (
+    "settings.md", "monitoring.md", "types.md", "spec.md", "derive.md", "cloud.md", "permissions.md",
+    "python.md",
+)  # fmt: skip
+_WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": python_api}
+"""Regions that modules beside this one write."""
 
 SPECS: Sequence[type[BaseModel]] = (
     TableSpec, AnyTable, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,

@@ -15,6 +15,9 @@ import psutil
 from kit.dagster_servers import end
 from kit.waiting import PATIENCE, wait_for
 
+RUN = ("README.md", "docs/tutorial.md", "docs/json.md", "docs/python.md", "docs/own_assets.md")
+"""The pages of which a test runs every block of a shell: tests/stack/docs/test_pages.py."""
+
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -1,10 +1,11 @@
-"""The README and the tutorial work as they are written, block by block, in a fresh clone."""
+"""Pages work as they are written, block by block: README and tutorial in a clone, others in a folder."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from confluent_kafka.schema_registry import SchemaRegistryError
 from pyiceberg.exceptions import NoSuchTableError
 
 from frazil.connections import Connections
-from kit.pages import Reader
+from kit.pages import RUN, Reader
 from kit.wheel import make_environment_of
 
 ROOT = Path(__file__).parents[3]
@@ -31,6 +32,15 @@ def reader(stack: object, tmp_path: Path) -> Reader:
     make_environment_of(clone)
     path = os.pathsep.join(p for p in os.environ["PATH"].split(os.pathsep) if not p.startswith(str(ROOT)))
     return Reader(clone, tmp_path, {"HOME": str(tmp_path), "PATH": path, "COLUMNS": "100"})
+
+
+@pytest.fixture
+def guest(stack: object, tmp_path: Path) -> Reader:
+    """Somebody in an empty folder, with this environment's commands."""
+    folder = tmp_path / "ours"
+    folder.mkdir()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return Reader(folder, tmp_path, {"PATH": path, "COLUMNS": "100"})
 
 
 def git(*command: str | Path) -> str:
@@ -104,3 +114,21 @@ def test_the_example_of_the_readme_makes_both_tables(
     )
     assert landed.num_rows == 1000
     assert large.num_rows == sum(quantity > 4000 for quantity in landed["quantity"].to_pylist()) > 0
+
+
+OF_ONE_TASK = {"docs/json.md": "clicks", "docs/python.md": "words", "docs/own_assets.md": "visits"}
+
+
+def test_every_page_of_which_all_blocks_are_run_is_here() -> None:
+    assert {*RUN} == {"README.md", "docs/tutorial.md", *OF_ONE_TASK}
+
+
+@pytest.mark.parametrize(("page", "topic"), OF_ONE_TASK.items())
+def test_a_page_for_one_task_works_in_an_empty_folder(
+    guest: Reader, connections: Connections, page: str, topic: str
+) -> None:
+    forget(connections, topic)
+    try:
+        guest.do(ROOT / page)
+    finally:
+        forget(connections, topic)

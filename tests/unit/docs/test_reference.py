@@ -13,11 +13,14 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
+    """As `make reference` runs it: what lies beside it can be imported."""
     spec = importlib.util.spec_from_file_location("docs_generate", ROOT / "docs" / "generate.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        spec.loader.exec_module(module)
     return module
 
 
