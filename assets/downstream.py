@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
@@ -14,15 +14,11 @@ from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
 from frazil.landing.repairs.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
 from frazil.publishing.target import Target
-from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from resources.connections import FrazilConnections
 from resources.facts import link_to_target
 from resources.metadata import column_schema, dead_letters_metadata, shown_metadata
-
-if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
 
 _OF_TOPICS = """Dead letters of `{table}`: records that could not be decoded, as they came, with the \
 reason. A landing writes them; materializing this asset counts them. `frazil redrive {table}` makes \
@@ -34,7 +30,7 @@ was closed, as JSON, with the reason. A derivation writes them; materializing th
 _ICONS = {"glue": "aws"}
 """Kinds beside those that Dagster has no icon for."""
 
-Survey = Callable[["Catalog", TableName], DeadLetters]
+Survey = Callable[[TableHandle], DeadLetters]
 
 
 def downstream_assets(table: PipelineTable) -> Iterator[dg.AssetsDefinition]:
@@ -70,7 +66,7 @@ def _dead_letters(
     def letters(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
         connections = frazil.of(table.spec)
         with engine_errors(), catalog_errors(connections.settings):
-            found = look(connections.catalog, names.table)
+            found = look(TableHandle(connections.catalog, names.table))
         return dg.MaterializeResult(metadata=dead_letters_metadata(found, str(names.table.dead_letters)))
 
     return letters

@@ -24,6 +24,7 @@ from frazil.landing.schema.tables import ensure_table
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
 
 # The consumer of the bare job is tuned like ours: the comparison is about the rest.
@@ -45,7 +46,7 @@ def plain(settings: Settings) -> Connections:
 
 def prepare(connections: Connections, spec: TableSpec, name: TableName) -> None:
     """Makes the table as a landing would, so that both write the same files."""
-    ensure_table(spec, name, connections.catalog, topic_columns(spec, connections.registry))
+    ensure_table(spec, TableHandle(connections.catalog, name), topic_columns(spec, connections.registry))
 
 
 def run(connections: Connections, spec: TableSpec, name: TableName) -> None:

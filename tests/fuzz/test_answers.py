@@ -93,7 +93,7 @@ class Lake(Clients):
     @cached_property
     def catalog(self) -> InMemoryCatalog:
         catalog = InMemoryCatalog("lake")
-        ensure_table(SPEC, NAME, catalog, COLUMNS)
+        ensure_table(SPEC, TableHandle(catalog, NAME), COLUMNS)
         return catalog
 
 

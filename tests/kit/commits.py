@@ -187,7 +187,9 @@ def _compaction(lake: Lake) -> Commit:
     assert head
     staged = _files(lake.table, 0, 1, 2, 3)
     what = same_rows(head, head.entries.keys(), staged.files)
-    return lambda: put_in_place(lake.catalog, NAME, lambda table: fitted(table, what), {}, staged)
+    return lambda: put_in_place(
+        TableHandle(lake.catalog, NAME), lambda table: fitted(table, what), {}, staged
+    )
 
 
 def _expiry(lake: Lake) -> Commit:
@@ -200,12 +202,12 @@ def _expiry(lake: Lake) -> Commit:
 
 def _evolution(lake: Lake) -> Commit:
     table = lake.table
-    return lambda: evolve(SPEC, NAME, lake.catalog, table, WIDER)
+    return lambda: evolve(SPEC, table, WIDER)
 
 
 def _layout(lake: Lake) -> Commit:
     spec, table = TableSpec(topic="t", namespace="n", partition_by=["quantity"]), lake.table
-    return lambda: arrange(spec, TableHandle(lake.catalog, NAME), table)
+    return lambda: arrange(spec, table)
 
 
 def _no_branch(lake: Lake) -> Commit:

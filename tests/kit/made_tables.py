@@ -13,6 +13,7 @@ from frazil.landing.repairs.dead_letters import keep_dead_letters
 from frazil.landing.schema.tables import ensure_table
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import TableHandle
 from kit.commits import COLUMNS, NAME, SPEC, ledger
 
 __all__ = ["bare", "make", "make_letters"]
@@ -21,7 +22,7 @@ __all__ = ["bare", "make", "make_letters"]
 def make(catalog: Catalog) -> Table:
     """The table as a landing's first step makes or finds it."""
     with catalog_errors(Settings()):
-        return ensure_table(SPEC, NAME, catalog, COLUMNS)
+        return ensure_table(SPEC, TableHandle(catalog, NAME), COLUMNS)
 
 
 def make_letters(catalog: Catalog) -> object:
@@ -29,7 +30,9 @@ def make_letters(catalog: Catalog) -> object:
     letter = {"partition": 0, "offset": 0, "timestamp": None, "headers": None, "raw_key": None}
     known = {**letter, "raw_value": b"x", "timestamp_type": 0, "leader_epoch": 0}
     with catalog_errors(Settings()):
-        return keep_dead_letters(catalog, NAME, ledger(0, 1), [BadRecord(0, 0, "malformed", "it is", known)])
+        return keep_dead_letters(
+            TableHandle(catalog, NAME), ledger(0, 1), [BadRecord(0, 0, "malformed", "it is", known)]
+        )
 
 
 def bare(catalog: Catalog, maker: Callable[[Any], object]) -> None:

@@ -18,7 +18,9 @@ from kit.commits import NAME, Lake, landed
 
 
 def compacted(lake: Lake) -> None:
-    put_in_place(lake.catalog, NAME, lambda _: Replacement(frozenset()), {"frazil.upkeep": "compaction"})
+    put_in_place(
+        TableHandle(lake.catalog, NAME), lambda _: Replacement(frozenset()), {"frazil.upkeep": "compaction"}
+    )
 
 
 def redriven(lake: Lake) -> None:

@@ -21,7 +21,6 @@ from frazil.derive.write import insert, overtaken
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.repairs.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
-from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
@@ -32,7 +31,6 @@ from frazil.tables.layout import create_table, load_with_head
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
@@ -52,8 +50,7 @@ Letters = Callable[["Mapping[str, Increment]"], AbstractContextManager["DataFram
 class LetterBox:
     """Where bad rows go, and what they are."""
 
-    catalog: Catalog
-    name: TableName  # the derived table
+    handle: TableHandle  # the derived table
     plan: Plan  # of the derivation that met them
     ledger: DerivedLedger  # what the derived table's snapshot will say
     letters: Letters  # gives the rows
@@ -91,23 +88,22 @@ def keep_letters(box: LetterBox) -> None:
         OvertakenError: Another derivation keeps the same rows.
         FrazilError: See `insert`.
     """
-    name = box.name.dead_letters
-    table = load_with_head(TableHandle(box.catalog, name))
+    handle = box.handle.dead_letters
+    table = load_with_head(handle)
     if table is None:
-        table = create_table(TableHandle(box.catalog, name), _FIELDS, _PARTITION_BY, {})
-    drop_dead_branches(TableHandle(box.catalog, name), table)
+        table = create_table(handle, _FIELDS, _PARTITION_BY, {})
+    drop_dead_branches(table)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=box.plan.whole)
     if before and not box.plan.rebuild and before.derivation not in (box.plan.letters, *box.ours):
-        raise overtaken(box.name)
+        raise overtaken(box.handle.name)
     new = box.plan.increments if box.plan.whole else _not_kept(box, before)
     if not box.plan.whole and all(n.rows == 0 for n in new.values()):
         return
-    _publish(box, name, table, before, new)
+    _publish(box, table, before, new)
 
 
 def _publish(
     box: LetterBox,
-    name: TableName,
     table: Table,
     before: DerivedLedger | None,
     new: Mapping[str, Increment],
@@ -115,13 +111,20 @@ def _publish(
     files, derivation = StagedFiles(), box.ledger.derivation
     with box.letters(new) as rows:
         if rows is not None:
-            files = insert(name, table, _stamped(rows, derivation), Write(), box.upkeep, derivation)
-    refuse_forgotten(box.catalog, box.name, box.plan)
+            files = insert(
+                box.handle.dead_letters.name,
+                table,
+                _stamped(rows, derivation),
+                Write(),
+                box.upkeep,
+                derivation,
+            )
+    refuse_forgotten(box.handle, box.plan)
     entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
     base = before.derivation if before else ""
     looks = forgettings(table.metadata)
     work = Derived(files, entry, base, box.plan.whole, box.plan.rebuild, forgettings=looks)
-    publish(TableHandle(box.catalog, name), work)
+    publish(box.handle.dead_letters, work)
 
 
 def _stamped(rows: DataFrame, derivation: str) -> DataFrame:
@@ -143,6 +146,6 @@ def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increme
     return found
 
 
-def survey_letters(catalog: Catalog, name: TableName) -> DeadLetters:
+def survey_letters(handle: TableHandle) -> DeadLetters:
     """How many rows of a derived table were bad, late or ahead of the clock, by reason."""
-    return survey(catalog, name, "reason", "found_at")
+    return survey(handle, "reason", "found_at")

@@ -110,8 +110,7 @@ class _Derivation:
         self, spec: DerivedSpec, connections: Connections, now: float, run_id: str, on_step: Step
     ) -> None:
         self._spec, self._connections, self._now, self._run_id = spec, connections, now, run_id
-        self._catalog = connections.catalog
-        self._name = things(spec, connections.settings).table
+        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
         self._computation: Computation = computation_of(spec)
         self._kind = kind_of(spec.kind)
         self._done = on_step
@@ -119,16 +118,16 @@ class _Derivation:
 
     def run(self, *, rebuild: bool = False, from_here: bool = False, accept_loss: int = 0) -> DeriveReport:
         """Plans, and does it unless nothing is new."""
-        plan = make_plan(self._catalog, self._name, self._computation, rebuild=rebuild, from_here=from_here)
+        plan = make_plan(self._handle, self._computation, rebuild=rebuild, from_here=from_here)
         if plan.rebuild:
-            refuse_loss(self._connections, self._name, plan, accept_loss)
+            refuse_loss(self._connections, self._handle.name, plan, accept_loss)
         if plan.table:
-            drop_dead_branches(TableHandle(self._catalog, self._name), plan.table)
+            drop_dead_branches(plan.table)
         if self._spec.kind != "full":  # which reads all that is there, and need not be waited for
-            note_reader(self._catalog, plan.names.values(), plan.inputs, self._name)
+            note_reader(plan.inputs.values(), self._handle.name)
         self._done("planned")
         if not plan.due:
-            return nothing_new(self._spec, str(self._name), plan)
+            return nothing_new(self._spec, str(self._handle), plan)
         new = plan.increments
         with self._rows(plan, new) as rows, self._changed(plan, new) as changed:
             table = self._output(plan, rows)
@@ -146,7 +145,7 @@ class _Derivation:
     def _rows(self, plan: Plan, new: Mapping[str, Increment], *, went: bool = False) -> Iterator[DataFrame]:
         """What the query makes of the rows of increments that came, or that `went`; bad rows among it."""
         spark = self._connections.spark
-        with spark_job(derivation_job(self._name)):
+        with spark_job(derivation_job(self._handle.name)):
             frames = {
                 word: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
                 for word, name in plan.names.items()
@@ -166,12 +165,12 @@ class _Derivation:
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
         shape = self._kind.shape(self._spec, good_rows(rows))
-        return ensure_output(self._spec, self._name, self._catalog, shape, ", ".join(sorted(plan.inputs)))
+        return ensure_output(self._spec, self._handle, shape, ", ".join(sorted(plan.inputs)))
 
     def _derive(self, plan: Plan, table: Table, rows: DataFrame, changed: Changed | None) -> DeriveReport:
         for attempt in range(_TRIES):
             self._works.append(work := work_name(REBUILDING if plan.rebuild else DERIVING))
-            watched = Watched(rows, bad_count(rows), derivation_job(self._name), twice=samples(table))
+            watched = Watched(rows, bad_count(rows), derivation_job(self._handle.name), twice=samples(table))
             try:
                 task = self._task(plan, table, good_rows(watched.rows), work, changed)
                 result = self._kind.write(task)
@@ -180,14 +179,14 @@ class _Derivation:
             except CommitConflictError:
                 if attempt == _TRIES - 1:
                     raise
-                table = TableHandle(self._catalog, self._name).load()
+                table = self._handle.load()
         raise AssertionError("the last try returns or raises")
 
     def _task(self, plan: Plan, table: Table, delta: DataFrame, work: str, changed: Changed | None) -> Task:
         return Task(
             connections=self._connections,
             spec=self._spec,
-            name=self._name,
+            name=self._handle.name,
             table=table,
             query=self._computation.query,
             before=None if plan.whole else plan.before,
@@ -216,19 +215,19 @@ class _Derivation:
             version=version("frazil"),
         )
         if plan.rebuild:
-            refuse_unheld(self._catalog, self._name, plan)
+            refuse_unheld(self._handle, plan)
         self._keep_letters(plan, table, entry)
         # Behind the look at the table: who forgets rows of an input from now on finds the table there.
-        refuse_forgotten(self._catalog, self._name, plan)
+        refuse_forgotten(self._handle, plan)
         with files_there(table):
             deletes = delete_manifests(table) if result.removed else frozenset[str]()
         staged = Derived(
             result.staged, entry, plan.base, plan.whole, plan.rebuild, result.removed, deletes,
             forgettings(table.metadata),
         )  # fmt: skip
-        published = publish(TableHandle(self._catalog, self._name), staged)
+        published = publish(self._handle, staged)
         self._done("published")
-        return report_of(self._spec, str(self._name), plan, entry, result, published)
+        return report_of(self._spec, str(self._handle), plan, entry, result, published)
 
     def _read(self, plan: Plan) -> dict[str, int]:
         """How many rows of each input were read."""
@@ -241,7 +240,7 @@ class _Derivation:
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
         """Keeps bad and late rows apart; takes those of before away where all is made anew."""
         late = entry.late and self._spec.window and self._spec.window.late_rows == "dead_letter"
-        anew = plan.whole and TableHandle(self._catalog, self._name).dead_letters.load_or_none()
+        anew = plan.whole and self._handle.dead_letters.load_or_none()
         if not (entry.bad or late or anew):
             return
         if plan.rebuild:
@@ -257,11 +256,11 @@ class _Derivation:
                 yield reduce(lambda one, two: one.unionByName(two), found) if found else None
 
         upkeep = self._spec.upkeep
-        keep_letters(LetterBox(self._catalog, self._name, plan, entry, letters, upkeep, self._works))
+        keep_letters(LetterBox(self._handle, plan, entry, letters, upkeep, self._works))
         self._done("kept")
 
     def _up_to_now(self, plan: Plan, entry: DerivedLedger) -> tuple[Plan, DerivedLedger]:
         """A rebuild keeps letters of all rows that are there now: derivations in between kept theirs."""
-        _, inputs = load_inputs(self._catalog, self._computation, self._name.namespace)
+        _, inputs = load_inputs(self._handle.catalog, self._computation, self._handle.name.namespace)
         plan = replace(plan, inputs=inputs, increments={name: whole(table) for name, table in inputs.items()})
         return plan, replace(entry, inputs=plan.positions)

@@ -13,13 +13,12 @@ from frazil.landing.schema.evolve import apply_changes
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
@@ -89,9 +88,7 @@ def _type(kind: DataType, at: str) -> Type:
     )
 
 
-def ensure_output(
-    spec: DerivedSpec, name: TableName, catalog: Catalog, rows: DataFrame, made_of: str
-) -> Table:
+def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_of: str) -> Table:
     """The table, made if missing, evolved if the query asks for it, with a head on `main`.
 
     Of `rows` only the columns are looked at; `made_of` names the inputs for people.
@@ -101,27 +98,27 @@ def ensure_output(
         SpecError: A column's type is none that tables have, or the layout names a wrong column.
     """
     wanted = Struct(fields_of(rows))
-    table = load_with_head(TableHandle(catalog, name))
+    table = load_with_head(handle)
     if table is None:
         properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
-        table = create_table(TableHandle(catalog, name), wanted, spec.transforms, properties)
-    return arrange(spec, TableHandle(catalog, name), _evolved(name, catalog, table, wanted))
+        table = create_table(handle, wanted, spec.transforms, properties)
+    return arrange(spec, _evolved(table, wanted))
 
 
-def _evolved(name: TableName, catalog: Catalog, table: Table, wanted: Struct) -> Table:
+def _evolved(table: Table, wanted: Struct) -> Table:
     def stage(found: Table) -> Transaction | None:
         have = from_iceberg(found.schema())
         kept = [f.name for f in have if not wanted.get(f.name)]  # of an earlier query; null from now on
         changes = verdicts(have, wanted, kept)
         if stopping := refused(changes):
-            raise _refusal(name, stopping)
+            raise _refusal(name_of(table), stopping)
         tx = transaction(found)
         apply_changes(tx, [change for change in changes if change.wanted])
         return tx if is_staged(tx) else None
 
     if stage(table) is None:
         return table
-    return commit(TableHandle(catalog, name), stage, work="schema change", todo="Derive it again.").table
+    return commit(TableHandle.of(table), stage, work="schema change", todo="Derive it again.").table
 
 
 def _refusal(name: TableName, stopping: list[Verdict]) -> SchemaRefusedError:

@@ -25,7 +25,7 @@ from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.derive.write import forgotten_meanwhile, overtaken
 from frazil.errors import DifferentError, PositionLostError, QueryChangedError, RetryError, RowsLostError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.ledger import Recorded
@@ -90,8 +90,7 @@ def load_inputs(catalog: Catalog, computation: Computation, namespace: str) -> t
 
 
 def make_plan(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     computation: Computation,
     *,
     rebuild: bool = False,
@@ -107,27 +106,27 @@ def make_plan(
     """
     # Before the inputs: a position that others move on meanwhile must not look as if an input went back.
     table, letters = (
-        TableHandle(catalog, name).load_or_none(),
-        TableHandle(catalog, name).dead_letters.load_or_none(),
+        handle.load_or_none(),
+        handle.dead_letters.load_or_none(),
     )
-    names, inputs = load_inputs(catalog, computation, name.namespace)
+    names, inputs = load_inputs(handle.catalog, computation, handle.name.namespace)
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=rebuild) if table else None
     kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
     if table and before is None:
-        _refuse_foreign(name, table)
+        _refuse_foreign(handle.name, table)
     went_back, mixed = None, False
     if table and before and not rebuild and computation.spec.kind != "full":
         mixed = from_here and before.query != computation.fingerprint
         if mixed:
-            _refuse_other_inputs(name, inputs, before)
+            _refuse_other_inputs(handle.name, inputs, before)
         else:
-            _refuse_other_query(name, computation, before)
-        _refuse_lost(name, inputs, before)
+            _refuse_other_query(handle.name, computation, before)
+        _refuse_lost(handle.name, inputs, before)
         query = before.query
         if letters:  # first, and though the table stands: they may be ahead of it
             held = partial(none_went_back, inputs=inputs)
-            _, kept, _ = _followed(catalog, name.dead_letters, letters, query, held)
-        table, before, went_back = _followed(catalog, name, table, query, partial(all_held, inputs=inputs))
+            _, kept, _ = _followed(letters, query, held)
+        table, before, went_back = _followed(table, query, partial(all_held, inputs=inputs))
     everything = rebuild or before is None or computation.spec.kind == "full"
     follows = before is not None and computation.follows(before) and not mixed
     new = _news(inputs, None if everything else before, follows=follows)
@@ -163,22 +162,22 @@ def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted:
     )
 
 
-def refuse_unheld(catalog: Catalog, name: TableName, plan: Plan) -> None:
+def refuse_unheld(handle: TableHandle, plan: Plan) -> None:
     """Refuses to publish a rebuild behind which nothing would tell what came since it began.
 
     Raises:
         RetryError: An input was rolled back, or its snapshots have expired.
     """
-    inputs = {str(each): TableHandle(catalog, each).load() for each in plan.names.values()}
+    inputs = {str(each): TableHandle(handle.catalog, each).load() for each in plan.names.values()}
     if not all_held(plan.positions, inputs):
         raise RetryError(
-            f"A rebuild of {name} was dropped: an input went back, or lost the snapshots that came since.",
+            f"A rebuild of {handle} was dropped: an input went back, or lost the snapshots that came since.",
             meaning="Nothing was changed.",
             todo="Rebuild again.",
         )
 
 
-def refuse_forgotten(catalog: Catalog, name: TableName, plan: Plan) -> None:
+def refuse_forgotten(handle: TableHandle, plan: Plan) -> None:
     """Refuses to publish what was made of rows that somebody had forgotten since they were planned.
 
     Who forgets looks at an input first, and then at what is made of it. So this asks once the output is
@@ -188,9 +187,9 @@ def refuse_forgotten(catalog: Catalog, name: TableName, plan: Plan) -> None:
         OvertakenError: Rows of an input were forgotten, or looked for.
     """
     for each in plan.names.values():
-        then, now = plan.inputs[str(each)], TableHandle(catalog, each).load()
+        then, now = plan.inputs[str(each)], TableHandle(handle.catalog, each).load()
         if forgettings(then.metadata) != forgettings(now.metadata):
-            raise forgotten_meanwhile(name)
+            raise forgotten_meanwhile(handle.name)
 
 
 def _news(inputs: Inputs, before: DerivedLedger | None, *, follows: bool) -> dict[str, Increment]:
@@ -200,9 +199,7 @@ def _news(inputs: Inputs, before: DerivedLedger | None, *, follows: bool) -> dic
     return {each: increment(table, before.inputs[each], follows=follows) for each, table in inputs.items()}
 
 
-def _followed(
-    catalog: Catalog, name: TableName, table: Table, query: str, fits: Fits
-) -> tuple[Table, DerivedLedger | None, int | None]:
+def _followed(table: Table, query: str, fits: Fits) -> tuple[Table, DerivedLedger | None, int | None]:
     """Takes a table back to its newest snapshot that holds nothing its inputs do not.
 
     `query` is the fingerprint of what makes its rows now: an older snapshot may hold another query's. `fits`
@@ -220,10 +217,10 @@ def _followed(
         if now is None or fits(now.inputs):  # done, though the answer was lost
             return None
         if now != before:
-            raise overtaken(name)
-        return move_main(fresh, *_newest_fit(name, fresh, query, fits))
+            raise overtaken(name_of(table))
+        return move_main(fresh, *_newest_fit(name_of(table), fresh, query, fits))
 
-    after = commit(TableHandle(catalog, name), stage, work="rollback", todo="Derive again.").table
+    after = commit(TableHandle.of(table), stage, work="rollback", todo="Derive again.").table
     return after, DerivedLedger.newest(after.metadata), after.metadata.current_snapshot_id
 
 

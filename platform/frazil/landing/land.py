@@ -127,7 +127,7 @@ class _Landing:
         self._past = frozenset(past)
         self._accepted = accepted
         self._connections = connections
-        self._name = writable(spec, connections.settings)
+        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
         self._run_id = run_id
         self._done = on_step
         self._run_part = run_part
@@ -136,13 +136,15 @@ class _Landing:
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
         facts = self._facts()
-        decoder, table = fitting(self._connections.catalog, self._name, self._prepared)
+        decoder, table = fitting(self._handle, self._prepared)
         self._done("evolved")
-        drop_dead_branches(TableHandle(self._connections.catalog, self._name), table)
+        drop_dead_branches(table)
         ledger = read_ledger(table.metadata)
-        history = look(self._connections.settings, self._name, facts, ledger, self._accepted)
+        history = look(self._connections.settings, self._handle.name, facts, ledger, self._accepted)
         if history.is_changed:  # or another landing read, and published, what came since
-            history = look(self._connections.settings, self._name, self._facts(), ledger, self._accepted)
+            history = look(
+                self._connections.settings, self._handle.name, self._facts(), ledger, self._accepted
+            )
         whole = make_plan(history, max_records or self._cap(table))
         plan = limited(whole, table)
         more = whole.capped or plan.offsets < whole.offsets
@@ -160,16 +162,15 @@ class _Landing:
         try:
             return topic_fact(self._connections.admin, self._spec.topic)
         except NotYetError:
-            table = TableHandle(self._connections.catalog, self._name).load_or_none()
+            table = self._handle.load_or_none()
             if ledger := read_ledger(table.metadata) if table else None:
                 was = f"the table holds records of {ledger.topic_id}"
-                raise recreated(self._spec.topic, "", was, self._name) from None
+                raise recreated(self._spec.topic, "", was, self._handle.name) from None
             raise
 
     def _prepared(self) -> tuple[RecordDecoder, Table]:
         decoder = decoder_for(self._spec, self._connections.registry)
-        catalog, key = self._connections.catalog, decoder.row_key
-        table = ensure_table(self._spec, self._name, catalog, decoder.columns, key, refuse_halted)
+        table = ensure_table(self._spec, self._handle, decoder.columns, decoder.row_key, refuse_halted)
         return decoder, table
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
@@ -179,14 +180,12 @@ class _Landing:
         except UnreadableTimesError:
             held, shorter = with_records(reading, self._connections.settings, plan)
             self._rest = shorter.offsets < plan.offsets
-            return self._landed(
-                held, shorter, decoder, TableHandle(self._connections.catalog, self._name).load()
-            )
+            return self._landed(held, shorter, decoder, self._handle.load())
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         written = self._write(reading, decoder, table, plan, work_name(LANDING))
         bad = self._bad(reading, decoder, plan, written)
-        refuse_other_topic(self._connections, self._name, plan)
+        refuse_other_topic(self._connections, self._handle.name, plan)
         if not bad or self._spec.on_bad_record != "suspend":
             return self._publish(plan, written, bad)
         raise self._suspend(bad, plan, decoder, written)
@@ -197,7 +196,7 @@ class _Landing:
         try:
             written = self._written(reading, decoder, table, plan, landing)
         except NotAllowedError:  # a task's keys may have ended meanwhile: once more by new ones
-            now = TableHandle(self._connections.catalog, self._name).load()
+            now = self._handle.load()
             written = self._written(reading, decoder, now, plan, landing)
         self._done("written")
         return written
@@ -208,11 +207,18 @@ class _Landing:
         """By what the table is, never by what happens."""
         spec, lane = self._spec, lane_of(self._spec, decoder, table)
         if spec.keeps_versions:
-            return write_versions(reading.frame, decoder, spec, self._name, table, plan, landing)
+            return write_versions(reading.frame, decoder, spec, self._handle.name, table, plan, landing)
         if spec.is_keyed:
-            merged = UpsertLane(lane, self._name, decoder).write(reading, spec, table, plan, landing)
+            merged = UpsertLane(lane, self._handle.name, decoder).write(reading, spec, table, plan, landing)
             return merged or write_upserts(
-                self._connections.settings, reading.frame, decoder, spec, self._name, table, plan, landing
+                self._connections.settings,
+                reading.frame,
+                decoder,
+                spec,
+                self._handle.name,
+                table,
+                plan,
+                landing,
             )
         if spec.write.sorts:
             return write_rows(reading.frame, decoder, spec, table, plan, landing)
@@ -230,14 +236,13 @@ class _Landing:
         """Lands what lies before the first bad record of each partition, then stops the table."""
         first = first_bad(bad)
         shorter = plan.until({p: r.offset for p, r in first.items()})
-        catalog = self._connections.catalog
         if shorter.offsets:
-            self._land(shorter, decoder, TableHandle(catalog, self._name).load())
+            self._land(shorter, decoder, self._handle.load())
         elif plan.lost or plan.before is None or plan.adopts:
             self._note(shorter)  # else nobody would miss what retention takes next
         landed = plan.before.total_records if plan.before else 0
         setting = setting_for(bad, written.read - written.skipped, landed)
-        error = suspended(self._name, plan.topic, first, setting, written.read)
+        error = suspended(self._handle.name, plan.topic, first, setting, written.read)
 
         def still(table: Table) -> bool:
             """Whether nobody has landed, or left out, one of them meanwhile, or paused the table."""
@@ -245,18 +250,16 @@ class _Landing:
             waits = all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
             return waits and not is_halted(table.properties)
 
-        set_properties(TableHandle(catalog, self._name), {SUSPENDED: error.where}, only=still)
+        set_properties(self._handle, {SUSPENDED: error.where}, only=still)
         return error
 
     def _note(self, plan: Plan) -> LandingReport:
         """Publishes a position, and what was lost before it, without a record."""
         nothing = Written(work_name(LANDING), 0, 0, 0, 0, (), None)
         entry = nothing.entry(plan, {}, 0, self._run_id)
-        published = publish(
-            TableHandle(self._connections.catalog, self._name), Landed(StagedFiles(), entry, plan.before)
-        )
+        published = publish(self._handle, Landed(StagedFiles(), entry, plan.before))
         self._done("published")
-        return report_of(self._name, entry, published, 0)
+        return report_of(self._handle.name, entry, published, 0)
 
     def _publish(self, plan: Plan, written: Written, bad: Sequence[BadRecord]) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
@@ -266,11 +269,14 @@ class _Landing:
         work = written.landed(entry, plan.before)
         if bad:
             keep_dead_letters(
-                self._connections.catalog, self._name, entry, bad, still=partial(work.next_entry, self._name)
+                self._handle,
+                entry,
+                bad,
+                still=partial(work.next_entry, self._handle.name),
             )
-        published = publish(TableHandle(self._connections.catalog, self._name), work)
+        published = publish(self._handle, work)
         self._done("published")
-        return report_of(self._name, entry, published, len(work.staged.files))
+        return report_of(self._handle.name, entry, published, len(work.staged.files))
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""
@@ -278,6 +284,8 @@ class _Landing:
         return max(1, min(self._spec.max_records, int(self._spec.max_bytes / each)))
 
     def _nothing(self) -> LandingReport:
-        table = TableHandle(self._connections.catalog, self._name).load_or_none()
+        table = self._handle.load_or_none()
         head = table.current_snapshot() if table else None
-        return LandingReport(str(self._name), self._spec.topic, head.snapshot_id if head else None, spans={})
+        return LandingReport(
+            str(self._handle), self._spec.topic, head.snapshot_id if head else None, spans={}
+        )

@@ -21,7 +21,6 @@ from frazil.tables.metadata.manifests import HeadReader, manifests_of, read_entr
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.snapshots import Snapshot
@@ -36,7 +35,7 @@ def is_adopted(table: Table, location: str) -> bool:
     return any(summary_of(snapshot).get(ADOPTED) == location for snapshot in ancestors(table.metadata))
 
 
-def adopt(catalog: Catalog, name: TableName, location: str) -> None:
+def adopt(handle: TableHandle, location: str) -> None:
     """Puts the files of a foreign metadata file in the place of those that they stand for, in one commit.
 
     Raises RepairError where it brings rows, delete files, columns or a layout, where it does not come from
@@ -48,13 +47,13 @@ def adopt(catalog: Catalog, name: TableName, location: str) -> None:
 
         if is_adopted(table, location):
             return None
-        what, rows = _difference(name, table, location)
+        what, rows = _difference(handle.name, table, location)
         tx = transaction(table)
         add = stage_new_rows if rows else stage_same_rows
         add(tx, what, {ADOPTED: location})
         return tx
 
-    commit(TableHandle(catalog, name), stage, work="adoption")
+    commit(handle, stage, work="adoption")
 
 
 def _difference(name: TableName, table: Table, location: str) -> tuple[Replacement, int]:

@@ -127,7 +127,7 @@ class Glue:
             return self._shown(entry, changed=current in sent, replaced=_first(sent))
         foreign = self._foreign(entry, table) if entry else ""
         if foreign and self._foreign_commits == "adopt":
-            adopt(connections.catalog, self._table, foreign)
+            adopt(TableHandle(connections.catalog, self._table), foreign)
             raise _Again  # the table has another head now
         sent[current] = foreign
         wanted = glue_table(table, self._table.table, entry, {_PUT: current})

@@ -93,7 +93,7 @@ def create_table(
                 handle.name.identifier, schema, location, partition_spec=partitions, properties=given
             )
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
-    return _with_head(handle, handle.load())
+    return _with_head(handle.load())
 
 
 def register(handle: TableHandle, metadata_location: str) -> None:
@@ -115,7 +115,7 @@ def load_with_head(handle: TableHandle) -> Table | None:
     table = handle.load_or_none()
     if table:
         refuse_newer_format(handle.name, table)
-    return _with_head(handle, table) if table else None
+    return _with_head(table) if table else None
 
 
 def refuse_newer_format(name: TableName, table: Table) -> None:
@@ -130,7 +130,7 @@ def refuse_newer_format(name: TableName, table: Table) -> None:
         )
 
 
-def _with_head(handle: TableHandle, table: Table) -> Table:
+def _with_head(table: Table) -> Table:
     def stage(fresh: Table) -> Transaction | None:
         if fresh.current_snapshot():
             return None
@@ -141,7 +141,7 @@ def _with_head(handle: TableHandle, table: Table) -> Table:
 
     if table.current_snapshot():
         return table
-    return commit(handle, stage, work="first snapshot").table
+    return commit(TableHandle.of(table), stage, work="first snapshot").table
 
 
 def table_properties(write: Write, comment: str) -> dict[str, str]:
@@ -154,7 +154,7 @@ def table_properties(write: Write, comment: str) -> dict[str, str]:
     }
 
 
-def arrange(spec: AnyTable, handle: TableHandle, table: Table) -> Table:
+def arrange(spec: AnyTable, table: Table) -> Table:
     """Gives a table the layout that its spec asks for; old files keep theirs until they are rewritten."""
     if _asked(spec) == _applied(table):
         return table
@@ -164,7 +164,7 @@ def arrange(spec: AnyTable, handle: TableHandle, table: Table) -> Table:
         _stage(spec, fresh, tx)
         return tx
 
-    return commit(handle, stage, work="change of layout", todo="Land again.").table
+    return commit(TableHandle.of(table), stage, work="change of layout", todo="Land again.").table
 
 
 def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:

@@ -10,6 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import branches_of_works
 from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
@@ -77,9 +78,11 @@ def remove_orphans(
     Nothing is deleted where metadata can't be read (RepairError).
     """
     name = things(spec, connections.settings).table
-    listed = {each: list(list_files(t)) for each, t in kept_tables(connections.catalog, name).items()}
+    listed = {
+        each: list(list_files(t)) for each, t in kept_tables(TableHandle(connections.catalog, name)).items()
+    }
     # Only now: what was committed since the listing is known, and who was writing then still has a branch.
-    tables = kept_tables(connections.catalog, name)
+    tables = kept_tables(TableHandle(connections.catalog, name))
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
 
     def look(each: TableName) -> _Found:
@@ -137,7 +140,7 @@ def _named(connections: Connections, name: TableName, readers: References) -> se
     def read(table: Table) -> set[str]:
         return named_keys(table, readers.heads) | set(map(key_of, readers.locations))
 
-    return read_present(connections.catalog, name, read, meaning)
+    return read_present(TableHandle(connections.catalog, name), read, meaning)
 
 
 def _report(name: TableName, found: Sequence[_Found], order: Order) -> WorkReport:

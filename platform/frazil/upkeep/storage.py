@@ -21,7 +21,6 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import content_named, is_gone, manifests_named
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.io import FileIO
     from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
@@ -48,30 +47,30 @@ class StoredFile:
     modified: float
 
 
-def kept_tables(catalog: Catalog, name: TableName) -> dict[TableName, Table]:
+def kept_tables(handle: TableHandle) -> dict[TableName, Table]:
     """A table and its dead letters, if there are any, as they are now."""
-    found = {name: TableHandle(catalog, name).load()}
-    letters = TableHandle(catalog, name).dead_letters.load_or_none()
-    return found | ({name.dead_letters: letters} if letters else {})
+    found = {handle.name: handle.load()}
+    letters = handle.dead_letters.load_or_none()
+    return found | ({handle.name.dead_letters: letters} if letters else {})
 
 
-def read_present(catalog: Catalog, name: TableName, read: Callable[[Table], T], meaning: str) -> T:
+def read_present(handle: TableHandle, read: Callable[[Table], T], meaning: str) -> T:
     """What a table's metadata tells; read again where an expiry took a file since the table was loaded.
 
     In the end RepairError says which file is missing, and what that means.
     """
     for _ in range(_TRIES):
         try:
-            return read(TableHandle(catalog, name).load())
+            return read(handle.load())
         except OSError as e:
             if not is_gone(e):
                 raise
             missing = str(e)
     raise RepairError(
-        f"A metadata file of {name} is missing.",
+        f"A metadata file of {handle} is missing.",
         where=missing,
         meaning=meaning,
-        todo=f"Bring the file back. Else `frazil expire {name}` takes the snapshot that needs it, once its "
+        todo=f"Bring the file back. Else `frazil expire {handle}` takes the snapshot that needs it, once its "
         "time is up. If that is the newest one, roll back past it first: `frazil rollback` says which "
         "records are landed again.",
     )
@@ -116,16 +115,14 @@ def key_of(path: str) -> str:
     return re.sub("//+", "/", key).lstrip("/")
 
 
-def old_metadata(catalog: Catalog, name: TableName, before: float, shown: Iterable[str]) -> list[str]:
+def old_metadata(handle: TableHandle, before: float, shown: Iterable[str]) -> list[str]:
     """Metadata files from before a time that the table no longer names, and that no target shows.
 
     Listed first and loaded then: what was committed in between is known.
     """
-    listed = list_files(TableHandle(catalog, name).load(), ("metadata",))
+    listed = list_files(handle.load(), ("metadata",))
     old = [file.path for file in listed if file.path.endswith(_METADATA) and file.modified < before]
-    named = (
-        {key_of(path) for path in (*_own_files(TableHandle(catalog, name).load()), *shown)} if old else set()
-    )
+    named = {key_of(path) for path in (*_own_files(handle.load()), *shown)} if old else set()
     return [path for path in old if key_of(path) not in named]
 
 

@@ -66,7 +66,7 @@ class Derivations(StandIns):
         yield deriving, "rows_read", lambda _, __, ___, new: new.rows
         yield deriving, "refuse_loss", lambda *_: None
         yield of, "_rows", lambda own, plan, new: self.rows(plan.inputs, new)
-        yield of, "_output", lambda own, plan, _: self.output(own._catalog, plan.inputs[str(NAME)])
+        yield of, "_output", lambda own, plan, _: self.output(own._handle.catalog, plan.inputs[str(NAME)])
 
     @contextmanager
     def rows(self, inputs: Mapping[str, Table], new: Mapping[str, Increment]) -> Iterator[Rows]:

@@ -22,6 +22,7 @@ from frazil.landing.lane import job
 from frazil.landing.repairs import bad_records
 from frazil.landing.schema.tables import ensure_table
 from frazil.spec.names import things
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.spark.session import spark_name
 from frazil.tables.writing.parquet import FileLayout
@@ -97,7 +98,7 @@ def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic) -> N
     other = topic.spec.model_copy(update={"table": f"{topic.name}_spark"})
     columns = topic_columns(other, topic.connections.registry)
     name = things(other, topic.connections.settings).table
-    ensure_table(other, name, topic.connections.catalog, columns)
+    ensure_table(other, TableHandle(topic.connections.catalog, name), columns)
 
     landed = topic.connections.spark.table(spark_name(topic.things.table))
     landed.writeTo(spark_name(name)).option("fanout-enabled", "true").append()

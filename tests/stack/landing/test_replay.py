@@ -14,7 +14,6 @@ from frazil.landing.land import land
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.repairs.acceptance import accept, foreign_commits
 from frazil.landing.replay.run import replay
-from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
@@ -104,9 +103,7 @@ def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(make_to
     report = replay(topic.spec, topic.connections, REPLAYED)
     topic.trades(3)
     landed = land(topic.spec, topic.connections).records
-    drop_dead_branches(
-        TableHandle(topic.connections.catalog, topic.things.table), table_of(topic), time.time() + MONTH
-    )
+    drop_dead_branches(table_of(topic), time.time() + MONTH)
     expire(topic.spec, topic.connections, time.time() + MONTH)
     remove_orphans(topic.spec, topic.connections, time.time() + MONTH)
 

@@ -20,6 +20,7 @@ from frazil.landing.position.state import table_states
 from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
+from frazil.tables.catalogs.handle import TableHandle
 from kit.topics import TRADE, Topic
 
 MIGRATIONS = (
@@ -228,7 +229,7 @@ def test_of_two_that_evolve_a_table_at_once_both_find_it_right(topic: Topic) -> 
     stale = [catalog.load_table(name.identifier) for _ in range(4)]
 
     with ThreadPoolExecutor(4) as pool:
-        tables = list(pool.map(lambda t: evolve(topic.spec, name, catalog, t, columns), stale))
+        tables = list(pool.map(lambda t: evolve(topic.spec, t, columns), stale))
 
     schema = schema_of(topic)
     assert [f.name for f in schema.fields][4:10] == [*(f"note_{n}" for n in range(5)), "$$topic"]
@@ -295,7 +296,7 @@ def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> No
         if step == "planned":
             topic.register(trade(optional("note", "string"), quantity="long"))
             columns = topic_columns(topic.spec, topic.connections.registry)
-            ensure_table(topic.spec, topic.things.table, topic.connections.catalog, columns)
+            ensure_table(topic.spec, TableHandle(topic.connections.catalog, topic.things.table), columns)
 
     land(topic.spec, topic.connections, on_step=evolved_by_another)
     topic.send([topic.encode(value(2**40, note="n"))])
@@ -315,7 +316,7 @@ def test_a_column_that_is_renamed_while_it_is_written_lands_under_its_new_name(t
         if step == "planned":
             topic.register({**TRADE, "fields": [{"name": "way", "type": "string"}, *TRADE["fields"][1:]]})  # type: ignore[index]
             columns = topic_columns(approved, topic.connections.registry)
-            ensure_table(approved, topic.things.table, topic.connections.catalog, columns)
+            ensure_table(approved, TableHandle(topic.connections.catalog, topic.things.table), columns)
 
     land(topic.spec, topic.connections, on_step=renamed_by_another)
 

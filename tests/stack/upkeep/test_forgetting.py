@@ -288,7 +288,7 @@ def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     def beside(*args: Any) -> None:
         for _ in times:
             if made:
-                create_letters(topic.connections.catalog, topic.things.table.dead_letters)
+                create_letters(TableHandle(topic.connections.catalog, topic.things.table).dead_letters)
             forgotten(topic, where=f"key = '{PLANTED}'", after=DAY)
         keep(*args)
 

@@ -192,7 +192,7 @@ def test_dead_letters_of_what_is_rolled_back_are_kept_once(make_topic: MakeTopic
     again = land(topic.spec, topic.connections)
 
     def letters() -> int:
-        return survey(topic.connections.catalog, topic.things.table).rows
+        return survey(TableHandle(topic.connections.catalog, topic.things.table)).rows
 
     assert (one.redriven, after_second.redriven) == (1, 2)
     assert early.chosen == 0  # they lie behind the position: the landing meets them first

@@ -19,6 +19,7 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.landing.position.state import table_states
 from frazil.landing.repairs.dead_letters import DeadLetter, survey
 from frazil.landing.repairs.redrive import redrive
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import EXPIRING
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
@@ -283,7 +284,7 @@ def test_dead_letters_stay_and_one_whose_row_expired_is_not_redriven_again(make_
     assert (first.redriven, gone.numbers["rows"]) == (1, 1)
     assert (again.chosen, again.redriven, again.past) == (3, 1, 2)
     assert quantities(topic) == [3, 4]
-    assert survey(topic.connections.catalog, topic.things.table).rows == 3
+    assert survey(TableHandle(topic.connections.catalog, topic.things.table)).rows == 3
     assert_all_adds_up(topic)
 
 

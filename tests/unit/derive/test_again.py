@@ -27,6 +27,7 @@ from frazil.formats.types import to_iceberg
 from frazil.landing.land import land
 from frazil.landing.position.ledger import ledgers
 from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.catalogs.handle import TableHandle
 from kit.model import derivations
 from kit.model.derivations import MADE, made_spec
 from kit.model.edges import COLUMNS, edges
@@ -194,7 +195,7 @@ def test_columns_that_others_came_before_are_added_when_it_is_derived_again(worl
     wider = cast("Any", SimpleNamespace(schema=t.StructType().add("quantity", "long").add("note", "string")))
 
     def output() -> Any:
-        return ensure_output(made_spec(), MADE, world.catalog, wider, "t")
+        return ensure_output(made_spec(), TableHandle(world.catalog, MADE), wider, "t")
 
     with others_are_quicker(world):
         todo = todo_of(CommitConflictError, output)

@@ -299,7 +299,9 @@ def test_a_replay_of_what_was_never_landed_is_done_once_it_is(world: World) -> N
     with edges() as found:
         found.world = empty = World(Dice())
         empty.produce(0)
-        ensure_table(SPEC, NAME, empty.connections.catalog, RecordColumns(Struct(()), Struct(())))
+        ensure_table(
+            SPEC, TableHandle(empty.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))
+        )
         with pytest.raises(NotYetError, match="Nothing was landed") as refused:
             replay(SPEC, empty.connections, {0: (0, 1)})
 
@@ -315,7 +317,9 @@ def test_a_table_that_holds_nothing_is_not_stopped_and_frazil_leaves_it_to_table
     with edges() as found:
         found.world = empty = World(Dice())
         empty.produce(0)
-        ensure_table(SPEC, NAME, empty.connections.catalog, RecordColumns(Struct(()), Struct(())))
+        ensure_table(
+            SPEC, TableHandle(empty.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))
+        )
         with pytest.raises(NotYetError, match="Nothing was landed") as refused:
             pause(SPEC, empty.connections, "it is Tableflow's")
 

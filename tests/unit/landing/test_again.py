@@ -141,7 +141,7 @@ def test_a_landing_whose_table_got_other_partitions_meanwhile_is_made_again(worl
     parted = SPEC.model_copy(update={"partition_by": ["quantity"]})
 
     def others() -> None:
-        arrange(parted, TableHandle(world.catalog, NAME), world.table)
+        arrange(parted, world.table)
 
     todo = todo_of(
         CommitConflictError, lambda: land(SPEC, world.connections, on_step=once("written", others))
@@ -182,13 +182,16 @@ def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
         (
             lambda world: arrange(
                 SPEC.model_copy(update={"sort_by": ["quantity"]}),
-                TableHandle(world.catalog, NAME),
                 world.table,
             ),
             "Land again.",
             [0, 1],
         ),
-        (lambda world: evolve(SPEC, NAME, world.catalog, world.table, WIDER), "Land again.", [0, 1]),
+        (
+            lambda world: evolve(SPEC, world.table, WIDER),
+            "Land again.",
+            [0, 1],
+        ),
         (
             lambda world: set_properties(TableHandle(world.catalog, NAME), {"note": "mine"}),
             "Try again.",
@@ -218,7 +221,9 @@ def test_a_cut_is_made_once_the_pipeline_is_landed_and_by_a_name_as_told() -> No
     with edges() as found:
         found.world = world = World(Dice())
         world.produce(0)
-        ensure_table(SPEC, NAME, world.connections.catalog, RecordColumns(Struct(()), Struct(())))
+        ensure_table(
+            SPEC, TableHandle(world.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))
+        )
         name = todo_of(UsageError, lambda: begin_cut("Month 1", "shop", [SPEC], world.connections))
         todo = todo_of(NotYetError, lambda: begin_cut("2026-11", "shop", [SPEC], world.connections))
 

@@ -18,6 +18,7 @@ from frazil.landing.position.state import TableState, table_states
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.schema.evolve import fitting
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.suspension import TABLEFLOW
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
@@ -166,7 +167,7 @@ def test_neither_a_bad_record_nor_a_schema_that_is_found_meanwhile_takes_its_pla
     with pytest.raises(PausedError):
         land(SUSPENDING, world.connections, on_step=pause_when)
     with pytest.raises(SchemaRefusedError):
-        fitting(world.connections.catalog, NAME, refused)
+        fitting(TableHandle(world.connections.catalog, NAME), refused)
 
     assert state(world).state == "paused"
     assert "paused on" in state(world).reason

@@ -16,6 +16,7 @@ from frazil.checks.run import run_check
 from frazil.errors import RepairError
 from frazil.publishing.adoption import ADOPTED, adopt
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.rewrite import stage_same_rows
 from frazil.tables.metadata.manifests import HeadReader
@@ -107,7 +108,9 @@ def test_a_second_foreign_commit_is_taken_over_as_well(mirror: Mirror) -> None:
 
 def test_what_was_taken_over_is_not_taken_over_again(mirror: Mirror) -> None:
     optimize(athena(mirror))
-    adopt(mirror.connections.catalog, NAME, mirror.shown)  # as a sync that was killed behind its commit
+    adopt(
+        TableHandle(mirror.connections.catalog, NAME), mirror.shown
+    )  # as a sync that was killed behind its commit
     adopted = mirror.table.current_snapshot()
 
     mirror.sync()

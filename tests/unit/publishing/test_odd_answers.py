@@ -88,7 +88,7 @@ def test_an_empty_version_is_not_sent_back() -> None:
             Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"})
         )
         lake.__dict__["catalog"] = InMemoryCatalog("lake")
-        ensure_table(commits.SPEC, commits.NAME, lake.catalog, commits.COLUMNS)
+        ensure_table(commits.SPEC, TableHandle(lake.catalog, commits.NAME), commits.COLUMNS)
         entry = {"Table": {"Name": "t", "Parameters": {}, "VersionId": ""}}
         server.answers = {
             "GetTable": (200, {}, json.dumps(entry).encode()),
@@ -151,7 +151,7 @@ def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: b
 )
 def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[Any, ...], told: Any) -> None:
     catalog = InMemoryCatalog("lake")
-    ensure_table(commits.SPEC, commits.NAME, catalog, commits.COLUMNS)
+    ensure_table(commits.SPEC, TableHandle(catalog, commits.NAME), commits.COLUMNS)
     metadata = json.loads(catalog.load_table(commits.NAME.identifier).metadata.model_dump_json())
     part = metadata
     for step in place[:-1]:

@@ -12,7 +12,6 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import arrange
 
 NAME = TableName("n", "t")
@@ -30,7 +29,7 @@ def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
 def arranged(catalog: InMemoryCatalog, **write: Any) -> tuple[str | None, str | None]:
     """Codec and level of the table once its spec says so."""
     table = catalog.load_table(NAME.identifier)
-    after = arrange(TableSpec(topic="t", write=write), TableHandle(catalog, NAME), table).properties
+    after = arrange(TableSpec(topic="t", write=write), table).properties
     return after.get(CODEC), after.get(LEVEL)
 
 

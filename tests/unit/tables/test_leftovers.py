@@ -33,7 +33,7 @@ def test_a_young_branch_stays_as_it_may_be_published_still(lake: Lake) -> None:
         make_branch(lake.catalog, NAME, branch)
 
     landed(lake, 4)
-    drop_dead_branches(TableHandle(lake.catalog, NAME), lake.table)
+    drop_dead_branches(lake.table)
 
     assert branches(lake) == others
     assert lake.quantities == [0, 1, 2, 3, 4]
@@ -46,6 +46,6 @@ def test_a_clean_up_drops_what_is_older_than_any_work_and_nothing_else(lake: Lak
     for branch in (young, old, "mine"):
         make_branch(lake.catalog, NAME, branch)
 
-    drop_dead_branches(TableHandle(lake.catalog, NAME), lake.table)
+    drop_dead_branches(lake.table)
 
     assert branches(lake) == {young, "mine"}

@@ -95,7 +95,7 @@ def test_rows_are_forgotten_once_what_is_made_of_them_has_read_them(source: Mirr
         catalog.load_table(READER.identifier).append(
             table.scan().to_arrow(), snapshot_properties=ledger.properties()
         )
-        note_reader(catalog, [NAME], {str(NAME): source.table}, READER)
+        note_reader([source.table], READER)
 
     derive()
     source.land(2)

@@ -25,6 +25,7 @@ from pyiceberg.types import (
 from frazil.errors import UsageError
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import must_go, older_than_forgotten
 from frazil.upkeep.expiry.retention import aged_refs, plan_expiry
 from frazil.upkeep.forgetting.condition import condition_of
@@ -158,11 +159,11 @@ def test_a_value_is_found_in_rows_bounds_and_files_that_nobody_names(tmp_path: P
         return pa.Table.from_pylist([{"user_id": user, "name": called, "uuid": number}], schema=kind)
 
     table.append(row(1, "somebody", bytes(16)))
-    before = prove(catalog, name, condition)
+    before = prove(TableHandle(catalog, name), condition)
     table.append(row(7731, "planted-person-7731", bytes.fromhex(planted.replace("-", ""))))
-    during = prove(catalog, name, condition)
+    during = prove(TableHandle(catalog, name), condition)
     table.delete(where)
-    after = prove(catalog, name, condition)
+    after = prove(TableHandle(catalog, name), condition)
     catalog.close()
 
     assert not before.found

@@ -11,6 +11,7 @@ from pyiceberg.table import Table
 
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.storage import read_present
 
 GONE = (
@@ -38,7 +39,7 @@ def test_a_file_that_goes_meanwhile_costs_another_look(catalog: InMemoryCatalog,
             raise errors.pop()
         return table.name()[-1]
 
-    assert read_present(catalog, NAME, read, "Nothing was changed.") == "t"
+    assert read_present(TableHandle(catalog, NAME), read, "Nothing was changed.") == "t"
 
 
 @pytest.mark.parametrize("gone", GONE, ids=str)
@@ -47,7 +48,7 @@ def test_one_that_is_lost_is_named_in_the_end(catalog: InMemoryCatalog, gone: OS
         raise gone
 
     with pytest.raises(RepairError, match="is missing") as told:
-        read_present(catalog, NAME, read, "Nothing was changed.")
+        read_present(TableHandle(catalog, NAME), read, "Nothing was changed.")
 
     assert told.value.where == str(gone)
 
@@ -60,6 +61,6 @@ def test_a_storage_that_fails_otherwise_is_asked_once(catalog: InMemoryCatalog) 
         raise OSError("AWS Error INTERNAL_FAILURE")
 
     with pytest.raises(OSError, match="INTERNAL_FAILURE"):
-        read_present(catalog, NAME, read, "Nothing was changed.")
+        read_present(TableHandle(catalog, NAME), read, "Nothing was changed.")
 
     assert len(asked) == 1

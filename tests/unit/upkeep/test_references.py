@@ -42,7 +42,7 @@ def derived(source: Mirror) -> Position:
     table = create_table(TableHandle(catalog, READER), (), (), {})
     ledger = DerivedLedger(inputs={str(NAME): read}, query="q", derivation="deriving_1")
     table.append(table.scan().to_arrow(), snapshot_properties=ledger.properties())
-    note_reader(catalog, [NAME], {str(NAME): source.table}, READER)
+    note_reader([source.table], READER)
     return read
 
 
@@ -96,7 +96,7 @@ def test_a_feed_that_is_behind_goes_on_from_its_position(source: Mirror) -> None
         table=NAME.table, namespace=NAME.namespace, sql=Path("q.sql"), feeds=feeds, publish=[], upkeep=FEW
     )
     read = at_head(source.table)
-    note(source.connections.catalog, NAME, feeds.topic, FedTo(read, sent=3))
+    note(TableHandle(source.connections.catalog, NAME), feeds.topic, FedTo(read, sent=3))
     source.land(12)
 
     report = source.keep_up(days=1)
@@ -136,7 +136,7 @@ def test_an_input_is_told_once_who_reads_it(source: Mirror) -> None:
     derived(source)
     before = source.table.metadata_location
 
-    note_reader(source.connections.catalog, [NAME], {str(NAME): source.table}, READER)
+    note_reader([source.table], READER)
 
     assert readers_of(source.table) == (str(READER),)
     assert source.table.metadata_location == before

@@ -87,7 +87,7 @@ def feed(
             return FeedReport(to.topic, 0, before.sent if before else 0)
         topic = _prepared(connections, to, name, table, before)
         sent, after = _send_all(connections, to, name, topic, on_step, records)
-    note(connections.catalog, name, to.topic, after)
+    note(TableHandle(connections.catalog, name), to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
 

@@ -29,7 +29,6 @@ from frazil.tables.reading.rows import batches_in
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
-    from pyiceberg.catalog import Catalog
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
@@ -93,9 +92,9 @@ def noted(table: Table, topic: str) -> FedTo | None:
     return FedTo.parse(text) if text else None
 
 
-def note(catalog: Catalog, name: TableName, topic: str, fed: FedTo) -> None:
+def note(handle: TableHandle, topic: str, fed: FedTo) -> None:
     """Tells the table; raises as `commit` does."""
-    set_properties(TableHandle(catalog, name), {property_of(topic): replace(fed, rows=None).text()})
+    set_properties(handle, {property_of(topic): replace(fed, rows=None).text()})
 
 
 def latest(*known: FedTo | None) -> FedTo | None:

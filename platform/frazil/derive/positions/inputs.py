@@ -21,7 +21,6 @@ from frazil.tables.metadata.snapshots import ancestors, hides_changes, is_first,
 from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
@@ -89,15 +88,14 @@ def none_went_back(positions: Mapping[str, Position], inputs: Inputs) -> bool:
 _READER = "frazil.reader."  # property of an input, with the table behind it that reads it
 
 
-def note_reader(catalog: Catalog, names: Iterable[TableName], inputs: Inputs, reader: TableName) -> None:
+def note_reader(inputs: Iterable[Table], reader: TableName) -> None:
     """Lets inputs know who reads them, once: their expiry leaves alone what that one has yet to read.
 
     A table without a ledger is another tool's: Frazil does not expire its snapshots, nor write to it.
     """
-    for name in names:
-        table = inputs[str(name)]
+    for table in inputs:
         if _has_ledger(table) and str(reader) not in readers_of(table):
-            set_properties(TableHandle(catalog, name), {f"{_READER}{reader}": "derived"})
+            set_properties(TableHandle.of(table), {f"{_READER}{reader}": "derived"})
 
 
 def readers_of(table: Table) -> tuple[str, ...]:

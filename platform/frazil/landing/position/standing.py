@@ -20,7 +20,6 @@ from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table.metadata import TableMetadata
 
 
@@ -71,7 +70,7 @@ def ask_tables(
         try:
             with catalog_errors(connections.settings):
                 standings[name] = (
-                    _read_only(spec, name, connections.catalog, before)
+                    _read_only(spec, TableHandle(connections.catalog, name), before)
                     if spec.is_read_only
                     else _landed(pointers[name], before)
                 )
@@ -87,14 +86,14 @@ def _landed(pointer: Pointer, before: Standing | None) -> Standing:
     return same or _standing(pointer)
 
 
-def _read_only(spec: TableSpec, name: TableName, catalog: Catalog, before: Standing | None) -> Standing:
+def _read_only(spec: TableSpec, handle: TableHandle, before: Standing | None) -> Standing:
     """The standing of a table that others land; its manifests tell the position."""
-    table = TableHandle(catalog, name).load_or_none()
+    table = handle.load_or_none()
     if table is None:
         return Standing()
     if before and before.location == table.metadata_location:
         return before
-    found = _standing(Pointer(name, table.metadata_location, table.metadata))
+    found = _standing(Pointer(handle.name, table.metadata_location, table.metadata))
     return replace(
         found,
         ledger=ledger_of_files(spec, table),

@@ -27,7 +27,6 @@ from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.writing.data_files import write_files
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
@@ -128,8 +127,7 @@ def _forgotten(what: str) -> CommitConflictError:
 
 
 def keep_dead_letters(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     ledger: Ledger,
     bad: Sequence[BadRecord],
     forgettings: tuple[int, int] | None = None,
@@ -153,13 +151,13 @@ def keep_dead_letters(
         OvertakenError: Another landing keeps the same records, or has published them.
         RetryError: It took hours, after which orphan removal may have taken the files.
     """
-    table = _table(catalog, name.dead_letters)
+    table = _table(handle.dead_letters)
     of_letters, of_rows = forgettings or (looked_for(table.metadata), None)
     # Behind the table's making: who forgets beside it finds the table, or is found here.
     if still:
-        still(TableHandle(catalog, name).load())
-    if of_rows is not None and of_rows != looked_for(TableHandle(catalog, name).load().metadata):
-        raise _forgotten(f"Rows of {name}")
+        still(handle.load())
+    if of_rows is not None and of_rows != looked_for(handle.load().metadata):
+        raise _forgotten(f"Rows of {handle}")
     before = read_ledger(table.metadata) or EMPTY
     log = ledger.log
     ahead = before.position if before.log == log else {}
@@ -174,7 +172,7 @@ def keep_dead_letters(
             last=before.landing,
             forgettings=of_letters,
         )
-        publish(TableHandle(catalog, name).dead_letters, staged)
+        publish(handle.dead_letters, staged)
 
 
 def of_log(log: str) -> BooleanExpression:
@@ -197,16 +195,14 @@ def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) 
     return [found[key] for key in sorted(found)]
 
 
-def survey(
-    catalog: Catalog, name: TableName, reason: str = "reason_code", at: str = "timestamp"
-) -> DeadLetters:
+def survey(handle: TableHandle, reason: str = "reason_code", at: str = "timestamp") -> DeadLetters:
     """What the dead-letter table of a table holds; nothing where no record was ever bad.
 
     `reason` and `at` are its columns; of a reason, what follows its colon is its details.
     """
     import pyarrow.compute as pc
 
-    table = TableHandle(catalog, name).dead_letters.load_or_none()
+    table = handle.dead_letters.load_or_none()
     if table is None:
         return DeadLetters(by_reason={})
     rows, counts = table.scan(selected_fields=(reason, at)).to_arrow(), Counter[str]()
@@ -220,12 +216,12 @@ def letters_schema() -> Schema:
     return to_iceberg(_FIELDS)
 
 
-def _table(catalog: Catalog, own: TableName) -> Table:
-    table = load_with_head(TableHandle(catalog, own))
+def _table(handle: TableHandle) -> Table:
+    table = load_with_head(handle)
     if table is None:
-        return create_table(TableHandle(catalog, own), _FIELDS, _PARTITION_BY, {})
+        return create_table(handle, _FIELDS, _PARTITION_BY, {})
     if len(table.schema().fields) < len(_FIELDS):  # made by an earlier version
-        return commit(TableHandle(catalog, own), _with_all_fields, work="schema change").table
+        return commit(handle, _with_all_fields, work="schema change").table
     return table
 
 

@@ -128,16 +128,16 @@ class _Redrive:
         # What still can't be decoded must be told apart, whatever a landing makes of it.
         self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._connections = connections
-        self._name = writable(spec, connections.settings)
+        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
         self._run_id = run_id
         self._done = on_step
 
     def once(self, where: str, repair: Repair | None) -> RedriveReport:
         """One redrive, from the choice to the report."""
-        chosen = choose(self._spec, self._connections.catalog, self._name, where)
+        chosen = choose(self._spec, self._handle, where)
         self._done("chosen")
         nothing = RedriveReport(
-            str(self._name), self._spec.topic, chosen=chosen.count, already_in=chosen.already_in,
+            str(self._handle), self._spec.topic, chosen=chosen.count, already_in=chosen.already_in,
             past=chosen.past, waiting=chosen.waiting,
         )  # fmt: skip
         letters = repaired(chosen.letters, repair) if repair else list(chosen.letters)
@@ -146,7 +146,7 @@ class _Redrive:
 
     def _written(self, chosen: Chosen, letters: Sequence[DeadLetter], report: RedriveReport) -> RedriveReport:
         decoder = decoder_for(self._spec, self._connections.registry)
-        table = ensure_table(self._spec, self._name, self._connections.catalog, decoder.columns)
+        table = ensure_table(self._spec, self._handle, decoder.columns)
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REDRIVE))
         self._done("written")
@@ -164,7 +164,7 @@ class _Redrive:
             chosen.head, frozenset(letter.key for letter in chosen.letters), chosen.names,
             chosen.ledger.total_taken, chosen.among, chosen.forgettings,
         )  # fmt: skip
-        published = publish(TableHandle(self._connections.catalog, self._name), staged)
+        published = publish(self._handle, staged)
         self._done("published")
         return replace(
             report, snapshot_id=published.snapshot_id, redriven=written.good, files=len(files.files),
@@ -174,7 +174,7 @@ class _Redrive:
     def _audited(self, written: Written) -> StagedFiles:
         """The new files, which must hold as many rows, and values, as were decoded."""
         files = written.files
-        numbers, work = f"{written.good} dead letters decoded", f"A redrive of {self._name}"
+        numbers, work = f"{written.good} dead letters decoded", f"A redrive of {self._handle}"
         audit_rows(files, written.good, work, numbers, "Redrive again.")
         if lost := differing(written.values or {}, written.values_held or {}):
             raise audit_failed(work, lost, "Redrive again.")

@@ -12,7 +12,6 @@ from frazil.landing.position.ledger import EMPTY, Ledger, Span, read_ledger
 from frazil.landing.repairs.acceptance import foreign_commits
 from frazil.landing.repairs.bad_records import MOST
 from frazil.landing.repairs.dead_letters import DeadLetter, letters_schema, of_log, read_letters
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
@@ -20,7 +19,6 @@ from frazil.tables.filters import parse_filter
 from frazil.tables.keys import NAMES, Key, keys_in, within
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
@@ -58,7 +56,7 @@ class Chosen:
         return self.count - self.already_in - self.past - len(self.letters)
 
 
-def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Chosen:
+def choose(spec: TableSpec, handle: TableHandle, where: str) -> Chosen:
     """Dead letters by a filter over their table, without those that were redriven before.
 
     What a landing that died kept, beyond the table's position, is left to the landing that follows.
@@ -68,8 +66,8 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     """
     names = offset_columns(spec)
     _filter(letters_schema(), where)
-    table = TableHandle(catalog, name).load_or_none()  # first: dead letters are forgotten before rows are
-    kept = TableHandle(catalog, name).dead_letters.load_or_none()
+    table = handle.load_or_none()  # first: dead letters are forgotten before rows are
+    kept = handle.dead_letters.load_or_none()
     ledger = read_ledger(table.metadata) if table else None
     head = table.current_snapshot() if table else None
     if kept is None or table is None or ledger is None or head is None:
@@ -88,9 +86,9 @@ def choose(spec: TableSpec, catalog: Catalog, name: TableName, where: str) -> Ch
     )  # fmt: skip
 
 
-def letters_within(catalog: Catalog, name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> set[Key]:
+def letters_within(handle: TableHandle, ledger: Ledger, spans: Mapping[int, Span]) -> set[Key]:
     """The dead letters of some spans, redriven or not, of the log that the table stands in."""
-    kept = TableHandle(catalog, name).dead_letters.load_or_none()
+    kept = handle.dead_letters.load_or_none()
     if kept is None:
         return set()
     found = (key for key, _ in _keys(kept, _of_log(kept, within(spans), ledger.log)))

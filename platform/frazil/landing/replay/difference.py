@@ -66,7 +66,7 @@ def find_present(
     sql, expression = within_sql(plan.busy, names), within(plan.busy, names)
     sought = Sought(sql, expression, "replayed", "Nothing was changed.", "replay")
     holding = find_holding(spark, name, table, sought, job)
-    letters = letters_within(table.catalog, name, ledger, plan.busy)
+    letters = letters_within(TableHandle(table.catalog, name), ledger, plan.busy)
     redriven = keys_in(table, letters, names)
     # Behind the look: who forgets says so at once.
     kept = TableHandle(table.catalog, name).dead_letters.load_or_none()

@@ -178,8 +178,8 @@ class _Replay:
         # What can't be decoded must be told apart, whatever a landing makes of it.
         self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._keeps_letters = spec.on_bad_record == "dead_letter"
-        self._connections, self._catalog = connections, connections.catalog
-        self._name = writable(spec, connections.settings)
+        self._connections = connections
+        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
         self._names = offset_columns(spec)
         self._run_id = run_id
         self._noted: set[Key] = set()  # dead letters that were kept by a try that others were quicker than
@@ -187,17 +187,17 @@ class _Replay:
 
     def counted(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Looks only."""
-        table = TableHandle(self._catalog, self._name).load()
-        plan = plan_replay(self._spec, self._connections, self._name, table, spans)
+        table = self._handle.load()
+        plan = plan_replay(self._spec, self._connections, self._handle.name, table, spans)
         return replace(self._report(plan, self._present(table, plan)), dry_run=True)
 
     def done(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Writes what Kafka has now, and puts it in place."""
-        table = TableHandle(self._catalog, self._name).load()
-        plan = plan_replay(self._spec, self._connections, self._name, table, spans)
+        table = self._handle.load()
+        plan = plan_replay(self._spec, self._connections, self._handle.name, table, spans)
         self._done("planned")
         decoder = decoder_for(self._spec, self._connections.registry)
-        table = ensure_table(self._spec, self._name, self._catalog, decoder.columns)
+        table = ensure_table(self._spec, self._handle, decoder.columns)
         reading = planned_reading(self._connections, plan)
         try:
             return self._replayed(reading.frame, plan, decoder, table)
@@ -211,7 +211,7 @@ class _Replay:
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REPLAY))
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
-        refuse_other_topic(self._connections, self._name, plan)
+        refuse_other_topic(self._connections, self._handle.name, plan)
         staged = written.files
         audit(plan, written, staged.rows, readable(self._connections.settings, plan, written.read))
         self._done("audited")
@@ -221,11 +221,11 @@ class _Replay:
         self, plan: Plan, written: Written, bad: Sequence[BadRecord], staged: StagedFiles
     ) -> ReplayReport:
         """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
-        table = TableHandle(self._catalog, self._name).load()
-        refuse_rows(self._name, table, plan.busy)
+        table = self._handle.load()
+        refuse_rows(self._handle.name, table, plan.busy)
         present = self._present(table, plan)
         compared = Comparison(
-            self._connections.spark, self._name, self._names, plan, written, bad, staged.files,
+            self._connections.spark, self._handle.name, self._names, plan, written, bad, staged.files,
             self._keeps_letters, frozenset(self._noted), self._job(plan),
         )  # fmt: skip
         outcome = compared.outcome(present)
@@ -237,8 +237,7 @@ class _Replay:
         )  # fmt: skip
         if outcome.new_letters:  # first: who dies in between leaves one that a row is of, as after a redrive
             keep_dead_letters(
-                self._catalog,
-                self._name,
+                self._handle,
                 entry.beside(present.ledger),
                 outcome.new_letters,
                 present.looks,
@@ -249,13 +248,15 @@ class _Replay:
         kept = self._kept(present, plan)
         files = (*staged.files, *kept.files)
         whole = StagedFiles(files, until=min(staged.until, kept.until))
-        published = publish(TableHandle(self._catalog, self._name), _Replayed(whole, entry, present))
+        published = publish(self._handle, _Replayed(whole, entry, present))
         self._done("published")
         counts = len(present.holding.paths), len(files)
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
 
     def _present(self, table: Table, plan: Plan) -> Present:
-        return find_present(self._connections.spark, self._spec, self._name, table, plan, self._job(plan))
+        return find_present(
+            self._connections.spark, self._spec, self._handle.name, table, plan, self._job(plan)
+        )
 
     def _kept(self, present: Present, plan: Plan) -> StagedFiles:
         """The other rows of the files that go."""
@@ -275,6 +276,6 @@ class _Replay:
 
     def _report(self, plan: Plan, present: Present) -> ReplayReport:
         return ReplayReport(
-            str(self._name), plan.topic, dict(plan.busy), plan.offsets, present.holding.rows,
+            str(self._handle), plan.topic, dict(plan.busy), plan.offsets, present.holding.rows,
             files=(len(present.holding.paths), 0),
         )  # fmt: skip

@@ -27,7 +27,6 @@ from frazil.tables.metadata.snapshots import is_rowless
 from frazil.tables.migrations import migrate, retired
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table, Transaction
     from pyiceberg.table.update.schema import UpdateSchema
@@ -46,7 +45,7 @@ class Evolution:
     renames_key: bool = False  # whether a column that tells rows apart has a new name
 
 
-def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, columns: RecordColumns) -> Table:
+def evolve(spec: TableSpec, table: Table, columns: RecordColumns) -> Table:
     """Makes the table hold what the schemas ask for, in one commit.
 
     Of two landings that evolve at once, the slower one finds the work done.
@@ -69,7 +68,7 @@ def evolve(spec: TableSpec, name: TableName, catalog: Catalog, table: Table, col
 
     if stage(table) is None:
         return table
-    return commit(TableHandle(catalog, name), stage, work="schema change", todo="Land again.").table
+    return commit(TableHandle.of(table), stage, work="schema change", todo="Land again.").table
 
 
 def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evolution:
@@ -169,7 +168,7 @@ def _apply_one(update: UpdateSchema, change: Verdict, before: str | None) -> Non
         update.move_before(path, (before,))
 
 
-def fitting(catalog: Catalog, name: TableName, prepare: Callable[[], T]) -> T:
+def fitting(handle: TableHandle, prepare: Callable[[], T]) -> T:
     """What `prepare` makes of the newest schemas; the table is suspended where they are refused.
 
     It is asked twice: the first time a newer schema may have been registered, and taken by another
@@ -185,7 +184,7 @@ def fitting(catalog: Catalog, name: TableName, prepare: Callable[[], T]) -> T:
     try:
         return prepare()
     except SchemaRefusedError as e:
-        _suspend(catalog, name, e)
+        _suspend(handle, e)
         raise
 
 
@@ -196,8 +195,8 @@ def _marks(table: Table) -> tuple[str, ...]:
     return tuple(p for p in MARKS if p in table.properties)
 
 
-def _suspend(catalog: Catalog, name: TableName, error: SchemaRefusedError) -> None:
-    table = TableHandle(catalog, name).load_or_none()
+def _suspend(handle: TableHandle, error: SchemaRefusedError) -> None:
+    table = handle.load_or_none()
     properties = {SUSPENDED: error.where, SUSPENDED_BY: SCHEMA}
     if table is not None and properties.items() - table.properties.items():
-        set_properties(TableHandle(catalog, name), properties, only=lambda now: not is_halted(now.properties))
+        set_properties(handle, properties, only=lambda now: not is_halted(now.properties))

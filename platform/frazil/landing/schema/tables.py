@@ -19,14 +19,12 @@ from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 
 def ensure_table(
     spec: TableSpec,
-    name: TableName,
-    catalog: Catalog,
+    handle: TableHandle,
     columns: RecordColumns,
     key: RowKey = NO_KEY,
     refuse: Callable[[TableName, Table], None] = lambda *_: None,
@@ -43,17 +41,17 @@ def ensure_table(
         SchemaRefusedError: The schema asks for a change that would lose or falsify data.
         SpecError: The spec's layout names a column that can't be used so.
     """
-    table = load_with_head(TableHandle(catalog, name))
+    table = load_with_head(handle)
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
         transforms = spec.transforms or default_buckets(spec, fields, key)
-        table = create_table(TableHandle(catalog, name), fields, transforms, properties, location)
+        table = create_table(handle, fields, transforms, properties, location)
     else:
-        refuse(name, table)
-        _refuse_strange_rows(name, table)
-        keep_key(catalog, name, table, spec, key)
-    return arrange(spec, TableHandle(catalog, name), evolve(spec, name, catalog, table, columns))
+        refuse(handle.name, table)
+        _refuse_strange_rows(handle.name, table)
+        keep_key(table, spec, key)
+    return arrange(spec, evolve(spec, table, columns))
 
 
 def _refuse_strange_rows(name: TableName, table: Table) -> None:

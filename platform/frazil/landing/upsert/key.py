@@ -14,14 +14,13 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.spec.migrations import Migration, renaming
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import read
 from frazil.tables.layout import Transforms
 from frazil.tables.metadata.snapshots import is_rowless
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table
 
 KEY_COLUMNS = "frazil.key"
@@ -83,17 +82,17 @@ def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Tr
     return [*now, *((f"bucket[{BUCKETS}]", name) for name in fitting[:1])]
 
 
-def keep_key(catalog: Catalog, name: TableName, table: Table, spec: TableSpec, key: RowKey) -> None:
+def keep_key(table: Table, spec: TableSpec, key: RowKey) -> None:
     """Notes the key of a table that holds nothing yet; refuses another one than its rows have.
 
     Raises:
         DifferentError: They are told apart, or deleted, in another way than the spec says.
     """
-    if found := difference(name, table, spec, key):
+    if found := difference(name_of(table), table, spec, key):
         raise found
     if key_columns(table) != told_apart(spec, key) and _is_open(table):
         set_properties(
-            TableHandle(catalog, name), {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key)
+            TableHandle.of(table), {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key)
         )
 
 

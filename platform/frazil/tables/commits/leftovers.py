@@ -35,10 +35,10 @@ def dead_branches(metadata: TableMetadata, now: float) -> dict[str, float]:
     return {branch: age for branch, age in ages.items() if age > LONGEST}
 
 
-def drop_dead_branches(handle: TableHandle, table: Table, now: float | None = None) -> None:
+def drop_dead_branches(table: Table, now: float | None = None) -> None:
     """Drops the branches of dead works that nobody published past; their files go with snapshot expiry."""
     for branch in dead_branches(table.metadata, time.time() if now is None else now):
-        drop_branch(handle, branch)
+        drop_branch(TableHandle.of(table), branch)
 
 
 def drop_branch(handle: TableHandle, branch: str) -> None:

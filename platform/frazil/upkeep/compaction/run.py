@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.spec.names import TableName, things
+from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
@@ -39,7 +39,6 @@ from frazil.upkeep.storage import read_present
 from frazil.upkeep.work import SEEN, SUMMARY, WorkReport
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
 
@@ -75,7 +74,7 @@ class _Compaction:
     ) -> None:
         self._spec = spec
         self._connections = connections
-        self._name: TableName = things(spec, connections.settings).table
+        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
         self._now = now
         self._order = order
         self._step = on_step
@@ -92,18 +91,18 @@ class _Compaction:
         self._seen = before.snapshot.sequence_number or 0
         rounds = self._plan(before, read_copies(table.metadata))
         if self._order.dry_run:
-            return would(self._name, before, rounds, self._is_crowded(before))
+            return would(self._handle.name, before, rounds, self._is_crowded(before))
         self._step("planned")
-        drop_dead_branches(TableHandle(self._connections.catalog, self._name), table, self._now)
+        drop_dead_branches(table, self._now)
         done = self._rounds(rounds, before) + self._gather()
         after = self._reader.read(self._load()) or before
-        return did(self._name, before, after, done, time.perf_counter() - begun)
+        return did(self._handle.name, before, after, done, time.perf_counter() - begun)
 
     def _nothing(self, why: str) -> WorkReport:
-        return WorkReport(str(self._name), "compaction", False, why, dry_run=self._order.dry_run)
+        return WorkReport(str(self._handle), "compaction", False, why, dry_run=self._order.dry_run)
 
     def _load(self) -> Table:
-        return TableHandle(self._connections.catalog, self._name).load()
+        return self._handle.load()
 
     def _plan(self, head: Head, copies: Copies | None = None, done: int = 0) -> list[Round]:
         target, upkeep = int(self._spec.write.target_file_size), self._spec.upkeep
@@ -137,7 +136,7 @@ class _Compaction:
             return Done(overtaken=1)
 
     def _rewritten(self, table: Table, head: Head, plan: Round) -> Rewritten:
-        about = self._connections, self._spec, self._name, table, head, plan
+        about = self._connections, self._spec, self._handle.name, table, head, plan
         return rewrite_by_columns(*about) or rewrite(*about)
 
     def _publish(self, written: Rewritten, plan: Round) -> Done:
@@ -163,7 +162,7 @@ class _Compaction:
             if head := self._reader.read(table):
                 deleted = any(f.deletes for f in head.files if f.path in what.paths)
                 audit_values(
-                    f"A compaction of {self._name}",
+                    f"A compaction of {self._handle}",
                     table,
                     head.named,
                     what.paths,
@@ -171,7 +170,7 @@ class _Compaction:
                     Moves(fewer=deleted),  # nobody says how many values those rows had
                 )
 
-        read_present(self._connections.catalog, self._name, read, "Nothing of the round is visible.")
+        read_present(self._handle, read, "Nothing of the round is visible.")
 
     def _fitted(self, what: Replacement, table: Table) -> Replacement:
         """The same upon the present head, without the delete files whose rows are gone with it."""
@@ -204,12 +203,11 @@ class _Compaction:
     ) -> Committed:
         why = {"frazil.upkeep-reason": self._order.reason} if self._order.reason else {}
         says = {SUMMARY: "compaction", "frazil.upkeep-did": text, SEEN: str(self._seen), **why}
-        return put_in_place(self._connections.catalog, self._name, what, says, staged)
+        return put_in_place(self._handle, what, says, staged)
 
 
 def put_in_place(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     what: Callable[[Table], Replacement],
     says: Mapping[str, str],
     staged: StagedFiles | None = None,
@@ -226,7 +224,7 @@ def put_in_place(
         disown_copy(tx)
         stage_same_rows(tx, what(table), says)
         if staged:
-            check_still_there(name, staged, "compaction", _SHORTER)
+            check_still_there(handle.name, staged, "compaction", _SHORTER)
         return tx
 
-    return commit(TableHandle(catalog, name), stage, work="compaction", todo=AGAIN)
+    return commit(handle, stage, work="compaction", todo=AGAIN)

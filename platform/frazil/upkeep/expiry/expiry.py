@@ -96,7 +96,7 @@ def expire(spec: AnyTable, connections: Connections, now: float, order: Order = 
         each: _Expiry(spec, connections, each, table, now).run(order.dry_run)
         if may_delete_files(table)
         else _Expired(len(table.snapshots()))
-        for each, table in kept_tables(connections.catalog, name).items()
+        for each, table in kept_tables(TableHandle(connections.catalog, name)).items()
     }
     return _report(name, done, order)
 
@@ -107,8 +107,8 @@ class _Expiry:
     def __init__(
         self, spec: AnyTable, connections: Connections, name: TableName, before: Table, now: float
     ) -> None:
-        self._upkeep, self._catalog, self._now = spec.upkeep, connections.catalog, now
-        self._name, self._before = name, before
+        self._upkeep, self._now = spec.upkeep, now
+        self._handle, self._before = TableHandle(connections.catalog, name), before
         self._readers = references_of(spec, connections, name, before, now)
 
     def run(self, dry_run: bool) -> _Expired:
@@ -135,17 +135,17 @@ class _Expiry:
 
         gone = "Snapshots expired, but no file was deleted; those that only they named are orphans now."
         meaning = "Nothing was changed." if would_go else gone
-        return read_present(self._catalog, self._name, read, meaning)
+        return read_present(self._handle, read, meaning)
 
     def _old_metadata(self) -> list[str]:
         """Metadata that the table no longer names, but for what readers are shown or a commit just wrote."""
         before = self._now - max(_UNDER_WAY, self._readers.longest)
-        return old_metadata(self._catalog, self._name, before, self._readers.locations)
+        return old_metadata(self._handle, before, self._readers.locations)
 
     def _commit(self, ids: Sequence[int]) -> int:
         """Expires snapshots batch by batch; gives how often that was refused."""
         if self._before.properties.get(_BY_WRITERS) == "true":  # as earlier versions of Frazil made tables
-            set_properties(TableHandle(self._catalog, self._name), METADATA_STAYS)
+            set_properties(self._handle, METADATA_STAYS)
         return sum(self._commit_some(set(ids[at : at + _BATCH])) for at in range(0, len(ids), _BATCH))
 
     def _commit_some(self, batch: set[int]) -> int:
@@ -162,9 +162,7 @@ class _Expiry:
             return tx
 
         todo = "Nothing: the upkeep sensor tries again; so does the command."
-        return commit(
-            TableHandle(self._catalog, self._name), stage, work="snapshot expiry", todo=todo
-        ).conflicts
+        return commit(self._handle, stage, work="snapshot expiry", todo=todo).conflicts
 
 
 def _files_of(before: Table, after: Table, stay: set[int], shown: Sequence[Snapshot]) -> dict[str, list[str]]:

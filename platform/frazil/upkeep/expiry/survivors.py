@@ -30,7 +30,6 @@ from frazil.tables.spark.session import samples
 from frazil.upkeep.row_expiry.plan import PastRows
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
 
@@ -142,7 +141,9 @@ def take_out(
             work = work_name(leaving.prefix)
             survivors = write_survivors(connections, name, find, leaving)
             on_step("written")
-            taken = put_survivors(connections.catalog, name, survivors, find, says, leaving, work)
+            taken = put_survivors(
+                TableHandle(connections.catalog, name), survivors, find, says, leaving, work
+            )
             if taken.done.snapshot_id:
                 on_step("published")
     return replace(taken, conflicts=taken.conflicts + attempt.num - 1)
@@ -167,8 +168,7 @@ def write_survivors(connections: Connections, name: TableName, find: Find, leavi
 
 
 def put_survivors(
-    catalog: Catalog,
-    name: TableName,
+    handle: TableHandle,
     survivors: Survivors,
     find: Find,
     says: Says,
@@ -190,8 +190,8 @@ def put_survivors(
     def stage(table: Table) -> Transaction | None:
         tried[None] = past = find(table, survivors.replaced)
         if not survivors.fit(past, table.spec().spec_id):
-            raise _overtaken(name, leaving)
-        check_still_there(name, survivors.staged, leaving.work, _SHORTER)
+            raise _overtaken(handle.name, leaving)
+        check_still_there(handle.name, survivors.staged, leaving.work, _SHORTER)
         if not past and not (leaving.marks and table.metadata.current_snapshot_id):
             return None
         tx = transaction(table)
@@ -203,7 +203,7 @@ def put_survivors(
         tried[stage_new_rows(tx, replace(what, untold=leaving.untold), summary)] = past
         return tx
 
-    done = commit(TableHandle(catalog, name), stage, work=leaving.work, todo=leaving.again)
+    done = commit(handle, stage, work=leaving.work, todo=leaving.again)
     return Taken(tried[done.snapshot_id], survivors, done, done.conflicts)
 
 

@@ -90,9 +90,9 @@ def proofs(
     with catalog_errors(connections.settings):
         made = made_of(name, condition, derived, connections)
         for each, own in ((name, condition), *((m.name, m.condition) for m in made if m.condition)):
-            yield prove(catalog, each, own)
+            yield prove(TableHandle(catalog, each), own)
             if TableHandle(catalog, each).dead_letters.load_or_none():
-                yield prove(catalog, each.dead_letters, own)
+                yield prove(TableHandle(catalog, each).dead_letters, own)
 
 
 @dataclass
@@ -107,7 +107,7 @@ class _Forgetting:
     on_step: OnStep
 
     def __post_init__(self) -> None:
-        self._name = writable(self.spec, self.connections.settings)
+        self._handle = TableHandle(self.connections.catalog, writable(self.spec, self.connections.settings))
         self._now = time.time()
         self._made = list(self._found())
         for made in self._made:
@@ -118,11 +118,11 @@ class _Forgetting:
     @property
     def _rows(self) -> Going:
         after = self.spec.upkeep.orphans_after
-        return Going(self._name, self.condition.sql(), self.condition.expression, after, self._books)
+        return Going(self._handle.name, self.condition.sql(), self.condition.expression, after, self._books)
 
     def _found(self) -> Iterator[MadeOf]:
         """The tables made of this one, each looked for only once those before it are done."""
-        return made_of(self._name, self.condition, self.derived, self.connections)
+        return made_of(self._handle.name, self.condition, self.derived, self.connections)
 
     def counted(self) -> ForgetReport:
         """Counts only."""
@@ -191,8 +191,8 @@ class _Forgetting:
                 yield from (again,) if again.rows else ()
 
     def _letters_of_topic(self) -> Letters | None:
-        table = TableHandle(self.connections.catalog, self._name).load()
-        return letters_of_topic(self.spec, self.connections, self._name, table, self.condition)
+        table = self._handle.load()
+        return letters_of_topic(self.spec, self.connections, self._handle.name, table, self.condition)
 
     def _letters_of(self, made: MadeOf) -> Letters | None:
         if made.condition is None:
@@ -201,9 +201,12 @@ class _Forgetting:
 
     def _unnamed(self) -> Iterator[str]:
         """Files of work that died: no snapshot names them, and they hold such rows."""
-        every = ((self._name, self.condition), *((m.name, m.condition) for m in self._made if m.condition))
+        every = (
+            (self._handle.name, self.condition),
+            *((m.name, m.condition) for m in self._made if m.condition),
+        )
         for name, condition in every:
-            for file in unnamed_with(self.connections.catalog, name, condition):
+            for file in unnamed_with(TableHandle(self.connections.catalog, name), condition):
                 yield (
                     f"{name}: {file} holds such rows, and no snapshot names it "
                     f"(`frazil orphans {name}` deletes it once it is older than upkeep.orphans_after)"
@@ -221,7 +224,7 @@ class _Forgetting:
 
     @property
     def _tables(self) -> list[tuple[AnyTable, TableName]]:
-        return [(self.spec, self._name), *((made.spec, made.name) for made in self._made)]
+        return [(self.spec, self._handle.name), *((made.spec, made.name) for made in self._made)]
 
     def _expired(self) -> dict[str, tuple[str, ...]]:
         """Expires what is older, with its files, once readers are shown what is there now."""
@@ -260,7 +263,7 @@ class _Forgetting:
         kafka = "Kafka keeps the records until its retention, its compaction or a deletion takes them"
         feeds = [made.spec.feeds.topic for made in self._made if made.spec.feeds]
         return ForgetReport(
-            table=str(self._name),
+            table=str(self._handle),
             columns=self.condition.columns,
             condition_sha256=self.condition.digest,
             at=round(self._now, 3),

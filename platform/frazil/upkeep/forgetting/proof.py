@@ -20,11 +20,9 @@ from frazil.upkeep.storage import key_of, list_files, named_keys, read_present
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyiceberg.catalog import Catalog
     from pyiceberg.io import FileIO
     from pyiceberg.table import Table
 
-    from frazil.spec.names import TableName
 
 _AT_ONCE = 4
 _BATCH = 8192  # rows that are held at once
@@ -49,26 +47,26 @@ class Proof:
     found: tuple[Found, ...]
 
 
-def prove(catalog: Catalog, name: TableName, condition: Condition) -> Proof:
+def prove(handle: TableHandle, condition: Condition) -> Proof:
     """Reads every object below a table's location; the table need not name it."""
-    table = TableHandle(catalog, name).load()
+    table = handle.load()
     files = sorted(list_files(table, ("",)), key=lambda file: file.path)
     search = _Search(table, condition)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="proving") as pool:
         found = pool.map(partial(_look, search, table.io), (file.path for file in files))
         every = tuple(each for some in found for each in some)
-    return Proof(str(name), len(files), sum(file.bytes for file in files), every)
+    return Proof(str(handle.name), len(files), sum(file.bytes for file in files), every)
 
 
-def unnamed_with(catalog: Catalog, name: TableName, condition: Condition) -> Iterator[str]:
+def unnamed_with(handle: TableHandle, condition: Condition) -> Iterator[str]:
     """Data files of a table, and of its dead letters, that no snapshot names and that hold such rows.
 
     A merge or a compaction that died left them, or one is at work.
     """
-    for each in (name, name.dead_letters):
-        if table := TableHandle(catalog, each).load_or_none():
+    for each in (handle, handle.dead_letters):
+        if table := each.load_or_none():
             listed = [file.path for file in list_files(table, ("data",))]
-            named = read_present(catalog, each, named_keys, "Nothing more was changed.")
+            named = read_present(each, named_keys, "Nothing more was changed.")
             search = _Search(table, condition)
             left = (path for path in listed if key_of(path) not in named)
             yield from (path for path in left if _look(search, table.io, path))

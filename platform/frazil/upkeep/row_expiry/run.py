@@ -113,8 +113,7 @@ class _RowExpiry:
         self, spec: AnyTable, connections: Connections, now: float, age: RowAge, on_step: Step
     ) -> None:
         self._connections = connections
-        self._catalog = connections.catalog
-        self._name = things(spec, connections.settings).table
+        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
@@ -124,7 +123,7 @@ class _RowExpiry:
 
     def run(self, order: Order) -> WorkReport:
         """Plans, and does it unless nothing is past, or this is a dry run."""
-        table = TableHandle(self._catalog, self._name).load()
+        table = self._handle.load()
         past = self._past(table)
         if not past:
             return self._report(past, Survivors(), dry_run=order.dry_run)
@@ -136,7 +135,7 @@ class _RowExpiry:
     def _expire(self, reason: str) -> WorkReport:
         why = {"frazil.upkeep-reason": reason} if reason else {}
         says = Says({SUMMARY: "row_expiry", **why}, self._books)
-        taken = take_out(self._connections, self._name, self._past, says, self._leaving, self._done)
+        taken = take_out(self._connections, self._handle.name, self._past, says, self._leaving, self._done)
         done = taken.done.snapshot_id
         report = self._report(taken.past, taken.survivors if done else Survivors())
         return replace(report, snapshot_id=done, conflicts=taken.conflicts)
@@ -144,7 +143,7 @@ class _RowExpiry:
     def _past(self, table: Table, only: frozenset[str] | None = None) -> PastRows:
         if self._cutoff.column not in table.schema().column_names:
             raise DifferentError(
-                f"Table {self._name} has no column {self._cutoff.column}.",
+                f"Table {self._handle} has no column {self._cutoff.column}.",
                 meaning="The age of its rows is not known; none was deleted.",
                 todo="Drop keep_rows_for from the spec, or mend metadata_names.",
             )
@@ -184,7 +183,7 @@ class _RowExpiry:
             "files_unjudged": past.unjudged,
         }
         text = _text(self._cutoff, past, numbers, verb, "in all" if dry_run else "freed")
-        return WorkReport(str(self._name), "row_expiry", bool(past), text, numbers=numbers, dry_run=dry_run)
+        return WorkReport(str(self._handle), "row_expiry", bool(past), text, numbers=numbers, dry_run=dry_run)
 
 
 def _size(freed: int, bytes_are: str) -> str:

@@ -33,7 +33,7 @@ def _no_redrive_compares(patch: pytest.MonkeyPatch) -> None:
 def _known_at_the_start(self: forget._Forgetting) -> list[Any]:
     known = self.__dict__.setdefault("_known", [])
     if not known:
-        known.append(list(forget.made_of(self._name, self.condition, self.derived, self.connections)))
+        known.append(list(forget.made_of(self._handle.name, self.condition, self.derived, self.connections)))
     return list(known[0])
 
 

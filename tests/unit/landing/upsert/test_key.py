@@ -39,7 +39,7 @@ def catalog(tmp_path: Path) -> InMemoryCatalog:
 
 
 def make(catalog: InMemoryCatalog, spec: TableSpec = UPSERT, key: RowKey = KEY) -> Table:
-    return ensure_table(spec, NAME, catalog, COLUMNS, key)
+    return ensure_table(spec, TableHandle(catalog, NAME), COLUMNS, key)
 
 
 def land(catalog: InMemoryCatalog) -> None:

@@ -160,7 +160,7 @@ def _make(topic: OnTopic, clients: Clients) -> None:
     with catalog_errors(clients.settings):
         if TableHandle(clients.catalog, topic.table).load_or_none() is None:
             columns = decoder_for(topic.spec, clients.registry).columns
-            ensure_table(topic.spec, topic.table, clients.catalog, columns, location=topic.place)
+            ensure_table(topic.spec, TableHandle(clients.catalog, topic.table), columns, location=topic.place)
 
 
 def _land(topic: OnTopic, clients: Clients) -> None:
