@@ -122,6 +122,6 @@ $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	awk '/^[^ #]/ {ours = /^uv==/} ours && !/#/' requirements.lock > $(VENV)/uv.lock
 	$(VENV)/bin/python -m pip install --quiet --require-hashes -r $(VENV)/uv.lock
-	$(UV) pip sync --python $(VENV)/bin/python --require-hashes requirements.lock
+	$(UV) pip sync --compile-bytecode --python $(VENV)/bin/python --require-hashes requirements.lock
 	$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
 	touch $@

@@ -85,6 +85,7 @@ def _for_others(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
         "AWS_ACCESS_KEY_ID": settings["aws"]["access_key"],
         "AWS_SECRET_ACCESS_KEY": settings["aws"]["secret_key"],
         "AWS_REGION": settings["aws"]["region"],
+        "AWS_DEFAULT_REGION": settings["aws"]["region"],  # boto3 knows this name alone
         "AWS_ENDPOINT_URL_S3": settings["s3"]["endpoint"],
         "AWS_ENDPOINT_URL_GLUE": settings["glue"]["endpoint"],
         "DAGSTER_HOME": settings["dagster_home"],

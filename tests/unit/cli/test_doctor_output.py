@@ -14,6 +14,7 @@ from kit.shell import Command
 ACL = "kafka-acls.sh --bootstrap-server broker-1.kafka.example:9092 --add --operation Read --topic {}"
 LONG = "iceberg_tables_of_a_team_with_a_long_name.orders_of_customers_in_europe"
 FINDINGS = [
+    Finding("python", "find its modules compiled", "", "ok", 0.0),
     Finding("kafka", "reach every broker", "", "ok", 0.12),
     *(Finding("kafka", "describe the topic", f"t{n}", "ok", 0.1) for n in range(300)),
     Finding("kafka", "read the topic", "t1", "missing", 0.1, "Kafka does not allow it.", ACL.format("t1")),
@@ -27,7 +28,8 @@ FINDINGS = [
 def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """The command on a terminal of 80 columns, where all was asked."""
     monkeypatch.setenv("FRAZIL_PIPELINES", str(tmp_path))
-    monkeypatch.setattr(doctor, "examine", lambda *_, **__: FINDINGS)
+    monkeypatch.setattr(doctor, "look_at_python", lambda: FINDINGS[0])
+    monkeypatch.setattr(doctor, "examine", lambda *_, **__: FINDINGS[1:])
     monkeypatch.setattr(paper, "width", 80)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     return Command(monkeypatch, capsys)

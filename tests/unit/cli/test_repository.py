@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from frazil.cli.authoring.repository import TEMPLATES
+from frazil.cli.authoring.requirement import own_requirement
 from kit.shell import Command
 
 CI = ".github/workflows/check.yml"
@@ -35,6 +36,15 @@ def test_it_has_all_its_files_and_each_names_only_files_that_are_there(repositor
     assert found == set(TEMPLATES)
     compile((repository / "produce_orders.py").read_text(), "produce_orders.py", "exec")
     assert json.loads((repository / "pipelines/shop/orders.avsc").read_text())["name"] == "Order"
+
+
+def test_its_requirements_install_the_frazil_that_made_it(frazil: Command, repository: Path) -> None:
+    """It named the index, where a checkout is not: "No matching distribution found"."""
+    lines = (repository / "requirements.txt").read_text().splitlines()
+    (line,) = [line for line in lines if line.startswith("frazil")]
+
+    assert line == own_requirement("local")
+    assert "{requirement}" not in "".join(lines)
 
 
 def test_its_pipelines_are_without_mistakes(frazil: Command, repository: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from frazil.cli.authoring.requirement import is_local, own_requirement
 from frazil.cli.console import console, print_json
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, select
@@ -27,6 +28,7 @@ TEMPLATES = {
     "pipelines/shop/orders.avsc": "orders.avsc",
 }
 """The files of a new repository, and where each comes from in `frazil/cli/templates`."""
+_REQUIREMENTS = "requirements.txt"
 
 
 @app.command("init")
@@ -44,11 +46,10 @@ def init_command(
             meaning="Nothing was written.",
             todo="Name another folder, or an empty one.",
         )
+    requirement = own_requirement("local")
     try:
         for name, source in TEMPLATES.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes((files("frazil.cli") / "templates" / source).read_bytes())
+            _write(folder / name, source, requirement)
     except OSError as e:
         raise UsageError(
             f"{e.filename} can't be written: {e.strerror}.", todo="Name another folder."
@@ -57,6 +58,17 @@ def init_command(
         print_json({"folder": str(folder.absolute()), "files": [*TEMPLATES]})
     else:
         console.print(f"{folder} has a pipeline with one topic. {folder / 'README.md'} says how to go on.")
+        if is_local(requirement):
+            console.print(
+                f"{folder / 'requirements.txt'} names Frazil on this machine. CI, and other machines, need a "
+                "release or a git address there."
+            )
+
+
+def _write(file: Path, source: str, requirement: str) -> None:
+    text = (files("frazil.cli") / "templates" / source).read_text()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.replace("{requirement}", requirement) if source == _REQUIREMENTS else text)
 
 
 @app.command("validate")

@@ -13,6 +13,7 @@ from rich.text import Text
 from frazil.cli.console import complain, console, print_json, print_table
 from frazil.cli.selection import Json, Pipelines, select_pipelines
 from frazil.doctor.probe import Finding, Patient
+from frazil.doctor.python import look_at_python
 from frazil.doctor.run import SECONDS, examine
 from frazil.errors import PartDownError
 
@@ -35,7 +36,10 @@ def doctor(pipeline: Pipelines = None, seconds: Seconds = SECONDS, as_json: Json
     """Test each right that the pipelines need in each system. Exit code 5 if one is missing."""
     selection = select_pipelines(pipeline or ())
     with console.status("asking all systems"):
-        findings = examine(Patient(selection.specs, selection.connections), seconds=seconds)
+        findings = [
+            look_at_python(),
+            *examine(Patient(selection.specs, selection.connections), seconds=seconds),
+        ]
     print_json(_document(findings)) if as_json else _show(findings)
     for name, error in selection.broken.items():
         complain(error, name)

@@ -1,0 +1,64 @@
+"""An environment whose modules are compiled at each start is named, with the line that compiles them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from frazil.doctor.python import look_at_python
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[ModuleType]:
+    """Twenty modules, as loaded from a folder on Python's path that nobody may write to."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    return [loaded(tmp_path / f"m{n}.py") for n in range(20)]
+
+
+def loaded(file: Path) -> ModuleType:
+    file.write_text("ONE = 1\n")
+    spec = spec_from_file_location(file.stem, file)
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_modules_that_are_compiled_each_time_are_named_with_what_compiles_them(
+    modules: Sequence[ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+
+    found = look_at_python(modules)
+
+    assert (found.status, found.fine) == ("slow", True)
+    assert "20 of 20 modules" in found.what
+    assert found.mend == f"python -m compileall -q {tmp_path}"
+
+
+def test_after_that_line_nothing_is_slow(modules: Sequence[ModuleType], tmp_path: Path) -> None:
+    found = look_at_python(modules)
+    _, _, command = found.mend.rpartition("; ")
+    subprocess.run([sys.executable, *command.split()[1:]], check=True)
+
+    assert look_at_python(modules).status == "ok"
+
+
+def test_the_variable_that_forbids_it_is_named(
+    modules: Sequence[ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    assert look_at_python(modules).mend.startswith("unset PYTHONDONTWRITEBYTECODE; ")
+
+
+def test_modules_without_a_source_do_not_count() -> None:
+    assert look_at_python([sys, ModuleType("made")]).status == "ok"
