@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.discovery import topic_names
+from frazil.discovery.findings import topic_names
 from frazil.errors import FrazilError, PartDownError
 from frazil.kafka.facts import allowed_operations, describe, topic_fact
 from frazil.kafka.provisioning import as_specified

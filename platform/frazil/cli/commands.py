@@ -23,7 +23,7 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "validate": "Read all pipelines and report every mistake with its line. Contacts no server.",
     },
     "authoring.discover": {
-        "discover": "Look at a few records of topics that no pipeline names, and propose YAML for them."
+        "discover": "Look at records of topics that no pipeline names, and propose or write pipelines."
     },
     "work.land": {
         "land": "Land topics in their tables, and update the places that show them.",

@@ -32,9 +32,10 @@ def test_what_it_proposes_lands_the_topics_as_they_are(
 
     by_topic = {finding["topic"]: finding for finding in found}
     assert set(by_topic) == {text, empty}  # the third one is in a pipeline
-    assert by_topic[text]["proposal"] == {"topic": text, "key_format": "string", "value_format": "string"}
+    (proposal,) = by_topic[text]["proposals"]
+    assert proposal["table"] == {"topic": text, "key_format": "string", "value_format": "string"}
     assert (by_topic[text]["records"], by_topic[text]["bytes_per_day"]) == (3, 2 * len(hostile) * 3 * 12)
-    assert (by_topic[empty]["records"], by_topic[empty]["proposal"]) == (0, None)
+    assert (by_topic[empty]["records"], by_topic[empty]["proposals"]) == (0, [])
     assert "\x1b" not in printed.err + printed.out
     assert text in printed.err
     assert [report["records"] for report in landed.document] == [3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.schema_registry import Schema
 
-from frazil.discovery import discover
+from frazil.discovery.findings import discover
 from frazil.errors import MissingError, SuspendedError
 from frazil.landing.land import land
 from frazil.landing.repairs.dead_letters import DeadLetter
@@ -106,12 +106,13 @@ def test_a_copy_by_mirror_maker_lands_by_the_subject_of_its_origin(make_topic: M
     copy.send_keyed([(b"\0" + key_id.to_bytes(4, "big") + b"\x0e", record)])
 
     (finding,) = discover([copy.name], copy.connections, ())
-    assert finding.proposal == {
+    (proposal,) = finding.proposals
+    assert proposal.table == {
         "topic": copy.name,
         "key_subject": f"{origin}-key",
         "value_subject": f"{origin}-value",
     }
-    copy.spec = TableSpec.model_validate({**finding.proposal, "namespace": "field_reports"})
+    copy.spec = TableSpec.model_validate({**proposal.table, "namespace": "field_reports"})
     land(copy.spec, copy.connections)
     assert [(r["key"], r["quantity"]) for r in copy.rows()] == [(7, 3)]
 

@@ -251,7 +251,7 @@ def test_a_schema_of_more_fields_than_a_table_can_have_is_cut_where_it_fits(sour
 
 def test_discover_proposes_it(source: MakeSource) -> None:
     """https://docs.pydantic.dev/latest/concepts/json_schema/: such a topic was proposed, and then refused."""
-    from frazil.discovery import discover
+    from frazil.discovery.findings import discover
 
     topic = source()
     schema_id = topic.register(PYDANTIC, kind="JSON")
@@ -259,6 +259,6 @@ def test_discover_proposes_it(source: MakeSource) -> None:
 
     (finding,) = discover([topic.spec.topic], topic.connections, ())
 
-    assert finding.proposal
-    assert finding.proposal["unmappable"] == "text"
+    (proposal,) = finding.proposals
+    assert proposal.table["unmappable"] == "text"
     assert any("extra" in note for note in finding.notes)

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.discovery import discover
+from frazil.discovery.findings import discover
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.spec.migrations import Migration
@@ -257,7 +257,7 @@ def test_discover_tells_which_topics_hold_changes(make_one: MakeTopic) -> None:
 
     found = discover([made.topic.name, plain.name], made.topic.connections, ())
 
-    assert ["add mode: cdc" in " ".join(finding.notes) for finding in found] == [True, False]
+    assert [p.table.get("mode") for finding in found for p in finding.proposals] == ["cdc", None]
 
 
 def test_a_value_that_is_no_envelope_is_refused_with_its_fields(make_one: MakeTopic) -> None:

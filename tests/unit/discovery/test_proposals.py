@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.discovery import Sample, propose
+from frazil.discovery.files import pipeline_text
+from frazil.discovery.proposal import propose
+from frazil.discovery.sample import Sample
 from frazil.pipelines.file import load_pipeline
 from frazil.settings.profile import Settings
 from kit.examples import examples
@@ -20,7 +22,7 @@ MIB = 2**20
 
 def proposed(*values: bytes | None, keys: tuple[bytes | None, ...] = (b"k",), **kinds: str) -> Any:
     proposal, _ = propose("orders", Sample(keys, values), None, kinds)
-    return proposal
+    return proposal and proposal.table
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,11 @@ def proposed(*values: bytes | None, keys: tuple[bytes | None, ...] = (b"k",), **
         ((), {"value": "JSON"}, {}),
         ((b'{"a": 1}',), {"value": "JSON"}, {"framing": "none"}),
         ((FRAMED, None), {"value": "PROTOBUF"}, {"on_null_value": "keep"}),
-        ((b'{"a": 1}', b"{}"), {}, {"value_format": "string"}),
+        ((b'{"a": 1}', b"{}"), {}, {"value_schema": "orders.json", "framing": "none"}),
+        ((b"{}", b"{}"), {}, {"value_format": "string"}),
+        ((b'{"a b": 1}',), {}, {"value_format": "string"}),
+        ((b'{"a": 1}', b"text"), {}, {"value_format": "string"}),
+        ((b"[1]", b"2"), {}, {"value_format": "string"}),
         (("caf\u00e9".encode(),), {}, {"value_format": "string"}),
         ((b"\xff\xfe",), {}, {"value_format": "bytes"}),
         ((b"text", b"\0\0\0\0\0\0"), {}, {"value_format": "bytes"}),
@@ -49,6 +55,7 @@ def test_values_are_described_as_the_registry_and_the_records_say(
         ((b"\x80",), {}, {"key_format": "bytes"}),
         ((None, None), {}, {"key_format": "none"}),
         ((FRAMED,), {"key": "AVRO"}, {}),
+        ((b"k",), {"key": "AVRO"}, {"key_format": "string"}),
     ],
 )
 def test_keys_likewise(keys: tuple[bytes | None, ...], kinds: dict[str, str], fields: dict[str, str]) -> None:
@@ -76,7 +83,7 @@ def test_partitions_are_as_long_as_a_file_takes_to_fill(daily: int | None, parti
     proposal, _ = propose("orders", Sample((), (FRAMED,)), daily, {"value": "AVRO"})
 
     assert proposal
-    assert proposal.get("partition_by") == partitions
+    assert proposal.table.get("partition_by") == partitions
 
 
 def test_what_a_day_brings_is_told_by_an_hour_or_more() -> None:
@@ -87,7 +94,13 @@ def test_what_a_day_brings_is_told_by_an_hour_or_more() -> None:
     assert Sample((b"12", None), (b"1234", b"1234")).bytes == 5
 
 
-parts = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode)
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+objects = st.dictionaries(st.text(max_size=4), documents, max_size=4).map(lambda o: json.dumps(o).encode())
+parts = st.none() | st.binary(max_size=40) | st.text(max_size=20).map(str.encode) | objects
 
 
 @examples(20)
@@ -104,8 +117,9 @@ def test_every_proposal_is_a_pipeline_without_mistakes(
     if proposal is None:
         return
     folder = tmp_path_factory.mktemp("found")
-    pipeline = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": [proposal]}}
-    (folder / "defs.yaml").write_text(yaml.safe_dump(pipeline, sort_keys=False))
+    (folder / "defs.yaml").write_text(pipeline_text([proposal]))
+    for name, text in proposal.files.items():
+        (folder / name).write_text(text)
 
     (spec,) = load_pipeline(folder, Settings().connections).tables
 

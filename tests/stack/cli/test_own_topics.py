@@ -1,0 +1,79 @@
+"""The first topic of one's own lands at the first try, by `frazil discover --write` and what that prints."""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.admin import NewTopic
+
+from frazil.connections import Connections
+from kit.formats import plain, produce
+from kit.own_topics import OWN_TOPICS, OwnTopic
+from kit.shell import Said, Shell
+from kit.waiting import PATIENCE
+
+
+@pytest.fixture(scope="module")
+def prefix() -> str:
+    return f"own{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture(scope="module")
+def said(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
+    """What the commands said that `frazil discover` printed, for all topics."""
+    wanted = [NewTopic(f"{prefix}_{t.name}", 1, config=dict(t.config)) for t in OWN_TOPICS]
+    for future in connections.admin.create_topics(wanted).values():
+        future.result(PATIENCE)
+    for topic in OWN_TOPICS:
+        name = f"{prefix}_{topic.name}"
+        produce(connections, name, topic.send(name, connections.registry))
+    folder = tmp_path_factory.mktemp("pipelines")
+    shell = Shell(folder)
+    found = [_discover(shell, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file]
+    found.append(shell("discover", f"{prefix}_*", "--write"))
+    commands = [command for each in found for command in each.out.splitlines()]
+    return [*found, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))]
+
+
+def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> Said:
+    (folder / name).write_text(text)
+    return shell("discover", topic, "--schema", str(folder / name), "--write")
+
+
+def test_each_command_that_is_printed_ends_well(said: list[Said]) -> None:
+    assert [(each.code, each.err) for each in said if each.code] == []
+
+
+@pytest.mark.parametrize("topic", OWN_TOPICS, ids=lambda topic: topic.name)
+def test_the_table_has_what_the_records_say(
+    said: list[Said], connections: Connections, prefix: str, topic: OwnTopic
+) -> None:
+    name = f"{prefix}_{topic.name}"
+
+    assert {behind: rows_of(connections, f"{name}{behind}") for behind in topic.rows} == topic.rows
+    if topic.dead:
+        assert len(rows_of(connections, f"{name}__dead_letters")) == topic.dead
+
+
+def test_it_says_what_it_is_not_sure_of(said: list[Said], prefix: str) -> None:
+    lines = {line.split()[0]: line for each in said for line in each.err.splitlines() if prefix in line[:60]}
+
+    assert "value (integer 1 times and string 1 times and object 1 times)" in lines[f"{prefix}_mixed"]
+    assert "note (2 times, first at 0:0)" in lines[f"{prefix}_optional"]
+    assert "created_at is milliseconds since 1970" in lines[f"{prefix}_millis"]
+    assert "shop.Order, which is not the first message" in lines[f"{prefix}_protobuf"]
+    assert "1 of 20 sampled records can't be decoded: 0:19" in lines[f"{prefix}_empty_values"]
+    assert "LongSerializer" in lines[f"{prefix}_long_keys"]
+    assert "`mode: upsert`" in lines[f"{prefix}_compacted"]
+
+
+def rows_of(connections: Connections, table: str) -> list[dict[str, Any]]:
+    """Without what Kafka says of the records; in their order."""
+    namespace = connections.settings.cluster.lower().replace("-", "_")
+    found = plain(connections.catalog.load_table((namespace, table)).scan().to_arrow())
+    ordered = sorted(found, key=lambda row: row.get("$$offset", 0))
+    return [{name: value for name, value in row.items() if "$$" not in name} for row in ordered]
