@@ -169,7 +169,8 @@ def after_upstream() -> dg.AutomationCondition[Any]:
         condition.any_checks_match(condition.check_failed(), blocking_only=True)
     )
     eager = condition.eager().replace("newly_updated_without_root", condition.newly_updated())
-    return eager & ~refused
+    passed = (~refused).with_label("no blocking check of what it follows fails")
+    return (eager.with_label("what it follows has changed") & passed).with_label("follows, if checks pass")
 
 
 def op_name(path: AssetPath) -> str:

@@ -49,7 +49,7 @@ def _check(path: tuple[str, ...], error: str) -> dg.AssetChecksDefinition:
         name=CAN_BE_USED,
         description="The pipeline's files hold no mistake.",
         # Automation evaluates it once, as soon as it is there: nobody would ask for it by hand.
-        automation_condition=dg.AutomationCondition.initial_evaluation(),
+        automation_condition=dg.AutomationCondition.initial_evaluation().with_label("once"),
     )
     def can_be_used() -> dg.AssetCheckResult:
         return dg.AssetCheckResult(passed=False, description=error)

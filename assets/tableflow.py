@@ -23,6 +23,7 @@ def observed_table(table: TopicTable) -> dg.AssetsDefinition:
     """One table. It is looked at by the clock: what follows from it then follows by automation."""
     names = table.things
     clock = dg.AutomationCondition.cron_tick_passed(_EVERY) & ~dg.AutomationCondition.in_progress()
+    clock = clock.with_label("every five minutes, as Tableflow commits")
     spec = asset_spec(
         table,
         names.iceberg_path,

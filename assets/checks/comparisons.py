@@ -51,6 +51,8 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
     def run(
         context: dg.AssetCheckExecutionContext, frazil: FrazilConnections
     ) -> Iterator[dg.AssetCheckResult]:
+        if check.deep and is_inherited(context, key):
+            return
         with engine_errors():
             result = run_check(check.name, table.spec, frazil.of(table.spec))
         if result.status == "skipped":
@@ -68,6 +70,14 @@ def _check(table: PipelineTable, check: Check) -> dg.AssetChecksDefinition:
     return run
 
 
+def is_inherited(context: dg.AssetCheckExecutionContext, asset: dg.AssetKey) -> bool:
+    """Whether a run makes the asset itself: who materializes one by hand gets all of its checks, unasked."""
+    inherited = asset in context.op_execution_context.job_def.asset_layer.executable_asset_keys
+    if inherited:
+        context.log.info("Left out beside its asset: ask for it in a run of checks alone.")
+    return inherited
+
+
 @cache
 def on_request() -> dg.AutomationCondition[Any]:
     """Never by itself, and so not with its asset either.
@@ -75,4 +85,4 @@ def on_request() -> dg.AutomationCondition[Any]:
     Automation's runs take along every check that has no condition: each would read the whole data.
     """
     first = dg.AutomationCondition.initial_evaluation()
-    return first & ~first
+    return (first & ~first).with_label("only when asked for")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from assets.checks.comparisons import on_request
+from assets.checks.comparisons import is_inherited, on_request
 from assets.description import PipelineTable
 from assets.outcome import engine_errors
 from frazil.doctor.probe import Finding, Patient
@@ -40,7 +40,11 @@ def _check(system: str, path: AssetPath, tables: Sequence[PipelineTable]) -> dg.
     )
 
     @dg.multi_asset_check(name=f"doctor_{system}", specs=[spec], can_subset=True)
-    def run(frazil: FrazilConnections) -> Iterator[dg.AssetCheckResult]:
+    def run(
+        context: dg.AssetCheckExecutionContext, frazil: FrazilConnections
+    ) -> Iterator[dg.AssetCheckResult]:
+        if is_inherited(context, spec.asset_key):
+            return
         with engine_errors():
             findings = examine(Patient([table.spec for table in tables], frazil.connections), (system,))
         ill = [finding for finding in findings if not finding.fine]

@@ -117,7 +117,7 @@ def judge_inputs(subject: Subject[DerivedSpec]) -> Verdict:
     numbers: dict[str, Number] = {
         "waiting": state.lag,
         "inputs": len(state.inputs),
-        "seconds": -1.0 if age is None else age,
+        **({} if age is None else {"seconds": age}),
     }
     return Verdict(passed, f"{text}{mends}.", numbers, severity="WARN")
 

@@ -31,6 +31,10 @@ _SPARE_FILES = 500
 """Files that a compaction would save: small ones may be many long before they add up to much."""
 
 
+_SAME = ", which differs in Frazil's own notes only: readers see the same"
+"""Why a target passes that names older metadata."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Limit:
     text: str
@@ -50,7 +54,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
     census = census_of(subject.spec, table, now, most=FILES_READ)
     readers = list(followers_of(subject.spec, subject.connections, name, table))
     kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))
-    limits = [*_limits(census, upkeep, str(name), census.snapshots - kept), *_late(readers, upkeep, now)]
+    limits = [*_limits(census, upkeep, str(name), kept), *_late(readers, upkeep, now)]
     broken = [limit for limit in limits if limit.broken]
     mends = dict.fromkeys(limit.todo for limit in broken)
     text = (
@@ -68,11 +72,12 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
     return [limit for limit in limits if limit.broken]
 
 
-def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_Limit]:
-    """The limits of what upkeep can mend; `snapshots` counts those that no reader waits for."""
+def _limits(census: Census, upkeep: Upkeep, name: str, kept: int) -> list[_Limit]:
+    """The limits of what upkeep can mend; `kept` snapshots are waited for by readers, and do not count."""
     compact = f"`frazil compact {name}`"
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
+    waits = f", of which readers still need {kept}" if kept else ""
     share, most_deletes = upkeep.deleted_share, _SLACK * max(1, upkeep.delete_files)
     return [
         _Limit(
@@ -96,8 +101,8 @@ def _limits(census: Census, upkeep: Upkeep, name: str, snapshots: int) -> list[_
             census.manifests, most_manifests, compact,
         ),
         _Limit(
-            f"{snapshots} snapshots, {most_snapshots} allowed",
-            snapshots, most_snapshots, f"`frazil expire {name}`",
+            f"{census.snapshots} snapshots{waits}, {most_snapshots} allowed",
+            census.snapshots - kept, most_snapshots, f"`frazil expire {name}`",
         ),
         _Limit(
             f"{len(census.dead_branches)} dead branches",
@@ -118,12 +123,13 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     foreign = is_foreign(table, shown)
     agree = not foreign and is_in_step(table, shown.metadata_location) and shown.rows in (None, rows)
     mends = f": {target.maker or todo} mends it{_kept_for(target, subject, shown, table)}."
+    same = "" if shown.metadata_location == table.metadata_location else _SAME
     others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "
     text = (
         f"{word.capitalize()} shows {counted}{shown.name} as of {_file(shown.metadata_location)}; "
         f"Iceberg holds {rows} rows in {_file(table.metadata_location)}"
-        f"{'.' if agree else others if foreign else mends}"
+        f"{f'{same}.' if agree else others if foreign else mends}"
     )
     numbers: dict[str, Number] = {
         f"{word}_metadata": shown.metadata_location,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from frazil.checks.result import Number, Subject, Verdict
+from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.formats.columns.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
 from frazil.formats.protocol import VALUE
@@ -87,6 +87,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         "table_columns": len(table.fields),
         "differences": len(changes) + len(missing),
     }
+    against = f"version {version} of {schemas.subject}" if version else f"values of {spec.value_format}"
     words = "; ".join(
         [
             *(f"{v} {v.todo}".rstrip() for v in changes),
@@ -96,12 +97,19 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     )
     return Verdict(
         passed=not words,
-        text=f"{len(table.fields)} columns against version {version} of {schemas.subject} "
+        text=f"{len(table.fields)} columns against {against} "
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
         f"metadata: {words or 'names, types and nullability agree'}.",
         numbers=numbers,
         severity="ERROR" if refused(changes) or missing or unlike else "WARN",
     )
+
+
+_NEXT = {
+    "suspended": "When that is mended, `frazil resume {0}` lands what waits.",
+    "paused": "`frazil resume {0}` ends the pause.",
+}
+"""What follows, where the reason alone does not say it, by the table's state."""
 
 
 def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
@@ -112,13 +120,16 @@ def judge_freshness(subject: Subject[TableSpec]) -> Verdict:
 def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     """The same of a table that was looked at already. A topic that is quiet makes no table stale."""
     if state.state == "topic missing":
-        gone = f"Topic {state.topic} does not exist: nobody can tell whether its table is current."
-        return Verdict(False, gone, {"lag": -1, "seconds": -1.0}, severity="WARN")
+        gone = (
+            f"Topic {state.topic} does not exist: nobody can tell whether its table is current. Make it, "
+            f"`frazil land {state.identifier} --make-topic`, or mend the topic's name in defs.yaml."
+        )
+        return Verdict(False, gone, {}, severity="WARN")
     if state.state in BLOCKED:
-        stopped = f"{state.identifier} is stopped ({state.state}): {state.reason}"
-        intended = state.state == "paused"
-        numbers: dict[str, Number] = {"lag": state.lag, "seconds": -1.0}
-        return Verdict(False, stopped, numbers, severity="WARN" if intended else "ERROR")
+        stopped = f"{state.identifier} is stopped ({state.state}): {state.reason.rstrip('.')}."
+        following = _NEXT.get(state.state, "").format(state.identifier)
+        severity: Severity = "WARN" if state.state == "paused" else "ERROR"
+        return Verdict(False, f"{stopped} {following}".rstrip(), {"lag": state.lag}, severity=severity)
     limit = spec.freshness
     late = (
         "never landed"
@@ -127,13 +138,16 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
         if state.held
         else f"last landing {state.freshness:.0f} s ago"
     )
-    age = float("inf") if state.freshness is None and state.lag else state.freshness or 0.0
-    passed = limit is None or age <= limit.total_seconds()
+    age = None if state.freshness is None and state.lag else state.freshness or 0.0
+    passed = limit is None or (age is not None and age <= limit.total_seconds())
     allowed = "no limit set" if limit is None else f"{limit.total_seconds():.0f} s allowed"
     late = late if state.lag else "so the table is current"
     late += f"; {state.held_text}" if state.held else ""
-    text = f"Records waiting: {state.lag}, {late}; {allowed}."
-    numbers = {"lag": state.lag, "seconds": -1.0 if age == float("inf") else age}
+    mends = "" if passed or state.held else f" `frazil land {state.identifier}` lands them."
+    text = f"Records waiting: {state.lag}, {late}; {allowed}.{mends}"
+    numbers: dict[str, Number] = {"lag": state.lag}
+    if age is not None:
+        numbers["seconds"] = age
     if state.held:
         numbers["behind_transaction"] = state.held
     return Verdict(passed, text, numbers, severity="WARN")

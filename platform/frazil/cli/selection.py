@@ -175,9 +175,15 @@ def _refuse(selection: Selection[AnyTable], why: str, instead: str) -> None:
 def _find(known: Mapping[TableName, AnyTable], name: TableName, broken: Sequence[Broken]) -> AnyTable:
     if spec := known.get(name):
         return spec
+    if broken:
+        raise UsageError(
+            f"No pipeline that can be used has a table {name}.",
+            where="\n".join(b.error.what for b in broken),
+            meaning="Nothing was done. Tables of a pipeline with a mistake are not known.",
+            todo="Mend what is named there; `frazil validate` says whether all is well.",
+        )
     near = difflib.get_close_matches(str(name), map(str, known), n=3)
     raise UsageError(
-        f"No pipeline has a table {name}{', or a broken one has' if broken else ''}.",
-        where="\n".join(b.error.what for b in broken),
+        f"No pipeline has a table {name}.",
         todo=f"Did you mean {' or '.join(near)}?" if near else "`frazil tables` lists all of them.",
     )

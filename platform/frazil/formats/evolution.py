@@ -183,7 +183,8 @@ def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:
     todo = f"Give {where.said} the type {have} again"
     if isinstance(wanted, Primitive | Decimal) and not where.said.endswith(("]", "}")):
         approval = retyping(where.dotted, str(wanted))
-        todo += f", or approve under migrations: `{approval}`" if approval else ""
+        new = f"older rows are null in the new column, and keep their values in one such as {where.said}__v1"
+        todo += f", or approve under migrations: `{approval}`; {new}" if approval else ""
     return Verdict(where, "retype", False, f"{have} can't become {wanted}: {why}", todo + ".")
 
 

@@ -32,15 +32,15 @@ itself reads all.
 
 _EDGES = (1, 8, 32, 128, 512)
 _LABELS = (
-    f"< {_EDGES[0]} MB",
-    *(f"{low}-{high} MB" for low, high in pairwise(_EDGES)),
-    f">= {_EDGES[-1]} MB",
+    f"< {_EDGES[0]} MiB",
+    *(f"{low}-{high} MiB" for low, high in pairwise(_EDGES)),
+    f">= {_EDGES[-1]} MiB",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Files of about one size, such as `8-32 MB`, and their bytes."""
+    """Files of about one size, such as `8-32 MiB`, and their bytes."""
 
     label: str
     files: int = 0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Number = int | float
 
 MB = 2**20
+_DECIMAL = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
 
 SUMMARY = "frazil.upkeep"
 """Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
@@ -94,5 +95,8 @@ def only_upkeep_since(
 
 
 def size_text(size: int) -> str:
-    """`1,234.5 MB`, or `12.3 kB` where it is less than one."""
-    return f"{size / MB:,.1f} MB" if size >= MB else f"{size / 1024:.1f} kB"
+    """`1,234.5 MiB` or `12.3 KiB`; a whole number of what specs say, too, is written so: `400 KB`."""
+    for unit, of in _DECIMAL.items():
+        if size and size % of == 0:
+            return f"{size // of:,} {unit}"
+    return f"{size / MB:,.1f} MiB" if size >= MB else f"{size / 1024:.1f} KiB"

@@ -163,6 +163,6 @@ def test_census_shows_a_table_to_people_and_scripts(frazil: Command, topic: Topi
 
     assert told.code == 0
     assert name in told.out
-    assert "< 1 MB" in told.out
+    assert "< 1 MiB" in told.out
     assert [(d["table"], d["files"], d["small_files"]) for d in document] == [(name, 1, 1)]
     assert document[0]["partitions"][0]["records"] == 10

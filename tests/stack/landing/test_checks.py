@@ -10,7 +10,7 @@ import pytest
 
 from frazil.checks.result import CheckResult
 from frazil.checks.run import checks_of, run_check, run_checks
-from frazil.errors import PartDownError
+from frazil.errors import PartDownError, SuspendedError
 from frazil.landing.land import land
 from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.publication import Landed
@@ -266,6 +266,29 @@ def test_records_that_wait_too_long_are_late_and_idle_topics_never_are(landed: T
     assert check(landed, "freshness", freshness=None).text.endswith("no limit set.")
 
 
+def test_a_table_that_is_suspended_is_late_with_its_next_step(landed: Topic) -> None:
+    landed.send([b"no record"])
+    with pytest.raises(SuspendedError):
+        land(landed.spec, landed.connections)
+
+    result = check(landed, "freshness", freshness=timedelta(hours=1))
+
+    assert not result.passed
+    assert f"`frazil resume {landed.things.table}`" in result.text
+    assert "seconds" not in result.numbers
+
+
+def test_columns_of_text_are_compared_with_no_version_of_a_subject(topic: Topic) -> None:
+    topic.spec = topic.spec.model_copy(update={"value_format": "string", "key_format": "string"})
+    topic.send([b"text"])
+    land(topic.spec, topic.connections)
+
+    result = check(topic, "schema")
+
+    assert result.passed
+    assert "columns against values of string (2 fields" in result.text
+
+
 @pytest.mark.plain(why="the check's own numbers are looked at")
 def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topic: Topic) -> None:
     topic.trades(3)
@@ -273,8 +296,9 @@ def test_a_topic_that_was_never_landed_is_late_as_soon_as_it_holds_a_record(topi
     result = check(topic, "freshness", freshness=timedelta(hours=1))
 
     assert not result.passed
-    assert result.text == "Records waiting: 3, never landed; 3600 s allowed."
-    assert result.numbers["seconds"] == -1
+    waiting = "Records waiting: 3, never landed; 3600 s allowed."
+    assert result.text == f"{waiting} `frazil land {topic.things.table}` lands them."
+    assert result.numbers == {"lag": 3}  # a plot has no number of seconds for never
 
 
 def test_a_topic_that_is_gone_is_not_called_current(landed: Topic) -> None:
@@ -285,3 +309,5 @@ def test_a_topic_that_is_gone_is_not_called_current(landed: Topic) -> None:
 
     assert not result.passed
     assert f"Topic {landed.name} does not exist" in result.text
+    assert f"`frazil land {landed.things.table} --make-topic`" in result.text
+    assert result.numbers == {}

@@ -101,7 +101,7 @@ def test_a_dry_run_names_them_and_touches_nothing(topic: Topic, strays: set[str]
 
     report = remove_orphans(topic.spec, topic.connections, in_four_days(), Order(dry_run=True))
 
-    size = f"({report.numbers['bytes'] / 1024:.1f} kB)"
+    size = f"({report.numbers['bytes'] / 1024:.1f} KiB)"
     assert report.text.startswith(f"Would delete 3 of {len(before)} files {size} that no snapshot names: ")
     assert (report.done, report.dry_run, report.numbers["files"]) == (True, True, 3)
     assert files_under(table_of(topic)) == before

@@ -115,3 +115,11 @@ def test_the_topic_and_the_landing_never_start_each_other(
     materialized(instance, "kafka/stock_trades")
 
     assert requested(graph, instance, before.cursor) == set()
+
+
+def test_each_condition_has_a_label(graph: dg.Definitions) -> None:
+    assets = graph.resolve_asset_graph()
+    conditions = [assets.get(key).automation_condition for key in assets.get_all_asset_keys()]
+    conditions += [assets.get(key).automation_condition for key in assets.asset_check_keys]
+
+    assert all(condition.get_label() for condition in conditions if condition)

@@ -150,6 +150,7 @@ def test_what_to_do_is_a_migration_that_can_be_pasted(
     (migration,) = TableSpec.model_validate({"topic": "t", "migrations": yaml.safe_load(last)}).migrations
 
     assert expected in (migration.rename, migration.drop, migration.retype)
+    assert ("are null in the new column" in verdict.todo) == isinstance(expected, Retype)
 
 
 ODD_NAMES = [

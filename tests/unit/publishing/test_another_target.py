@@ -90,6 +90,18 @@ def test_its_check_notices_that_the_table_moved_on(lake: Lake) -> None:
     assert "`frazil sync local.orders` mends it" in result.text
 
 
+def test_its_check_says_why_older_metadata_will_do(lake: Lake) -> None:
+    spec, table = spec_of(lake), lake.catalog.load_table("local.orders")
+    PointerFile(spec, lake.settings).sync(lake)
+    with table.transaction() as tx:
+        tx.set_properties({"frazil.note": "of Frazil's own"})
+
+    result = run_check("pointer_current", spec, lake)
+
+    assert result.passed
+    assert "which differs in Frazil's own notes only: readers see the same." in result.text
+
+
 def test_a_misspelt_target_is_told_with_its_line_and_the_nearest_name(lake: Lake, tmp_path: Path) -> None:
     file = tmp_path / "shop/defs.yaml"
     file.write_text(file.read_text().replace("[pointer]", "[pionter]"))

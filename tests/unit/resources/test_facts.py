@@ -40,7 +40,7 @@ def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
     told = {record.data["fact"]: record.data["value"] for record in group(facts).records}
 
     assert told == {
-        "manifest bytes": "12.0 kB", "bytes read": "2.0 MB",
+        "manifest bytes": "12.0 KiB", "bytes read": "2.0 MiB",
         "oldest snapshot": "2.0 h", "deleted share": "12.5%", "files": "1,234",
     }  # fmt: skip
 

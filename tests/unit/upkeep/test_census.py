@@ -94,15 +94,16 @@ def test_files_are_counted_by_size_with_empty_classes() -> None:
     counted = by_size([0, MB - 1, MB, 127 * MB, 128 * MB, 4000 * MB])
 
     assert [(s.label, s.files) for s in counted] == [
-        ("< 1 MB", 2), ("1-8 MB", 1), ("8-32 MB", 0), ("32-128 MB", 1), ("128-512 MB", 1), (">= 512 MB", 1),
+        ("< 1 MiB", 2), ("1-8 MiB", 1), ("8-32 MiB", 0), ("32-128 MiB", 1), ("128-512 MiB", 1),
+        (">= 512 MiB", 1),
     ]  # fmt: skip
     assert sum(s.bytes for s in counted) == 4257 * MB - 1
 
 
 def test_sizes_are_told_in_the_unit_that_shows_them() -> None:
-    told = [size_text(n) for n in (0, 12_649, MB - 1, MB, 1234 * MB)]
+    told = [size_text(n) for n in (0, 12_649, MB - 1, MB, 1234 * MB, 400_000, 2 * 10**9)]
 
-    assert told == ["0.0 kB", "12.4 kB", "1024.0 kB", "1.0 MB", "1,234.0 MB"]
+    assert told == ["0.0 KiB", "12.4 KiB", "1024.0 KiB", "1.0 MiB", "1,234.0 MiB", "400 KB", "2 GB"]
 
 
 @pytest.fixture

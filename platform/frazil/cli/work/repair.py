@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from frazil.checks.run import run_check
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.moment import moment_of
 from frazil.cli.results import person, run_id
@@ -109,6 +110,7 @@ def accept_command(table: Name, snapshot: SnapshotId, because: Because, as_json:
     ((spec, names),) = selection.pairs
     connections = selection.connections.of(spec)
     report = accept(spec, connections, snapshot, because, by=person(), run_id=run_id())
+    selection.tell(spec, run_check("row_count", spec, connections))  # it blocks what shows the table
     readers = readers_of(TableHandle(connections.catalog, names.table).load())
     if as_json:
         print_json({**asdict(report), "made_of_it": readers})

@@ -50,6 +50,20 @@ def test_a_table_is_found_by_the_name_that_was_meant_or_among_all_of_them(folder
     assert len(select((), every=True).specs) == 2
 
 
+def test_a_mistake_in_a_query_is_told_where_a_table_of_its_pipeline_is_asked_for(folder: Path) -> None:
+    query = folder / "made" / "large.sql"
+    query.write_text("SELEC 1 AS one FROM local.orders")
+
+    with pytest.raises(UsageError) as told:
+        select(["local.large"], every=False)
+    query.write_text("SELECT 1 AS one FROM local.orders")
+
+    assert "large.sql:1" in told.value.where
+    assert "Did you mean" not in told.value.todo
+    assert "Mend what is named there" in told.value.todo
+    assert len(select(["local.large"], every=False).specs) == 1
+
+
 def test_a_pipeline_is_found_among_those_that_are_named(folder: Path) -> None:
     known = todo_of(UsageError, select_pipelines, ["shp"]).removeprefix("Known are ").rstrip(".").split(", ")
 
