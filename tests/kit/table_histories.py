@@ -8,7 +8,6 @@ from pyiceberg.table import Table
 
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
-from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.replacement import Replacement
@@ -32,7 +31,7 @@ def redriven(lake: Lake) -> None:
 
 
 class _As(Landed):
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         return self.ledger
 
 

@@ -133,7 +133,7 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     if hindrance := anew.hindrance:
         return Verdict.skip(f"the rows can't be made anew of {inputs}: {hindrance}")
     with anew.rows() as rows:
-        held = rows_of(subject.connections.spark, subject.things.table, table, whole(table))
+        held = rows_of(subject.connections.spark, table, whole(table))
         missing, extra = _differences(held, rows, table)
     agree = missing == extra == 0
     name = subject.things.table
@@ -203,7 +203,7 @@ class Recomputation:
         """All rows of the table, lazily."""
         spark = self._connections.spark
         frames = {
-            word: rows_of(spark, name, self._inputs[str(name)], Increment(None, self._position(str(name))))
+            word: rows_of(spark, self._inputs[str(name)], Increment(None, self._position(str(name))))
             for word, name in self._names.items()
         }
         with self._computation.rows_over(spark, frames, self._ledger.now or 0.0) as made:

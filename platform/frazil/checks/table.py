@@ -52,7 +52,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
     now, name, upkeep = time.time(), subject.things.table, subject.spec.upkeep
     table = TableHandle(subject.connections.catalog, name).load()
     census = census_of(subject.spec, table, now, most=FILES_READ)
-    readers = list(followers_of(subject.spec, subject.connections, name, table))
+    readers = list(followers_of(subject.spec, subject.connections, table))
     kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))
     limits = [*_limits(census, upkeep, str(name), kept), *_late(readers, upkeep, now)]
     broken = [limit for limit in limits if limit.broken]

@@ -18,8 +18,8 @@ from frazil.landing.repairs.acceptance import commit_text, foreign_commits, ways
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference, key_columns
 from frazil.quoting import quoted
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.spark.session import live_rows, spark_name
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def count_rows(subject: Subject[TableSpec]) -> Verdict:
         return Verdict(False, f"{rows} rows that no landing brought.", {"rows": rows}) if rows else _EMPTY
     adds_up = ledger.offsets == rows + ledger.known
     broken = _breaks(table)
-    others = "" if adds_up else _others(subject.things.table, table)
+    others = "" if adds_up else _others(table)
     equal = "=" if adds_up else "!="
     text = (
         f"{ledger.offsets} offsets of {len(ledger.spans)} partitions landed{_of_earlier(ledger)} {equal} "
@@ -78,7 +78,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     found = plan_evolution(spec, loaded, columns).verdicts
     changes = [v for v in found if v.change not in _HARMLESS]
     missing = [name for name in own if table.get(name) is None]  # of other fields the verdicts speak
-    unlike = difference(subject.things.table, loaded, spec, row_key(spec, columns))
+    unlike = difference(loaded, spec, row_key(spec, columns))
     schemas = half_schemas(spec, VALUE, registry)
     version = schemas.writers[-1].version if schemas.writers else 0
     numbers = {
@@ -196,12 +196,12 @@ def _of_earlier(ledger: Ledger) -> str:
     return f", those of {logs} earlier log{'s' * (logs > 1)} included," if logs else ""
 
 
-def _others(name: TableName, table: Table) -> str:
+def _others(table: Table) -> str:
     """The newest commit that explains the difference, and what to do about it."""
     newest = next(iter(foreign_commits(table.metadata)), None)
     if newest is None:
         return ""
-    ways = ways_on(name, table.metadata, newest)
+    ways = ways_on(name_of(table), table.metadata, newest)
     return f" Another engine changed rows in snapshot {commit_text(newest)}: {ways}."
 
 

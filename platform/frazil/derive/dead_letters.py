@@ -112,7 +112,6 @@ def _publish(
     with box.letters(new) as rows:
         if rows is not None:
             files = insert(
-                box.handle.dead_letters.name,
                 table,
                 _stamped(rows, derivation),
                 Write(),

@@ -147,7 +147,7 @@ class _Derivation:
         spark = self._connections.spark
         with spark_job(derivation_job(self._handle.name)):
             frames = {
-                word: rows_in(spark, name, plan.inputs[str(name)], new[str(name)], went=went)
+                word: rows_in(spark, plan.inputs[str(name)], new[str(name)], went=went)
                 for word, name in plan.names.items()
             }
             with self._computation.rows_over(spark, frames, self._now) as rows:
@@ -186,7 +186,6 @@ class _Derivation:
         return Task(
             connections=self._connections,
             spec=self._spec,
-            name=self._handle.name,
             table=table,
             query=self._computation.query,
             before=None if plan.whole else plan.before,
@@ -234,7 +233,7 @@ class _Derivation:
         found = {}
         for name in plan.names.values():
             table, new = plan.inputs[str(name)], plan.increments[str(name)]
-            found[str(name)] = rows_read(self._connections, name, table, new)
+            found[str(name)] = rows_read(self._connections, table, new)
         return found
 
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:

@@ -113,7 +113,7 @@ def make_plan(
     before = DerivedLedger.newest(table.metadata, whatever_it_holds=rebuild) if table else None
     kept = DerivedLedger.newest(letters.metadata, whatever_it_holds=rebuild) if letters else None
     if table and before is None:
-        _refuse_foreign(handle.name, table)
+        _refuse_foreign(table)
     went_back, mixed = None, False
     if table and before and not rebuild and computation.spec.kind != "full":
         mixed = from_here and before.query != computation.fingerprint
@@ -150,7 +150,7 @@ def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted:
     read, lost = plan.before.read, dict[str, int]()
     for each in plan.names.values():
         if position := plan.before.inputs.get(word := str(each)):
-            lost[word] = rows_lost(connections, each, plan.inputs[word], position, read.get(word, 0))
+            lost[word] = rows_lost(connections, plan.inputs[word], position, read.get(word, 0))
     if (total := sum(lost.values())) <= accepted:
         return
     raise RowsLostError(
@@ -218,15 +218,16 @@ def _followed(table: Table, query: str, fits: Fits) -> tuple[Table, DerivedLedge
             return None
         if now != before:
             raise overtaken(name_of(table))
-        return move_main(fresh, *_newest_fit(name_of(table), fresh, query, fits))
+        return move_main(fresh, *_newest_fit(fresh, query, fits))
 
     after = commit(TableHandle.of(table), stage, work="rollback", todo="Derive again.").table
     return after, DerivedLedger.newest(after.metadata), after.metadata.current_snapshot_id
 
 
 def _newest_fit(
-    name: TableName, table: Table, query: str, fits: Fits
+    table: Table, query: str, fits: Fits
 ) -> tuple[Snapshot, type[DerivedLedger], Recorded[DerivedLedger]]:
+    name = name_of(table)
     for snapshot, ledger in DerivedLedger.all(table.metadata):
         if ledger.query == query and fits(ledger.inputs):
             return snapshot, DerivedLedger, Recorded(ledger, snapshot.sequence_number or 0)
@@ -249,11 +250,11 @@ def _is_due(computation: Computation, before: DerivedLedger | None, inputs: Inpu
     return not all(is_unmoved(table, before.inputs[name]) for name, table in inputs.items())
 
 
-def _refuse_foreign(name: TableName, table: Table) -> None:
+def _refuse_foreign(table: Table) -> None:
     head = next(ancestors(table.metadata), None)
     if rows := rows_held(table, head):
         raise DifferentError(
-            f"There is a table {name} already, with rows that no derivation made.",
+            f"There is a table {name_of(table)} already, with rows that no derivation made.",
             where=f"{rows} rows",
             meaning="A derivation would replace them. Nothing was changed.",
             todo="Give the derived table another name in its spec.",

@@ -12,9 +12,9 @@ from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.write import forgotten_meanwhile
 from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName, things
+from frazil.spec.names import things
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.rollback import Rollback, report_of, turn_back
 from frazil.tables.commits.stage import Staged, put_in_place
@@ -42,8 +42,9 @@ class Derived(Staged):
     work: ClassVar[str] = "derivation"
     resumes: ClassVar[bool] = False
 
-    def next_entry(self, name: TableName, table: Table) -> DerivedLedger:
+    def next_entry(self, table: Table) -> DerivedLedger:
         """See `Staged.next_entry`. A rebuild may leave the position, so it goes by the derivation."""
+        name = name_of(table)
         if forgettings(table.metadata) != self.forgettings:
             raise forgotten_meanwhile(name)
         before = DerivedLedger.newest(table.metadata, whatever_it_holds=self.whole)

@@ -30,6 +30,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep, Write
 from frazil.tables.box import Box
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Candidates, files_matching
@@ -64,7 +65,6 @@ class Task:
 
     connections: Connections
     spec: DerivedSpec
-    name: TableName
     table: Table  # the table as loaded; new rows are merged with those of its head
     query: Query | None  # None where a Python function makes the rows
     before: DerivedLedger | None  # the newest ledger; None at the first run, and where all is made anew
@@ -75,6 +75,11 @@ class Task:
     now: float  # the clock of the run, in seconds since the epoch
     changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
     done: Step = lambda _: None  # told written
+
+    @property
+    def name(self) -> TableName:
+        """The table's name."""
+        return name_of(self.table)
 
 
 @dataclass(frozen=True)
@@ -200,9 +205,7 @@ _WRITTEN, _OF = "written", "values of "
 """What is counted of rows on their way: aliases."""
 
 
-def insert(
-    name: TableName, table: Table, rows: DataFrame, write: Write, upkeep: Upkeep, derivation: str
-) -> StagedFiles:
+def insert(table: Table, rows: DataFrame, write: Write, upkeep: Upkeep, derivation: str) -> StagedFiles:
     """Writes rows to files that no snapshot names, in the table's columns; `derivation` tells since when.
 
     Raises:
@@ -211,7 +214,7 @@ def insert(
     from frazil.tables.writing.insertion import insert_rows
 
     fitting = cast(rows, types_of(table))
-    with spark_job(derivation_job(name)):
+    with spark_job(derivation_job(name_of(table))):
         files = insert_rows(arranged(fitting, table) if write.sorts else fitting, table)
     return StagedFiles(files, until=latest_commit(upkeep.orphans_after, started_at(derivation)))
 
@@ -236,7 +239,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """
     spec, job = task.spec, derivation_job(task.name)
     watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
-    files = insert(task.name, task.table, watched.rows, spec.write, spec.upkeep, task.work)
+    files = insert(task.table, watched.rows, spec.write, spec.upkeep, task.work)
     return _audited(task, files, watched)
 
 

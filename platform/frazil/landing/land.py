@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -207,15 +206,14 @@ class _Landing:
         """By what the table is, never by what happens."""
         spec, lane = self._spec, lane_of(self._spec, decoder, table)
         if spec.keeps_versions:
-            return write_versions(reading.frame, decoder, spec, self._handle.name, table, plan, landing)
+            return write_versions(reading.frame, decoder, spec, table, plan, landing)
         if spec.is_keyed:
-            merged = UpsertLane(lane, self._handle.name, decoder).write(reading, spec, table, plan, landing)
+            merged = UpsertLane(lane, decoder).write(reading, spec, table, plan, landing)
             return merged or write_upserts(
                 self._connections.settings,
                 reading.frame,
                 decoder,
                 spec,
-                self._handle.name,
                 table,
                 plan,
                 landing,
@@ -272,7 +270,7 @@ class _Landing:
                 self._handle,
                 entry,
                 bad,
-                still=partial(work.next_entry, self._handle.name),
+                still=work.next_entry,
             )
         published = publish(self._handle, work)
         self._done("published")

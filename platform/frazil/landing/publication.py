@@ -9,7 +9,7 @@ from frazil.errors import OvertakenError
 from frazil.landing.cut.note import refuse_passing, tag_reached
 from frazil.landing.halts.halt import refuse_halted
 from frazil.landing.position.ledger import Ledger, read_ledger
-from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import Staged
 from frazil.tables.keys import NAMES, Key, keys_in
@@ -26,19 +26,19 @@ class Landed(Staged):
     ledger: Ledger  # what the snapshot will say, but for its totals
     base: Ledger | None  # the newest ledger when it was planned; None where the table had none
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
-        refuse_halted(name, table)
+        refuse_halted(table)
         before = read_ledger(table.metadata)
         now, then = (ledger and ledger.place for ledger in (before, self.base))
         if now != then:
             raise OvertakenError(
-                f"Another landing of {name} was quicker; this one was dropped.",
+                f"Another landing of {name_of(table)} was quicker; this one was dropped.",
                 where=f"position now {now}, planned from {then}",
                 meaning="Every record is in the table exactly once; nothing of this landing is visible.",
                 todo="Nothing. Land again if more records wait.",
             )
-        refuse_passing(name, table, self.ledger)
+        refuse_passing(table, self.ledger)
         return self.ledger.following(before)
 
     def settle(self, tx: Transaction, table: Table) -> None:
@@ -59,13 +59,14 @@ class Redriven(Landed):
 
     resumes: ClassVar[bool] = False
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`. The position may move in between, and stays where it is then."""
         before = read_ledger(table.metadata)
         forgotten = forgettings(table.metadata) != self.forgettings
         if before is None or forgotten or self._passed(before) or self._held(table):
             raise OvertakenError(
-                f"Another redrive, a row expiry or a forgetting of {name} was quicker; this one was dropped.",
+                f"Another redrive, a row expiry or a forgetting of {name_of(table)} was quicker; "
+                "this one was dropped.",
                 where=f"{len(self.keys)} dead letters",
                 meaning="Every record is in the table at most once; nothing of this redrive is visible.",
                 todo="Nothing. Redrive again if dead letters are left.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import RepairError
 from frazil.publishing.pointer import metadata_shown, ways_on
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import Replacement, replacing, same_rows
@@ -47,7 +47,7 @@ def adopt(handle: TableHandle, location: str) -> None:
 
         if is_adopted(table, location):
             return None
-        what, rows = _difference(handle.name, table, location)
+        what, rows = _difference(table, location)
         tx = transaction(table)
         add = stage_new_rows if rows else stage_same_rows
         add(tx, what, {ADOPTED: location})
@@ -56,8 +56,9 @@ def adopt(handle: TableHandle, location: str) -> None:
     commit(handle, stage, work="adoption")
 
 
-def _difference(name: TableName, table: Table, location: str) -> tuple[Replacement, int]:
+def _difference(table: Table, location: str) -> tuple[Replacement, int]:
     """What the foreign commits replaced, and how many rows went."""
+    name = name_of(table)
     foreign = metadata_shown(table, location)
     there = foreign.current_snapshot() if foreign else None
     base = next(filter(None, map(_known_to(table), ancestors(foreign))), None) if foreign else None
@@ -65,7 +66,7 @@ def _difference(name: TableName, table: Table, location: str) -> tuple[Replaceme
         raise _refused(name, location, "it does not come from a state of this table that is still known")
     if foreign.schema() != table.schema() or foreign.spec() != table.spec():
         raise _refused(name, location, "it has other columns, or another layout")
-    old, new = _files(name, table, base, location), _files(name, table, there, location)
+    old, new = _files(table, base, location), _files(table, there, location)
     removed = old.keys() - new.keys()
     added = [file for path, file in new.items() if path not in old]
     rows = sum(old[path].record_count for path in removed) - sum(file.record_count for file in added)
@@ -81,13 +82,13 @@ def _known_to(table: Table) -> Callable[[Snapshot], Snapshot | None]:
     return lambda snapshot: table.metadata.snapshot_by_id(snapshot.snapshot_id)
 
 
-def _files(name: TableName, table: Table, snapshot: Snapshot, location: str) -> dict[str, DataFile]:
+def _files(table: Table, snapshot: Snapshot, location: str) -> dict[str, DataFile]:
     """The data files of a snapshot by path; refused where it has delete files."""
     from pyiceberg.manifest import ManifestContent
 
     manifests = manifests_of(table, snapshot)
     if any(m.content == ManifestContent.DELETES for m in manifests):
-        raise _refused(name, location, "it has delete files, and only whole files are taken over")
+        raise _refused(name_of(table), location, "it has delete files, and only whole files are taken over")
     return {e.data_file.file_path: e.data_file for e in chain(*read_entries(table.io, manifests))}
 
 

@@ -17,6 +17,7 @@ from frazil.errors import MissingError, RepairError
 from frazil.exact import shown_rows
 from frazil.quoting import comparable, in_shell, literal, quoted
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.metadata.snapshots import hides_changes, line_of, summary_of
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.redaction import SPARK_CATALOG
@@ -157,7 +158,7 @@ class Changelog:
 
 
 def changelog(
-    spark: SparkSession, name: TableName, table: Table, since: Snapshot, to: Snapshot, key: Sequence[str] = ()
+    spark: SparkSession, table: Table, since: Snapshot, to: Snapshot, key: Sequence[str] = ()
 ) -> Changelog:
     """The changes behind `since`, up to `to`.
 
@@ -165,6 +166,7 @@ def changelog(
         MissingError: `since` is no ancestor of `to`, or what came between has expired.
         RepairError: Rows were deleted by delete files, or some still are: Iceberg tells no changes then.
     """
+    name = name_of(table)
     line = list(line_of(table.metadata, to))
     news = list(takewhile(lambda s: s.snapshot_id != since.snapshot_id, line))
     if len(news) == len(line):

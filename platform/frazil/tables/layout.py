@@ -17,10 +17,9 @@ import stamina
 from frazil.errors import DifferentError, SpecError
 from frazil.formats.logical import Field
 from frazil.formats.types import to_iceberg
-from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm, Write
 from frazil.tables.catalogs.catalog import is_lost
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.ledger import read
@@ -114,15 +113,15 @@ def load_with_head(handle: TableHandle) -> Table | None:
     """
     table = handle.load_or_none()
     if table:
-        refuse_newer_format(handle.name, table)
+        refuse_newer_format(table)
     return _with_head(table) if table else None
 
 
-def refuse_newer_format(name: TableName, table: Table) -> None:
+def refuse_newer_format(table: Table) -> None:
     """Raises DifferentError where only other engines can write a table."""
     if table.metadata.format_version > NEWEST_FORMAT:
         raise DifferentError(
-            f"Table {name} is of Iceberg's format version {table.metadata.format_version}.",
+            f"Table {name_of(table)} is of Iceberg's format version {table.metadata.format_version}.",
             where=f"{table.location()}: another engine has set its format-version",
             meaning=f"Nothing was written: PyIceberg writes versions up to {NEWEST_FORMAT}, and no table "
             "goes back to one of them.",

@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.leftovers import branches_of_works
 from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
@@ -86,9 +86,9 @@ def remove_orphans(
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
 
     def look(each: TableName) -> _Found:
-        readers = references_of(spec, connections, each, tables[each], now)
+        readers = references_of(spec, connections, tables[each], now)
         old = [file for file in listed[each] if file.modified < min(newest, now - readers.longest)]
-        return _find(connections, tables[each], each, listed[each], old, readers)
+        return _find(connections, tables[each], listed[each], old, readers)
 
     found = [look(each) for each in listed if may_delete_files(tables[each])]
     if not order.dry_run:
@@ -105,12 +105,12 @@ def _begun(table: Table) -> float:
 def _find(
     connections: Connections,
     table: Table,
-    name: TableName,
     listed: Sequence[StoredFile],
     old: Sequence[StoredFile],
     readers: References,
 ) -> _Found:
     """The orphans of one table: of the old files those that it does not name, and no reader is shown."""
+    name = name_of(table)
     named = _named(connections, name, readers) if old else set()
     orphans = tuple(file for file in old if key_of(file.path) not in named)
     _refuse_other_spellings(name, orphans, named - {key_of(file.path) for file in listed})

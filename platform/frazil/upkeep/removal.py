@@ -18,7 +18,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.storage import delete_files, list_files, may_delete_files
 
@@ -124,7 +124,7 @@ def _removed(
         with catalog_errors(connections.settings):
             table = TableHandle(connections.catalog, each).load_or_none()
             if table is not None:
-                yield replace(_dropped(table, connections, each, keep_files, dry_run=dry_run), shown=own)
+                yield replace(_dropped(table, keep_files, dry_run=dry_run), shown=own)
             elif own:
                 yield Removed(str(each), None, shown=own)
 
@@ -134,16 +134,14 @@ def _is_ours(shown: Shown | None) -> bool:
     return shown is not None and shown.put != ""
 
 
-def _dropped(
-    table: Table, connections: Connections, name: TableName, keep_files: bool, *, dry_run: bool
-) -> Removed:
+def _dropped(table: Table, keep_files: bool, *, dry_run: bool) -> Removed:
     from pyiceberg.exceptions import NoSuchTableError
 
     files = [] if keep_files or not may_delete_files(table) else list(list_files(table))
     if not dry_run:
         with suppress(NoSuchTableError):  # somebody else was quicker
-            connections.catalog.drop_table(name.identifier)
+            table.catalog.drop_table(table.name())
         delete_files(table.io, (file.path for file in files))
     head = table.current_snapshot()
     rows = number_or_none(summary_of(head), "total-records") if head else 0
-    return Removed(str(name), rows, len(files), sum(file.bytes for file in files))
+    return Removed(str(name_of(table)), rows, len(files), sum(file.bytes for file in files))

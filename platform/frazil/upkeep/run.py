@@ -55,7 +55,7 @@ def do_work(
             raise
         report = replace(report, seconds=round(time.perf_counter() - started, 3))
         if not order.dry_run:
-            _remember(name, connections, report, before, now)
+            _remember(report, before, now)
     about = {"table": report.table, "snapshot_id": report.snapshot_id, "seconds": report.seconds}
     _log.info("%s: %s", kind.name, report.text, extra=about)
     return report
@@ -125,15 +125,14 @@ def _shown(outcome: Outcome, connections: Connections) -> Outcome:
     return outcome
 
 
-def _remember(
-    name: TableName, connections: Connections, report: WorkReport, before: Table, now: float
-) -> None:
+def _remember(report: WorkReport, before: Table, now: float) -> None:
     """Sets the table property; the head it names is one that the work has seen, never a later one."""
-    seen, after = before.metadata.current_snapshot_id, TableHandle(connections.catalog, name).load().metadata
+    handle, seen = TableHandle.of(before), before.metadata.current_snapshot_id
+    after = handle.load().metadata
     quiet = only_upkeep_since(after, seen, (report.kind,))
     head = after.current_snapshot_id if quiet else seen
     last = LastWork(at=now + report.seconds, text=report.text, snapshot_id=head)
-    set_properties(TableHandle(connections.catalog, name), remembered(report.kind, last))
+    set_properties(handle, remembered(report.kind, last))
 
 
 def _conflict(kind: Kind, name: TableName) -> CommitConflictError:

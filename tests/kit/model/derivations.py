@@ -63,7 +63,7 @@ class Derivations(StandIns):
         yield deriving, "bad_count", lambda _: {}
         yield deriving, "good_rows", lambda rows: rows
         yield deriving, "Watched", lambda rows, *_, **__: SimpleNamespace(rows=rows, measured={})
-        yield deriving, "rows_read", lambda _, __, ___, new: new.rows
+        yield deriving, "rows_read", lambda _, __, new: new.rows
         yield deriving, "refuse_loss", lambda *_: None
         yield of, "_rows", lambda own, plan, new: self.rows(plan.inputs, new)
         yield of, "_output", lambda own, plan, _: self.output(own._handle.catalog, plan.inputs[str(NAME)])

@@ -25,8 +25,8 @@ from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import Written
-from frazil.spec.names import TableName
 from frazil.tables.box import Box
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Head, HeadReader
@@ -239,17 +239,16 @@ class Rewrites(StandIns):
         """Rows without those that go."""
         return Rows((row for row in rows if not names(self.world.topic, sql, row)), len(rows))
 
-    def rows_by_file(self, _spark: Any, _name: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
+    def rows_by_file(self, _spark: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
         """Of the head, by the files that hold them."""
         with spark_job(job):
             found = found_at(self.world, table, table.metadata.current_snapshot_id)
         return Counter(path for path, row in found if names(self.world.topic, sql, row))
 
-    def letters(
-        self, _spec: Any, _connections: Any, name: TableName, _table: Any, condition: Condition
-    ) -> Letters | None:
+    def letters(self, _spec: Any, _connections: Any, table: Table, condition: Condition) -> Letters | None:
         """All can be decoded: a condition tells which ones go."""
         self.world.stage.step()
+        name = name_of(table)
         if name.dead_letters.identifier not in self.world.catalog.tables:
             return None
         return Letters(Going(name.dead_letters, condition.sql(), AlwaysTrue(), ORPHANS))

@@ -40,7 +40,7 @@ def changelog_of(topic: Topic, since: int, to: int | None = None) -> Changelog:
     assert one
     assert two
     key = row_identity(topic.spec, table)
-    return changelog(topic.connections.spark, topic.things.table, table, one, two, key)
+    return changelog(topic.connections.spark, table, one, two, key)
 
 
 def head(topic: Topic) -> int:
@@ -106,7 +106,7 @@ def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: T
     assert one
     assert two
 
-    found = list(changelog(spark, topic.things.table, table, one, two, ("k",)))
+    found = list(changelog(spark, table, one, two, ("k",)))
 
     told_of = [("update", 1, 10), ("update", 2, 20), ("delete", 3, None), ("insert", None, 5)]
     assert list(told(found, "n")) == told_of

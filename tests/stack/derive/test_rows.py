@@ -126,7 +126,7 @@ def test_only_files_with_new_rows_are_read(source: Source, made: Made) -> None:
     first = made.derive()
     source.trades(7)
     news = increment(source.table, made.ledger.inputs[str(source.name)])
-    scan = rows_of(made.connections.spark, source.name, source.table, news)
+    scan = rows_of(made.connections.spark, source.table, news)
     read = {row["_file"] for row in scan.select("_file").collect()}
     sizes = {task.file.file_path: task.file.file_size_in_bytes for task in source.table.scan().plan_files()}
 

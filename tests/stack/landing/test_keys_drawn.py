@@ -262,7 +262,7 @@ def told_as_changes(made: Keyed, before: list[int]) -> None:
     key = row_identity(topic.spec, table)
     old, new = (table.scan(snapshot_id=s.snapshot_id).to_arrow().to_pylist() for s in (one, two))
     rows = {tuple(row[c] for c in key): row for row in old}
-    for change in changelog(topic.connections.spark, topic.things.table, table, one, two, key):
+    for change in changelog(topic.connections.spark, table, one, two, key):
         if change.before is not None:
             rows.pop(tuple(change.before[c] for c in key))
         if change.after is not None:

@@ -18,7 +18,6 @@ from frazil.landing.land import Step, land
 from frazil.landing.position.ledger import Ledger, ledger_of, read_ledger
 from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
-from frazil.spec.names import TableName
 from frazil.spec.topic import LandWhen
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -161,8 +160,8 @@ class Interrupted(Landed):
 
     others: list[Callable[[], object]] = field(default_factory=list)
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
-        ledger = super().next_entry(name, table)
+    def next_entry(self, table: Table) -> Ledger:
+        ledger = super().next_entry(table)
         if self.others:
             self.others.pop()()
         return ledger

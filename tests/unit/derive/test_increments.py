@@ -56,7 +56,7 @@ NOBODY = cast("Connections", None)  # asked for rows only where there are delete
 
 
 def lost(table: Table, position: Position, read: int) -> int:
-    return rows_lost(NOBODY, NAME, table, position, read)
+    return rows_lost(NOBODY, table, position, read)
 
 
 def test_rows_that_are_gone_from_an_input_are_lost_whatever_came_later(table: Table) -> None:

@@ -48,10 +48,10 @@ def _changes(table: str, since: str, to: str) -> Iterator[dict[str, Any]]:
     connections, name = selection.connections.of(spec), names.table
     with catalog_errors(connections.settings):
         loaded = TableHandle(connections.catalog, name).load()
-        start = snapshot_at(name, loaded, moment_of(since))
-        end = snapshot_at(name, loaded, moment_of(to)) if to else next(ancestors(loaded.metadata))
+        start = snapshot_at(loaded, moment_of(since))
+        end = snapshot_at(loaded, moment_of(to)) if to else next(ancestors(loaded.metadata))
         key = row_identity(spec, loaded)
-        for change in changelog(connections.spark, name, loaded, start, end, key):
+        for change in changelog(connections.spark, loaded, start, end, key):
             rows = {"before": change.before, "after": change.after}
             halves = {half: Row(plain(row)) for half, row in rows.items() if row is not None}
             yield {"change": change.kind, "snapshot_id": change.snapshot_id, **halves}

@@ -25,7 +25,6 @@ from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
@@ -144,8 +143,7 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
     try:
         columns = topic_columns(spec, connections.registry)
         found = plan_evolution(spec, table, columns).verdicts
-        name = things(spec, connections.settings).table
-        unlike = difference(name, table, spec, row_key(spec, columns))
+        unlike = difference(table, spec, row_key(spec, columns))
     except FrazilError as e:
         return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
     open_ones = [_verdict(v) for v in found if v.outcome != "no change"]

@@ -87,7 +87,7 @@ def _add(
     for parts, name in called.items():
         owner = owners[name]
         table = TableHandle(catalogs[owner], owner if name in views else name).load()
-        snapshot = None if moment is None else snapshot_at(name, table, moment).snapshot_id
+        snapshot = None if moment is None else snapshot_at(table, moment).snapshot_id
         columns = [field.name for field in table.schema().fields]
         query = partial(_newest, views[name], columns) if name in views else None
         duck.add(parts, Rows(table, snapshot), query)

@@ -33,7 +33,7 @@ from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -85,16 +85,15 @@ def feed(
     with _told_of(to):
         if not (has_news(table, before) if before else table.current_snapshot()):
             return FeedReport(to.topic, 0, before.sent if before else 0)
-        topic = _prepared(connections, to, name, table, before)
+        topic = _prepared(connections, to, table, before)
         sent, after = _send_all(connections, to, name, topic, on_step, records)
     note(TableHandle(connections.catalog, name), to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
 
 
-def _prepared(
-    connections: Connections, to: Feed, name: TableName, table: Table, before: FedTo | None
-) -> _Topic:
+def _prepared(connections: Connections, to: Feed, table: Table, before: FedTo | None) -> _Topic:
+    name = name_of(table)
     from frazil.kafka.facts import describe
     from frazil.kafka.provisioning import provide_topic
 

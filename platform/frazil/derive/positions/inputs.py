@@ -13,7 +13,7 @@ from frazil.errors import MissingError, PositionLostError
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.landing.upsert.key import key_columns
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.metadata.manifests import rows_added, rows_held
@@ -181,14 +181,14 @@ def _rows_changed(snapshot: Snapshot) -> int:
     return landed or max(1, number(summary, "added-records"), number(summary, "deleted-records"))
 
 
-def rows_read(connections: Connections, name: TableName, table: Table, new: Increment) -> int:
+def rows_read(connections: Connections, table: Table, new: Increment) -> int:
     """How many rows an increment has, without those that delete files took away."""
     if new.since is not None:
         return new.rows
-    return live_rows(connections, name, table.metadata.snapshot_by_id(new.to.snapshot))
+    return live_rows(connections, name_of(table), table.metadata.snapshot_by_id(new.to.snapshot))
 
 
-def rows_lost(connections: Connections, name: TableName, table: Table, position: Position, read: int) -> int:
+def rows_lost(connections: Connections, table: Table, position: Position, read: int) -> int:
     """How many rows that were read up to a position an input no longer holds.
 
     They are more where it has also lost the snapshots that tell what came behind the position. Rows whose
@@ -201,7 +201,7 @@ def rows_lost(connections: Connections, name: TableName, table: Table, position:
     newer = (s for s in ancestors(table.metadata) if (s.sequence_number or 0) > position.sequence)
     added = sum(rows_added(table, s) for s in newer if _operation(s) == "append")
     lawful = _accepted_since(table, position)
-    return max(0, read + added - lawful - live_rows(connections, name, table.current_snapshot()))
+    return max(0, read + added - lawful - live_rows(connections, name_of(table), table.current_snapshot()))
 
 
 def _accepted_since(table: Table, position: Position) -> int:

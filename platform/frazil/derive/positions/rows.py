@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from frazil.derive.positions.inputs import Increment
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.quoting import quoted
-from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.changelog import changelog
 from frazil.tables.spark.session import at_snapshot, spark_name
 
@@ -17,22 +17,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def rows_in(
-    spark: SparkSession, name: TableName, table: Table, new: Increment, *, went: bool = False
-) -> DataFrame:
+def rows_in(spark: SparkSession, table: Table, new: Increment, *, went: bool = False) -> DataFrame:
     """The rows of an increment that came, or those that `went`."""
     if not new.changed:
-        rows = rows_of(spark, name, table, new)
+        rows = rows_of(spark, table, new)
         return rows.limit(0) if went else rows
     start, end = (table.metadata.snapshot_by_id(i or 0) for i in (new.since, new.to.snapshot))
     assert start
     assert end
-    gone, came = changelog(spark, name, table, start, end).net()
+    gone, came = changelog(spark, table, start, end).net()
     return gone if went else came
 
 
-def rows_of(spark: SparkSession, name: TableName, table: Table, new: Increment) -> DataFrame:
+def rows_of(spark: SparkSession, table: Table, new: Increment) -> DataFrame:
     """The rows of an increment, with the columns that the input has now."""
+    name = name_of(table)
     if new.since is not None and new.rows:
         appended = spark.read.option("start-snapshot-id", str(new.since))
         return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))

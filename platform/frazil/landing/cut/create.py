@@ -31,7 +31,7 @@ from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
 
@@ -138,8 +138,9 @@ class _Begun(Staged):
     note: Note
     facts: TopicFacts | None
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
+        name = name_of(table)
         before = read_ledger(table.metadata)
         if before is None or self.facts is None:
             raise NotYetError(
@@ -185,7 +186,7 @@ class _GivenUp(Staged):
 
     entry: Ledger
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         assert before, "the note that was sent found one"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import OvertakenError
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import Ledger, read_ledger
-from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.commit import add_tag, remove_ref
 from frazil.tables.commits.ledger import read, whole_number
 
@@ -93,7 +93,7 @@ def limited(plan: Plan, table: Table) -> Plan:
     return plan
 
 
-def refuse_passing(name: TableName, table: Table, entry: Ledger) -> None:
+def refuse_passing(table: Table, entry: Ledger) -> None:
     """Refuses a landing that would go past a cut that was begun after it was planned.
 
     Raises:
@@ -102,7 +102,8 @@ def refuse_passing(name: TableName, table: Table, entry: Ledger) -> None:
     for note in _pending(table.metadata, read_ledger(table.metadata)):
         if note.is_passed(entry) and entry.log == note.log:
             raise OvertakenError(
-                f"The cut {note.name} was begun while records were landed into {name}; they were dropped.",
+                f"The cut {note.name} was begun while records were landed into {name_of(table)}; "
+                "they were dropped.",
                 where=f"the cut ends at {dict(note.ends)}, the landing at {entry.position}",
                 meaning="Every record is in the table exactly once; nothing of this landing is visible.",
                 todo="Nothing. Land again: it ends at the cut, and goes on behind it.",

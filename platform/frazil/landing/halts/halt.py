@@ -11,7 +11,7 @@ from frazil.connections import Connections
 from frazil.errors import NotYetError, PausedError, StopError
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
 from frazil.tables.commits.works import work_name
@@ -51,13 +51,14 @@ def halt(
     return ledger
 
 
-def refuse_halted(name: TableName, table: Table) -> None:
+def refuse_halted(table: Table) -> None:
     """Refuses a table that a person stopped.
 
     Raises:
         PausedError: It is paused.
         StopError: The topic is Tableflow's by now.
     """
+    name = name_of(table)
     by, why = table.properties.get(SUSPENDED_BY), table.properties.get(SUSPENDED, "")
     if by == PAUSE:
         raise PausedError(
@@ -85,16 +86,16 @@ class _Halt(Staged):
     by: str
     reason: Callable[[Ledger], str]
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
         before = read_ledger(table.metadata)
         if before is None:
             raise NotYetError(
-                f"Nothing was landed into {name} yet.",
+                f"Nothing was landed into {name_of(table)} yet.",
                 meaning="There is no landing to stop. Nothing was changed.",
                 todo="Take the table out of its pipeline, or write mode: tableflow.",
             )
-        refuse_halted(name, table)
+        refuse_halted(table)
         return self.entry.beside(before)
 
     def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:

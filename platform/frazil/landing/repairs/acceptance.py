@@ -15,7 +15,7 @@ from frazil.landing.tableflow.takeover import TAKEOVER
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
@@ -94,8 +94,8 @@ def accept(
     name = writable(spec, connections.settings)
     with catalog_errors(connections.settings):
         table = TableHandle(connections.catalog, name).load()
-        found = _find(name, table, snapshot_id)
-        rows = _taken(name, table, found, connections)
+        found = _find(table, snapshot_id)
+        rows = _taken(table, found, connections)
         entry = replace(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
             landing=work_name("acceptance"), run_id=run_id, version=version("frazil"),
@@ -116,8 +116,9 @@ class _Acceptance(Staged):
     entry: Ledger
     gone_at: int
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
+        name = name_of(table)
         before = read_ledger(table.metadata)
         wanted = [s.snapshot_id for s in foreign_commits(table.metadata)]
         if before is None or self.entry.accepted_snapshot not in wanted:
@@ -145,7 +146,8 @@ def _is_foreign(snapshot: Snapshot) -> bool:
     return changes and not ours and operation != "replace"
 
 
-def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:
+def _find(table: Table, snapshot_id: int) -> Snapshot:
+    name = name_of(table)
     foreign = foreign_commits(table.metadata)
     for snapshot in foreign:
         if snapshot.snapshot_id == snapshot_id:
@@ -159,8 +161,9 @@ def _find(name: TableName, table: Table, snapshot_id: int) -> Snapshot:
     )
 
 
-def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Connections) -> int:
+def _taken(table: Table, snapshot: Snapshot, connections: Connections) -> int:
     """How many rows the commit took away."""
+    name = name_of(table)
     before = table.metadata.snapshot_by_id(snapshot.parent_snapshot_id or 0)
     summary = summary_of(snapshot)
     if before:
@@ -168,13 +171,14 @@ def _taken(name: TableName, table: Table, snapshot: Snapshot, connections: Conne
     elif "total-records" in summary and not number(summary, "total-delete-files"):
         taken = number(summary, "deleted-records") - number(summary, "added-records")
     else:
-        raise _unknown(name, table, snapshot, "the snapshot before it has expired")
+        raise _unknown(table, snapshot, "the snapshot before it has expired")
     if taken <= 0:
-        raise _unknown(name, table, snapshot, f"it brought {-taken} rows, or changed some")
+        raise _unknown(table, snapshot, f"it brought {-taken} rows, or changed some")
     return taken
 
 
-def _unknown(name: TableName, table: Table, snapshot: Snapshot, why: str) -> ConfigureError:
+def _unknown(table: Table, snapshot: Snapshot, why: str) -> ConfigureError:
+    name = name_of(table)
     anew = ["Land the topic into a table of another name"]
     return ConfigureError(
         f"Snapshot {snapshot.snapshot_id} of {name} can't be accepted: {why}.",

@@ -16,8 +16,7 @@ from frazil.formats.types import to_iceberg
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord
-from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import LONGEST, commit
 from frazil.tables.commits.erasure import forgettings as looked_for
@@ -105,8 +104,9 @@ class _Kept(Landed):
     last: str = ""
     forgettings: int = 0  # how often dead letters had been looked for to be forgotten
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`; the position may stand still where the table is ahead of its main one."""
+        name = name_of(table)
         if self.forgettings != looked_for(table.metadata):
             raise _forgotten(f"Dead letters of {name}")
         if (read_ledger(table.metadata) or EMPTY).landing != self.last:

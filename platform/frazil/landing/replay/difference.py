@@ -12,7 +12,7 @@ from frazil.landing.repairs.selection import letters_within, offset_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.erasure import forgettings, has_forgotten
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.reading.frame import files_frame
@@ -53,19 +53,18 @@ class Present:
         return self.table.metadata.current_snapshot_id or 0
 
 
-def find_present(
-    spark: SparkSession, spec: TableSpec, name: TableName, table: Table, plan: Plan, job: Job
-) -> Present:
+def find_present(spark: SparkSession, spec: TableSpec, table: Table, plan: Plan, job: Job) -> Present:
     """Looks at the head: which files have rows of the spans, and which dead letters are there.
 
     Raises:
         CommitConflictError: Statistics of a file are wrong.
     """
+    name = name_of(table)
     names, ledger = offset_columns(spec), read_ledger(table.metadata)
     assert ledger, "the plan is of one"
     sql, expression = within_sql(plan.busy, names), within(plan.busy, names)
     sought = Sought(sql, expression, "replayed", "Nothing was changed.", "replay")
-    holding = find_holding(spark, name, table, sought, job)
+    holding = find_holding(spark, table, sought, job)
     letters = letters_within(TableHandle(table.catalog, name), ledger, plan.busy)
     redriven = keys_in(table, letters, names)
     # Behind the look: who forgets says so at once.

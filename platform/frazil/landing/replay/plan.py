@@ -23,6 +23,7 @@ from frazil.landing.repairs.selection import offset_columns
 from frazil.landing.upsert.key import why_no_older_records
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import name_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -41,9 +42,7 @@ def refuse_keyed(spec: TableSpec) -> None:
         )
 
 
-def plan_replay(
-    spec: TableSpec, connections: Connections, name: TableName, table: Table, spans: Mapping[int, Span]
-) -> Plan:
+def plan_replay(spec: TableSpec, connections: Connections, table: Table, spans: Mapping[int, Span]) -> Plan:
     """What is read once more.
 
     Args:
@@ -57,6 +56,7 @@ def plan_replay(
         RepairError: Another engine deleted rows, and nobody has accepted that.
         NotYetError: Nothing was landed yet.
     """
+    name = name_of(table)
     ledger = read_ledger(table.metadata)
     if ledger is None:
         raise NotYetError(f"Nothing was landed into {name} yet.", todo=f"`frazil land {name}` lands it.")
@@ -64,8 +64,8 @@ def plan_replay(
     trouble = look(connections.settings, name, facts, ledger).trouble
     if isinstance(trouble, TopicChangedError):
         raise trouble
-    _refuse_columns(spec, name, table)
-    refuse_rows(name, table, spans)
+    _refuse_columns(spec, table)
+    refuse_rows(table, spans)
     _refuse_gone(facts, spans)
     return Plan(
         facts.topic, facts.topic_id, dict(sorted(spans.items())), capped=False,
@@ -73,7 +73,7 @@ def plan_replay(
     )  # fmt: skip
 
 
-def refuse_rows(name: TableName, table: Table, spans: Mapping[int, Span]) -> None:
+def refuse_rows(table: Table, spans: Mapping[int, Span]) -> None:
     """Refuses a head whose rows of the spans are not those of the records: asked of each head that is met.
 
     Raises:
@@ -82,20 +82,21 @@ def refuse_rows(name: TableName, table: Table, spans: Mapping[int, Span]) -> Non
     """
     ledger = read_ledger(table.metadata)
     assert ledger, "it had one"
-    _refuse_foreign(name, table)
-    _refuse_not_held(name, ledger, spans)
+    _refuse_foreign(table)
+    _refuse_not_held(name_of(table), ledger, spans)
 
 
-def _refuse_columns(spec: TableSpec, name: TableName, table: Table) -> None:
+def _refuse_columns(spec: TableSpec, table: Table) -> None:
     if missing := [c for c in offset_columns(spec) if c not in table.schema().column_names]:
         raise ConfigureError(
-            f"Table {name} has no column {missing[0]}.",
+            f"Table {name_of(table)} has no column {missing[0]}.",
             meaning=f"Nothing tells which rows are of these offsets. {_NOTHING}",
             todo="Mend metadata_names in the spec; where columns were dropped, only a landing anew helps.",
         )
 
 
-def _refuse_foreign(name: TableName, table: Table) -> None:
+def _refuse_foreign(table: Table) -> None:
+    name = name_of(table)
     if foreign := foreign_commits(table.metadata):
         raise RepairError(
             f"Another engine changed rows of {name}, and nobody has accepted that.",

@@ -26,10 +26,10 @@ from frazil.landing.report import LandingReport
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import planned_reading
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import TableName, writable
+from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import Staged, StagedFiles, publish, put_in_place
 from frazil.tables.commits.works import REPLAY, until_settled, work_name
@@ -128,7 +128,7 @@ class _Replayed(Staged):
     entry: Ledger
     present: Present
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`. Landings may come in between, whose records lie behind the spans."""
         before, then = read_ledger(table.metadata), self.present.ledger
         same = (
@@ -138,7 +138,7 @@ class _Replayed(Staged):
         )
         if before is None or not same or not self._is_behind(table):
             raise CommitConflictError(
-                f"Others changed rows of {name} while some of its offsets were replayed.",
+                f"Others changed rows of {name_of(table)} while some of its offsets were replayed.",
                 meaning="Nothing of this replay is visible.",
                 todo="Replay again.",
             )
@@ -188,13 +188,13 @@ class _Replay:
     def counted(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Looks only."""
         table = self._handle.load()
-        plan = plan_replay(self._spec, self._connections, self._handle.name, table, spans)
+        plan = plan_replay(self._spec, self._connections, table, spans)
         return replace(self._report(plan, self._present(table, plan)), dry_run=True)
 
     def done(self, spans: Mapping[int, Span]) -> ReplayReport:
         """Writes what Kafka has now, and puts it in place."""
         table = self._handle.load()
-        plan = plan_replay(self._spec, self._connections, self._handle.name, table, spans)
+        plan = plan_replay(self._spec, self._connections, table, spans)
         self._done("planned")
         decoder = decoder_for(self._spec, self._connections.registry)
         table = ensure_table(self._spec, self._handle, decoder.columns)
@@ -222,7 +222,7 @@ class _Replay:
     ) -> ReplayReport:
         """Compares with what is there now, and takes its place; again where others changed that meanwhile."""
         table = self._handle.load()
-        refuse_rows(self._handle.name, table, plan.busy)
+        refuse_rows(table, plan.busy)
         present = self._present(table, plan)
         compared = Comparison(
             self._connections.spark, self._handle.name, self._names, plan, written, bad, staged.files,
@@ -254,9 +254,7 @@ class _Replay:
         return replace(report, files=counts, snapshot_id=published.snapshot_id, conflicts=published.conflicts)
 
     def _present(self, table: Table, plan: Plan) -> Present:
-        return find_present(
-            self._connections.spark, self._spec, self._handle.name, table, plan, self._job(plan)
-        )
+        return find_present(self._connections.spark, self._spec, table, plan, self._job(plan))
 
     def _kept(self, present: Present, plan: Plan) -> StagedFiles:
         """The other rows of the files that go."""

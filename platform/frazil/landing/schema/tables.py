@@ -11,9 +11,8 @@ from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.schema.evolve import evolve
 from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
@@ -27,7 +26,7 @@ def ensure_table(
     handle: TableHandle,
     columns: RecordColumns,
     key: RowKey = NO_KEY,
-    refuse: Callable[[TableName, Table], None] = lambda *_: None,
+    refuse: Callable[[Table], None] = lambda _: None,
     location: str | None = None,
 ) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
@@ -48,18 +47,18 @@ def ensure_table(
         transforms = spec.transforms or default_buckets(spec, fields, key)
         table = create_table(handle, fields, transforms, properties, location)
     else:
-        refuse(handle.name, table)
-        _refuse_strange_rows(handle.name, table)
+        refuse(table)
+        _refuse_strange_rows(table)
         keep_key(table, spec, key)
     return arrange(spec, evolve(spec, table, columns))
 
 
-def _refuse_strange_rows(name: TableName, table: Table) -> None:
+def _refuse_strange_rows(table: Table) -> None:
     """Raises RepairError where a table has rows, and no ledger that tells which: Tableflow's, say."""
     rows = 0 if read_ledger(table.metadata) else rows_held(table, table.current_snapshot())
     if rows:
         raise RepairError(
-            f"Table {name} has {rows} rows, and nothing tells which records of the topic they are.",
+            f"Table {name_of(table)} has {rows} rows, and nothing tells which records of the topic they are.",
             where=f"{table.location()}: no snapshot of main has a ledger of Frazil's",
             meaning="A landing from the topic's first offset may double them. Nothing was landed.",
             todo="`frazil adopt` takes over a table that Tableflow wrote (docs/tableflow.md). Else land into "

@@ -35,7 +35,7 @@ from frazil.landing.tableflow.position import (
 from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.layout import register
@@ -91,6 +91,7 @@ def take_over(
         OvertakenError: Somebody else took it over, or wrote to it, meanwhile.
     """
     name = writable(spec, connections.settings)
+    handle = TableHandle(connections.catalog, name)
     if spec.mode != "append":
         raise SpecError(
             f"{name} can't be taken over from Tableflow with mode: {spec.mode}.",
@@ -98,18 +99,18 @@ def take_over(
             todo="Write mode: append; or land the topic into a table of another name, from its first offset.",
         )
     with catalog_errors(connections.settings):
-        own = TableHandle(connections.catalog, name).load_or_none()
+        own = handle.load_or_none()
         _may_begin(name, own, source, TableHandle(of.catalog, source).load_or_none())
         table = own or TableHandle(of.catalog, source).load()
         entry = _entry(spec, connections, name, table, accept_gaps)
         if own is None:
-            _register(connections, name, table)
+            _register(handle, table)
         said = replace(
             entry, because=f"taken over from Tableflow's {source}", landing=work_name(TAKEOVER),
             run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         head = table.metadata.current_snapshot_id or 0
-        published = publish(TableHandle(connections.catalog, name), _Takeover(StagedFiles(), said, head))
+        published = publish(handle, _Takeover(StagedFiles(), said, head))
     return TakeoverReport(
         str(name), spec.topic, str(source), published.snapshot_id, entry.records, entry.position,
         sum(entry.gaps.values()), sum(entry.lost.values()),
@@ -125,12 +126,12 @@ class _Takeover(Staged):
     entry: Ledger
     head: int
 
-    def next_entry(self, name: TableName, table: Table) -> Ledger:
+    def next_entry(self, table: Table) -> Ledger:
         """See `Staged.next_entry`."""
         if read_ledger(table.metadata) is None and table.metadata.current_snapshot_id == self.head:
             return self.entry.following(None)
         raise OvertakenError(
-            f"{name} was taken over, or written to, by others meanwhile.",
+            f"{name_of(table)} was taken over, or written to, by others meanwhile.",
             where=f"its head was {self.head}, and is {table.metadata.current_snapshot_id}",
             meaning="Nothing was changed now.",
             todo="Make sure that Tableflow is off for this topic; then try again.",
@@ -154,15 +155,15 @@ def _may_begin(name: TableName, own: Table | None, source: TableName, theirs: Ta
         )
 
 
-def _register(connections: Connections, name: TableName, table: Table) -> None:
+def _register(handle: TableHandle, table: Table) -> None:
     """Raises ConfigureError where the catalog does not name the table then, as SeaweedFS' does not."""
-    register(TableHandle(connections.catalog, name), table.metadata_location)
-    made = TableHandle(connections.catalog, name).load()
+    register(handle, table.metadata_location)
+    made = handle.load()
     if made.metadata.table_uuid != table.metadata.table_uuid:
         raise ConfigureError(
-            f"The catalog can't take over tables that are there: it made an empty {name} instead.",
+            f"The catalog can't take over tables that are there: it made an empty {handle} instead.",
             where=f"asked for {table.metadata_location}, it names {made.metadata_location}",
-            meaning=f"Tableflow's table is as it was. {name} has no row.",
+            meaning=f"Tableflow's table is as it was. {handle} has no row.",
             todo="Use Glue, or a catalog that reads what it registers. Or let Frazil land the topic from its "
             "first offset, into a table of another name: the empty one is in nobody's way.",
         )

@@ -25,6 +25,7 @@ from frazil.landing.write import Written, columns_sql, counters, insert_arranged
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.reading.frame import files_frame
 from frazil.tables.spark.faults import Job, spark_job
@@ -46,13 +47,17 @@ class Changes:
     spark: SparkSession
     table: Table  # as the files were written
     spec: TableSpec
-    name: TableName
     key: Mapping[str, str]  # the columns of the key, with Spark's types
     marks: Mapping[str, str]  # those that a delete fills anew where rows stay, see `mark_types`
     files: tuple[DataFile, ...]  # that no snapshot names
     put: int  # rows of them
     ends: Sequence[str]  # those keys and where each record is, see `_end`
     truncates: tuple[Truncate, ...] = ()
+
+    @property
+    def name(self) -> TableName:
+        """The table's name."""
+        return name_of(self.table)
 
     @property
     def count(self) -> int:

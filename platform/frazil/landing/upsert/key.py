@@ -12,7 +12,6 @@ from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.migrations import Migration, renaming
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
@@ -88,7 +87,7 @@ def keep_key(table: Table, spec: TableSpec, key: RowKey) -> None:
     Raises:
         DifferentError: They are told apart, or deleted, in another way than the spec says.
     """
-    if found := difference(name_of(table), table, spec, key):
+    if found := difference(table, spec, key):
         raise found
     if key_columns(table) != told_apart(spec, key) and _is_open(table):
         set_properties(
@@ -102,8 +101,9 @@ def renamed_key(key: Sequence[str], migrations: Iterable[Migration]) -> tuple[st
     return tuple(names.get(column, column) for column in key)
 
 
-def difference(name: TableName, table: Table, spec: TableSpec, key: RowKey) -> DifferentError | None:
+def difference(table: Table, spec: TableSpec, key: RowKey) -> DifferentError | None:
     """Why rows can't be landed into a table that was made by another spec; None where they can."""
+    name = name_of(table)
     was = table.properties.get(DELETE, "hard")
     if (
         spec.is_keyed and was != spec.delete and not _is_open(table)

@@ -27,7 +27,6 @@ from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.write import Written
 from frazil.quoting import quoted
 from frazil.settings.profile import Settings
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
 from frazil.tables.catalogs.handle import TableHandle
@@ -39,7 +38,6 @@ from frazil.tables.rewrites.remainder import write_rest
 from frazil.tables.spark.faults import files_there
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
@@ -110,8 +108,8 @@ class MergeLanded(Landed):
 
 
 def write_upserts(
-    settings: Settings, records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName,
-    table: Table, plan: Plan, landing: str,
+    settings: Settings, records: DataFrame, decoder: RecordDecoder, spec: TableSpec, table: Table,
+    plan: Plan, landing: str,
 ) -> Merged:  # fmt: skip
     """Writes the planned records to files, and merges them with the table's rows.
 
@@ -122,8 +120,8 @@ def write_upserts(
     """
     written, put, ends, truncates = write_changes(records, decoder, spec, table, plan, landing)
     key, marks, files = key_types(table, decoder), mark_types(spec, table), written.files.files
-    changes = Changes(records.sparkSession, table, spec, name, key, marks, files, put, ends, truncates)
-    merge = _Merge(table.catalog, settings, changes, written, plan)
+    changes = Changes(records.sparkSession, table, spec, key, marks, files, put, ends, truncates)
+    merge = _Merge(settings, changes, written, plan)
     return merge.once()
 
 
@@ -138,7 +136,6 @@ def files_of(table: Table, within: KeyRange, paths: Collection[str]) -> Candidat
 class _Merge:
     """One merge, upon a branch of its own."""
 
-    catalog: Catalog
     settings: Settings
     changes: Changes
     written: Written
@@ -146,7 +143,7 @@ class _Merge:
 
     def once(self) -> Merged:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
-        table = TableHandle(self.catalog, self.changes.name).load()
+        table = TableHandle.of(self.changes.table).load()
         with files_there(table):
             return self._upon(table)
 

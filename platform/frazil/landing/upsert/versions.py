@@ -30,10 +30,9 @@ from frazil.landing.upsert.truncates.truncate import Truncate, read_truncates
 from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box, Side
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.metadata.manifests import delete_manifests, rows_held
 from frazil.tables.reading.frame import files_frame
@@ -51,7 +50,7 @@ _FILE, _CHANGED = "$frazil_file", "$frazil_changed"
 
 
 def write_versions(
-    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, name: TableName, table: Table, plan: Plan,
+    records: DataFrame, decoder: RecordDecoder, spec: TableSpec, table: Table, plan: Plan,
     landing: str,
 ) -> Merged:  # fmt: skip
     """Writes the planned records to files as versions, and ends those that the table has of their keys.
@@ -64,19 +63,10 @@ def write_versions(
     written, counts, come = _write_new(records, decoder, spec, table, plan, landing)
     key = key_types(table, decoder)
     new = _Versions(
-        records.sparkSession,
-        table,
-        spec,
-        name,
-        key,
-        counts["put"],
-        bool(counts["unsure"]),
-        counts["oldest"],
-        come,
-        written,
-        plan,
-    )
-    now = TableHandle(table.catalog, name).load()
+        records.sparkSession, table, spec, key, counts["put"], bool(counts["unsure"]), counts["oldest"],
+        come, written, plan,
+    )  # fmt: skip
+    now = TableHandle.of(table).load()
     with files_there(now):
         return new.upon(now)
 
@@ -150,7 +140,6 @@ class _Versions:
     spark: SparkSession
     table: Table  # as the files were written
     spec: TableSpec
-    name: TableName
     key: Mapping[str, str]  # the columns of the key, with Spark's types
     put: int  # how many they are
     unsure: bool  # whether there is a tombstone of which only the table can tell whether it says anything
@@ -198,7 +187,7 @@ class _Versions:
         names, key = names_by_word(self.spec), list(self.key)
         words = ("partition", "offset", "timestamp", "op", "source-time", "valid-from", "valid-to", "current")
         columns = [*map(quoted, (*key, *(names[word] for word in words)))]
-        head = at_snapshot(self.spark, self.name, table.metadata.current_snapshot_id or 0)
+        head = at_snapshot(self.spark, name_of(table), table.metadata.current_snapshot_id or 0)
         for condition in (within.box.sql, *within.buckets):
             head = head.where(condition)
         new = self._rows.selectExpr(

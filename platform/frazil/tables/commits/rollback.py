@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from frazil.errors import MissingError, RepairError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, move_ref
 from frazil.tables.commits.ledger import Entry, Recorded, rewind
@@ -78,8 +78,8 @@ def turn_back(
     turns: list[Turn[E]] = []
 
     def stage(table: Table) -> Transaction | None:
-        target = snapshot_at(handle.name, table, to)
-        turns.append(turn := Turn(table, target, _recorded(handle.name, table, target, kind)))
+        target = snapshot_at(table, to)
+        turns.append(turn := Turn(table, target, _recorded(table, target, kind)))
         check(turn)
         return move_main(table, target, kind, turn.recorded) if turn.moves else None
 
@@ -123,7 +123,7 @@ def row_count(snapshot: Snapshot) -> int:
     return number(summary_of(snapshot), "total-records")
 
 
-def snapshot_at(name: TableName, table: Table, to: int | datetime) -> Snapshot:
+def snapshot_at(table: Table, to: int | datetime) -> Snapshot:
     """The snapshot of an id, or the one of `main` at a time; a MissingError where there is none."""
     if isinstance(to, int):
         found = (s for s in (*ancestors(table.metadata), *_ahead(table.metadata)) if s.snapshot_id == to)
@@ -131,7 +131,7 @@ def snapshot_at(name: TableName, table: Table, to: int | datetime) -> Snapshot:
         found = (s for s in ancestors(table.metadata) if s.timestamp_ms <= to.timestamp() * 1000)
     if target := next(found, None):
         return target
-    raise _no_target(name, table, to)
+    raise _no_target(table, to)
 
 
 def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
@@ -145,20 +145,21 @@ def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
     )
 
 
-def _recorded(name: TableName, table: Table, target: Snapshot, kind: type[E]) -> Recorded[E]:
+def _recorded(table: Table, target: Snapshot, kind: type[E]) -> Recorded[E]:
     if recorded := kind.newest_of(line_of(table.metadata, target)):
         return recorded
     if kind.copy(table.properties) is None:
         return Recorded(None, 0)
     raise RepairError(
-        f"The position of snapshot {target.snapshot_id} of {name} is no longer known.",
+        f"The position of snapshot {target.snapshot_id} of {name_of(table)} is no longer known.",
         where=f"made {_moment(target)}; the snapshot that told it is expired",
         meaning="Nothing could tell any more what the table holds of its source. Nothing was changed.",
         todo=f"Roll back to one of these: {_shown(s for s, _ in kind.all(table.metadata))}.",
     )
 
 
-def _no_target(name: TableName, table: Table, to: int | datetime) -> MissingError:
+def _no_target(table: Table, to: int | datetime) -> MissingError:
+    name = name_of(table)
     line = list(ancestors(table.metadata))
     if isinstance(to, datetime):
         what = f"No snapshot of {name} is as old as {to.isoformat(sep=' ')}."

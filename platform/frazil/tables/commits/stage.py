@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.errors import AuditFailedError, CommitConflictError, RetryError
 from frazil.spec.names import TableName
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import Entry, copied
@@ -55,7 +55,7 @@ class Staged(ABC):
     """Whether a suspended table goes on with it."""
 
     @abstractmethod
-    def next_entry(self, name: TableName, table: Table) -> Entry:
+    def next_entry(self, table: Table) -> Entry:
         """What the snapshot says behind the present head; raises OvertakenError where it must not follow."""
 
     def settle(self, tx: Transaction, table: Table) -> None:  # noqa: B027 - most work has nothing more
@@ -139,16 +139,16 @@ def publish(handle: TableHandle, staged: Staged) -> Committed:
     """
 
     def stage(table: Table) -> Transaction:
-        entry = staged.next_entry(handle.name, table)
+        entry = staged.next_entry(table)
         check_still_there(handle.name, staged.staged, staged.work, _SHORTER)
-        _same_layout(handle.name, table, staged)
-        return _staged(handle.name, table, staged, entry.properties())
+        _same_layout(table, staged)
+        return _staged(table, staged, entry.properties())
 
     todo = "Try again; make upkeep or other writers less eager if it lasts."
     return commit(handle, stage, work=staged.work, todo=todo)
 
 
-def _staged(name: TableName, table: Table, staged: Staged, summary: Mapping[str, str]) -> Transaction:
+def _staged(table: Table, staged: Staged, summary: Mapping[str, str]) -> Transaction:
     tx = transaction(table)
     tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
     if staged.resumes and SUSPENDED in table.properties:
@@ -169,11 +169,11 @@ def check_still_there(name: TableName, staged: StagedFiles, work: str, todo: str
         )
 
 
-def _same_layout(name: TableName, table: Table, staged: Staged) -> None:
+def _same_layout(table: Table, staged: Staged) -> None:
     """PyIceberg would note the files under partitions that they do not have."""
     if any(file.spec_id != table.spec().spec_id for file in staged.staged.files):
         raise CommitConflictError(
-            f"The partitions of {name} were changed while a {staged.work} was written.",
+            f"The partitions of {name_of(table)} were changed while a {staged.work} was written.",
             meaning=f"Nothing of this {staged.work} is visible.",
             todo="Try again.",
         )

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from frazil.errors import CommitConflictError
-from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_rows
 from frazil.tables.metadata.manifests import Candidates, Entries, delete_manifests, files_matching
 from frazil.tables.reading.frame import held_frame
@@ -76,13 +76,14 @@ class Holding:
         return frozenset(self.counts)
 
 
-def find_holding(spark: SparkSession, name: TableName, table: Table, sought: Sought, job: Job) -> Holding:
+def find_holding(spark: SparkSession, table: Table, sought: Sought, job: Job) -> Holding:
     """Looks into the files of the head that can hold such rows.
 
     Raises:
         CommitConflictError: Statistics of a file are wrong, or the head expired meanwhile.
     """
-    counts = rows_by_file(spark, name, table, sought.sql, job)
+    name = name_of(table)
+    counts = rows_by_file(spark, table, sought.sql, job)
     with files_there(table):
         found, deletes = files_matching(table, sought.expression), delete_manifests(table)
     held = [e for e in found.entries if e.data_file.file_path in counts]
@@ -100,13 +101,13 @@ def find_holding(spark: SparkSession, name: TableName, table: Table, sought: Sou
     return Holding(counts, tuple(by_kind[True]), Candidates(tuple(by_kind[False]), found.named), deletes)
 
 
-def rows_by_file(spark: SparkSession, name: TableName, table: Table, sql: str, job: Job) -> dict[str, int]:
+def rows_by_file(spark: SparkSession, table: Table, sql: str, job: Job) -> dict[str, int]:
     """How many rows of the head are such, by the path of the file that holds them."""
     head = table.metadata.current_snapshot_id
     if head is None:
         return {}
     with spark_job(job):
-        each = at_snapshot(spark, name, head).where(sql).groupBy("_file").count()
+        each = at_snapshot(spark, name_of(table), head).where(sql).groupBy("_file").count()
         return {row["_file"]: row["count"] for row in each.collect()}
 
 

@@ -12,6 +12,7 @@ from frazil.connections import Connections
 from frazil.exact import values_of
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head
@@ -36,9 +37,10 @@ _SORTED = 16 * 2**20
 
 
 def rewrite_by_columns(
-    connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
+    connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
+    name = name_of(table)
     from frazil.tables.writing.sorting import sort_keys
     from frazil.tables.writing.transfer import files_written
 

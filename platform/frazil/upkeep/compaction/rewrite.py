@@ -10,6 +10,7 @@ from frazil.connections import Connections
 from frazil.errors import OvertakenError
 from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable, SortTerm
+from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.replacement import Replacement, same_rows
 from frazil.tables.commits.stage import StagedFiles, audit_rows
 from frazil.tables.metadata.files import LARGEST
@@ -37,13 +38,12 @@ class Rewritten:
     staged: StagedFiles
 
 
-def rewrite(
-    connections: Connections, spec: AnyTable, name: TableName, table: Table, head: Head, plan: Round
-) -> Rewritten:
+def rewrite(connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round) -> Rewritten:
     """Writes the files of one round anew, without rows that were deleted.
 
     Rows of a file stay as they come where the spec sorts nothing.
     """
+    name = name_of(table)
     until = latest_commit(spec.upkeep.orphans_after)
     entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
     with files_there(table):

@@ -136,7 +136,7 @@ class _Compaction:
             return Done(overtaken=1)
 
     def _rewritten(self, table: Table, head: Head, plan: Round) -> Rewritten:
-        about = self._connections, self._spec, self._handle.name, table, head, plan
+        about = self._connections, self._spec, table, head, plan
         return rewrite_by_columns(*about) or rewrite(*about)
 
     def _publish(self, written: Rewritten, plan: Round) -> Done:

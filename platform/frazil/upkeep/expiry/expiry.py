@@ -93,7 +93,7 @@ def expire(spec: AnyTable, connections: Connections, now: float, order: Order = 
     """
     name = things(spec, connections.settings).table
     done = {
-        each: _Expiry(spec, connections, each, table, now).run(order.dry_run)
+        each: _Expiry(spec, connections, table, now).run(order.dry_run)
         if may_delete_files(table)
         else _Expired(len(table.snapshots()))
         for each, table in kept_tables(TableHandle(connections.catalog, name)).items()
@@ -104,12 +104,10 @@ def expire(spec: AnyTable, connections: Connections, now: float, order: Order = 
 class _Expiry:
     """The expiry of one table."""
 
-    def __init__(
-        self, spec: AnyTable, connections: Connections, name: TableName, before: Table, now: float
-    ) -> None:
+    def __init__(self, spec: AnyTable, connections: Connections, before: Table, now: float) -> None:
         self._upkeep, self._now = spec.upkeep, now
-        self._handle, self._before = TableHandle(connections.catalog, name), before
-        self._readers = references_of(spec, connections, name, before, now)
+        self._handle, self._before = TableHandle.of(before), before
+        self._readers = references_of(spec, connections, before, now)
 
     def run(self, dry_run: bool) -> _Expired:
         """Commits first, then deletes files: a run that dies in between leaves orphans, and nothing worse."""

@@ -23,7 +23,7 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.work import SUMMARY
 
@@ -94,19 +94,18 @@ class References:
         return f" Kept for readers: {delays}." if delays else ""
 
 
-def references_of(
-    spec: AnyTable, connections: Connections, name: TableName, table: Table, now: float
-) -> References:
+def references_of(spec: AnyTable, connections: Connections, table: Table, now: float) -> References:
     """What readers need of a spec's table, or of its dead letters, which no target shows."""
     bound = spec.upkeep.keep_for_readers.total_seconds()
-    own = name == things(spec, connections.settings).table
+    own = name_of(table) == things(spec, connections.settings).table
     shown = _pointers(spec, connections, table, now) if own else ()
-    readers = (*shown, *followers_of(spec, connections, name, table))
+    readers = (*shown, *followers_of(spec, connections, table))
     return References(tuple(reader for reader in readers if reader.lag(now) < bound), bound)
 
 
-def followers_of(spec: AnyTable, connections: Connections, name: TableName, table: Table) -> Iterator[Reader]:
+def followers_of(spec: AnyTable, connections: Connections, table: Table) -> Iterator[Reader]:
     """The tables that are made of a table, and its feed, where they have not read all of it."""
+    name = name_of(table)
     for reader in readers_of(table):
         position = _position_in(connections, TableName.parse(reader, name.namespace), name)
         yield from _follower(f"table {reader}", f"`frazil derive {reader}`", position, table)

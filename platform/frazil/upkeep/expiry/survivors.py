@@ -135,7 +135,7 @@ def take_out(
         CommitConflictError: Others changed the files time and again.
         DifferentError: The table's format is newer than what can be written.
     """
-    refuse_newer_format(name, TableHandle(connections.catalog, name).load())
+    refuse_newer_format(TableHandle(connections.catalog, name).load())
     for attempt in tries():
         with attempt:
             work = work_name(leaving.prefix)

@@ -192,7 +192,7 @@ class _Forgetting:
 
     def _letters_of_topic(self) -> Letters | None:
         table = self._handle.load()
-        return letters_of_topic(self.spec, self.connections, self._handle.name, table, self.condition)
+        return letters_of_topic(self.spec, self.connections, table, self.condition)
 
     def _letters_of(self, made: MadeOf) -> Letters | None:
         if made.condition is None:
@@ -255,7 +255,7 @@ class _Forgetting:
                 if table and delete_manifests(table):
                     yield f"{each}: delete files hide rows, or hold values of some ({_APPLY})"
                 if table and self.after <= 0:
-                    readers = references_of(spec, self.connections, each, table, time.time()).readers
+                    readers = references_of(spec, self.connections, table, time.time()).readers
                     yield from (f"{each}: {r.name} is behind ({r.todo})" for r in readers if r.since)
 
     def _report(self, gone: tuple[Gone, ...]) -> ForgetReport:

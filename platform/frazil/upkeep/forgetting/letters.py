@@ -18,7 +18,7 @@ from frazil.quoting import literal, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.keys import Key, keys_in
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.session import spark_name
@@ -38,12 +38,13 @@ class Letters:
 
 
 def letters_of_topic(
-    spec: TableSpec, connections: Connections, name: TableName, table: Table, condition: Condition
+    spec: TableSpec, connections: Connections, table: Table, condition: Condition
 ) -> Letters | None:
     """The dead letters of records that match, and those that were redriven as rows that match.
 
     None where the table has none.
     """
+    name = name_of(table)
     from pyiceberg.expressions import AlwaysTrue
 
     if TableHandle(connections.catalog, name).dead_letters.load_or_none() is None:

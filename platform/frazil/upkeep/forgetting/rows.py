@@ -85,7 +85,7 @@ def count_going(going: Going, connections: Connections) -> Gone:
     By the Spark of landings: somebody waits for it, and upkeep's own stands behind all that is busy.
     """
     table = TableHandle(connections.catalog, going.name).load()
-    found = rows_by_file(connections.spark, going.name, table, going.sql, _job(going))
+    found = rows_by_file(connections.spark, table, going.sql, _job(going))
     return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
 
 
@@ -164,7 +164,7 @@ class _Finder:
     def _find(self, table: Table) -> PastRows:
         going = self.going
         sought = Sought(going.sql, going.expression, "forgotten", "No row was deleted.", "forget")
-        holding = find_holding(self.connections.background_spark, going.name, table, sought, _job(going))
+        holding = find_holding(self.connections.background_spark, table, sought, _job(going))
         if not holding.counts:
             return PastRows()
         for entry in (*holding.whole, *holding.mixed.entries):  # no bound of them is handed on

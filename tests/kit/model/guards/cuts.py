@@ -12,7 +12,7 @@ from kit.model.guards.guard import Guard, nothing, put
 __all__ = ["CUTS"]
 
 
-def _begun_anywhere(self: create._Begun, name: Any, table: Any) -> Ledger:
+def _begun_anywhere(self: create._Begun, table: Any) -> Ledger:
     before = read_ledger(table.metadata)
     assert before
     return self.entry.beside(before)

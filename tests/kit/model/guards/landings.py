@@ -29,7 +29,7 @@ def _count_nothing(plan: Any, written: Any, rows: int, held: Any) -> None:
         raise land.AuditFailedError("tally", meaning="Nothing of it is visible.")
 
 
-def _unbound(self: Landed, name: Any, table: Any) -> Ledger:
+def _unbound(self: Landed, table: Any) -> Ledger:
     return self.ledger.following(Ledger.newest(table.metadata))
 
 

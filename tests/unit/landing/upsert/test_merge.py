@@ -32,8 +32,8 @@ def test_a_head_that_expires_while_a_merge_reads_it_is_a_conflict(tmp_path: Path
     assert head
     table.io.delete(head.manifest_list)
     nobody = cast("Any", None)
-    changes = Changes(nobody, table, SPEC, NAME, {}, {}, (), put=0, ends=())
+    changes = Changes(nobody, table, SPEC, {}, {}, (), put=0, ends=())
     written = Written("landing", 0, 0, 0, 0, (), None)
 
     with pytest.raises(CommitConflictError, match="went while it was read"):
-        _Merge(catalog, Settings(), changes, written, nobody).once()
+        _Merge(Settings(), changes, written, nobody).once()

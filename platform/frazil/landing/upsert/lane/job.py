@@ -21,7 +21,6 @@ from frazil.landing.upsert.columns import rules_of
 from frazil.landing.upsert.merge import Merged
 from frazil.landing.write import Written
 from frazil.quoting import quoted
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
@@ -60,7 +59,6 @@ class UpsertLane:
     """A landing's way by Arrow into a table that has one row per key."""
 
     lane: Lane
-    name: TableName
     decoder: RecordDecoder
 
     def write(
@@ -76,7 +74,7 @@ class UpsertLane:
             AuditFailedError: What the tasks say does not add up.
             FrazilError: See `spark_job`.
         """
-        table = TableHandle(before.catalog, self.name).load()
+        table = TableHandle.of(before).load()
         with files_there(table):
             order = _order(spec, table)
             if order is None:
