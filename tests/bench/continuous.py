@@ -18,7 +18,7 @@ import sys
 import time
 import uuid
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -78,23 +78,21 @@ def main() -> None:
         topics = [f"{name}_{n}" for n in range(told.tables)]
         for topic in topics:
             opened.enter_context(topic_of(clients, topic, AVRO, 0, spread))
-            opened.callback(_drop, clients, topic)
-        _write_pipeline(folder, topics, told.freshness)
-        runner, said = opened.enter_context(_runner(folder))
+            opened.callback(drop, clients, topic)
+        write_pipeline(folder, [{"topic": topic} for topic in topics], told.freshness)
+        process, said = opened.enter_context(runner(folder))
         meter = Meter()
         load = meter.cost(lambda: _produce(clients, topics[0], told.rate, told.minutes * 60, written))
-        _wait(lambda: sum(e["records"] for e in _landed(said)) == sum(ends[-1] for ends in written.ends))
-        idle = _cpu_share(runner, told.idle)
-        landings = _landed(said)
+        wait(lambda: sum(e["records"] for e in landed(said)) == sum(ends[-1] for ends in written.ends))
+        idle = _cpu_share(process, told.idle)
+        landings = landed(said)
     if len(landings) <= WARM_UPS:
         raise SystemExit(f"{len(landings)} landings are too few to tell: give it more --minutes")
-    ages = _ages(landings[WARM_UPS:], written)
+    ages = ages_of(landings[WARM_UPS:], written)
     lines = [
         Line("landings", len(landings), ""),
-        Line("$$timestamp to readable, median", _share(ages, 0.5), "s", "under 2", _share(ages, 0.5) < 2),
-        Line(
-            "$$timestamp to readable, 95 of 100", _share(ages, 0.95), "s", "under 5", _share(ages, 0.95) < 5
-        ),
+        Line("$$timestamp to readable, median", share(ages, 0.5), "s", "under 2", share(ages, 0.5) < 2),
+        Line("$$timestamp to readable, 95 of 100", share(ages, 0.95), "s", "under 5", share(ages, 0.95) < 5),
         Line("CPU of Spark and this producer", load.cpu / load.seconds, "cores"),
         Line(f"CPU of the runner, {told.tables} tables idle", idle * 100, "%", "under 2", idle < 0.02),
     ]
@@ -112,8 +110,10 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _write_pipeline(folder: Path, topics: Sequence[str], freshness: str) -> None:
-    tables = [{"topic": t, "namespace": NAMESPACE, "freshness": freshness, "publish": []} for t in topics]
+def write_pipeline(folder: Path, specs: Sequence[Mapping[str, Any]], freshness: str) -> None:
+    """A pipeline of some tables."""
+    shared = {"namespace": NAMESPACE, "freshness": freshness, "publish": []}
+    tables = [{**shared, **spec} for spec in specs]
     file = folder / "continuous" / "defs.yaml"
     file.parent.mkdir()
     document = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": tables}}
@@ -121,7 +121,7 @@ def _write_pipeline(folder: Path, topics: Sequence[str], freshness: str) -> None
 
 
 @contextmanager
-def _runner(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
+def runner(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
     """`frazil run` in a process, and the file of what it says."""
     said = folder / "said"
     with said.open("wb") as out:
@@ -129,7 +129,7 @@ def _runner(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
             [FRAZIL, "run", "--json"], stdout=out, env={**os.environ, "FRAZIL_PIPELINES": str(folder)}
         )
     try:
-        _wait(lambda: said.stat().st_size)
+        wait(lambda: said.stat().st_size)
         yield psutil.Process(process.pid), said
     finally:
         process.send_signal(signal.SIGTERM)
@@ -156,12 +156,14 @@ def _produce(clients: Clients, topic: str, rate: int, seconds: float, written: W
     producer.flush(60)
 
 
-def _landed(said: Path) -> list[dict[str, Any]]:
+def landed(said: Path) -> list[dict[str, Any]]:
+    """What the runner said of landings."""
     lines = said.read_text().splitlines()
     return [event for event in map(json.loads, lines) if event["event"] == "landed"]
 
 
-def _ages(landings: Sequence[dict[str, Any]], written: Written) -> list[tuple[float, int]]:
+def ages_of(landings: Sequence[dict[str, Any]], written: Written) -> list[tuple[float, int]]:
+    """How old the records of landings were, and how many were so old."""
     return sorted(
         age
         for landing in landings
@@ -170,9 +172,9 @@ def _ages(landings: Sequence[dict[str, Any]], written: Written) -> list[tuple[fl
     )
 
 
-def _share(ages: Sequence[tuple[float, int]], share: float) -> float:
+def share(ages: Sequence[tuple[float, int]], part: float) -> float:
     """The age that so many of all records are younger than."""
-    left = share * sum(count for _, count in ages)
+    left = part * sum(count for _, count in ages)
     for age, count in ages:
         left -= count
         if left <= 0:
@@ -188,7 +190,8 @@ def _cpu_share(process: psutil.Process, seconds: float) -> float:
     return (after.user + after.system - before.user - before.system) / seconds
 
 
-def _wait(condition: Callable[[], object], seconds: float = 600) -> None:
+def wait(condition: Callable[[], object], seconds: float = 600) -> None:
+    """Until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -196,7 +199,8 @@ def _wait(condition: Callable[[], object], seconds: float = 600) -> None:
         time.sleep(0.5)
 
 
-def _drop(clients: Clients, topic: str) -> None:
+def drop(clients: Clients, topic: str) -> None:
+    """The table of a topic, if there is one."""
     name = (NAMESPACE, TableSpec(topic=topic).topic)
     if clients.catalog.table_exists(name):
         clients.catalog.drop_table(name)
