@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.exact import rows_of, values_of
@@ -16,6 +16,7 @@ from frazil.formats.logical import Struct
 from frazil.formats.protocol import UNREADABLE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import from_iceberg
+from frazil.formats.wires.naming import Headers
 from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.landing.position.ledger import read_ledger
@@ -153,7 +154,7 @@ def _compare(
         if message is None:
             compared.gone += 1
             continue
-        wanted = decoder.values(message.key(), message.value())
+        wanted = decoder.values(message.key(), message.value(), _headers(message))
         if wanted is None:
             unread = _is_of_unread_version(decoder, message)
             compared.unread, compared.untold = compared.unread + unread, compared.untold + (not unread)
@@ -163,9 +164,15 @@ def _compare(
             compared.different.append(f"{place}, {found[0]}")
 
 
+def _headers(message: Message) -> Headers:
+    pairs: Any = message.headers() or ()
+    return [*pairs]
+
+
 def _is_of_unread_version(decoder: RecordDecoder, message: Message) -> bool:
     """Whether a half was written by a version of its subject that the newest one does not read."""
-    halves = ((decoder.key, message.key()), (decoder.value, message.value()))
+    raw = decoder.prefixed(message.key(), message.value(), _headers(message))
+    halves = zip((decoder.key, decoder.value), raw, strict=True)
     return any(raw is not None and half.explain(raw)[0] == UNREADABLE for half, raw in halves)
 
 

@@ -88,6 +88,7 @@ class WriterSchema:
     references: tuple[tuple[str, str, int], ...] = ()  # to others, as (name, subject, version)
     dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # by name, deepest first
     is_deleted: bool = field(default=False, compare=False)  # softly: records of it are still read
+    guid: str = field(default="", compare=False)  # of the same schema in any registry; not every one tells it
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +183,9 @@ class SchemaFormat(Format, Protocol):
 
     def shape(self, schema: WriterSchema) -> Iterable[tuple[str, Any]]:
         """What gives records their shape, by path: schemas of the same shape describe the same records."""
+
+    def fingerprint(self, schema: WriterSchema) -> bytes:
+        """What names the schema in payloads by itself; empty where the format has no such thing."""
 
 
 def doc_text(doc: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -15,12 +15,14 @@ from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.debezium.types import with_types
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
-from frazil.formats.logical import Field, Primitive, Struct
+from frazil.formats.logical import Field, Primitive, Struct, Type
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry.subjects import owners, read_schema, subject_versions
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
-from frazil.formats.wire import SCHEMA_HEADERS, header_bytes, schema_id_of
+from frazil.formats.wires.known import naming_of
+from frazil.formats.wires.naming import NOTHING, Headers, Naming
+from frazil.formats.wires.prefix import header_bytes, schema_id_of
 from frazil.spec.names import record_subject, subject_name
 from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
 
@@ -53,6 +55,10 @@ class RecordDecoder:
     row_key: RowKey = NO_KEY  # the columns that tell rows apart; a record that lacks one of them is bad
     envelope: Envelope | None = None  # what the value is, where it is not the row itself
     whose: Callable[[int], Sequence[str]] | None = None  # the subjects that a schema id is of
+    named: tuple[Naming, Naming] = (
+        NOTHING,
+        NOTHING,
+    )  # beside the prefix, of key and value
 
     @property
     def deletes(self) -> str:
@@ -70,11 +76,6 @@ class RecordDecoder:
         return f"{CHANGE}.fault" if self.envelope else "CAST(NULL AS string)"
 
     @property
-    def with_schemas(self) -> tuple[Half, ...]:
-        """The halves that are written with a schema, which a header may name."""
-        return tuple(half for half, by in ((KEY, self.key), (VALUE, self.value)) if by.writers)
-
-    @property
     def halves(self) -> tuple[tuple[Half, Struct], tuple[Half, Struct]]:
         """What both halves become; of an envelope the row within it."""
         if self.envelope:
@@ -82,17 +83,12 @@ class RecordDecoder:
         return (KEY, self.key.columns), (VALUE, self.value.columns)
 
     def arrow(self) -> ArrowRecords:
-        """What decodes batches of them.
-
-        A half whose schema a header names is bad: by the prefix, which it lacks, it could be taken for
-        another version's.
-        """
+        """What decodes batches of them."""
         others = tuple(map(header_bytes, self.others))
         names = tuple((name, name not in self.row_key.of_value) for name in self.row_key.columns)
         needs_key = self.on_null_value == "delete"
         decoded = {f.name for _, columns in self.halves for f in columns}
         left_out = frozenset(decoded - {f.name for f in self.columns.fields})
-        of_key, of_value = (SCHEMA_HEADERS[h.word] if h in self.with_schemas else "" for h in (KEY, VALUE))
         return ArrowRecords(
             self.key.arrow(),
             self.value.arrow(),
@@ -100,16 +96,28 @@ class RecordDecoder:
             others,
             names,
             needs_key,
-            (of_key, of_value),
+            self.named,
             left_out,
             self.envelope.arrow if self.envelope else None,
+            sum(_width(columns) for _, columns in self.halves),
         )
 
-    def values(self, raw_key: bytes | None, raw_value: bytes | None) -> Bare | None:
+    def prefixed(
+        self, raw_key: bytes | None, raw_value: bytes | None, headers: Headers
+    ) -> tuple[bytes | None, bytes | None]:
+        """Both halves of a record behind Confluent's prefix, whatever named their schemas."""
+        key, value = (
+            None if raw is None else naming.prefixed_one(raw, headers)
+            for naming, raw in zip(self.named, (raw_key, raw_value), strict=True)
+        )
+        return key, value
+
+    def values(self, raw_key: bytes | None, raw_value: bytes | None, headers: Headers = ()) -> Bare | None:
         """The row's columns by the independent decoders; None where they find a half bad. Slow: for samples.
 
         A change that ended its row tells the key alone: a row that stays, marked, has the values from before.
         """
+        raw_key, raw_value = self.prefixed(raw_key, raw_value, headers)
         key = {} if raw_key is None else self.key.values(raw_key)
         value = {} if raw_value is None else self.value.values(raw_value)
         if key is None or value is None:
@@ -130,18 +138,16 @@ class RecordDecoder:
 
     def explain(
         self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,
-        fault: str | None = None, headers: Collection[str] = (),
+        fault: str | None = None, headers: Headers = (),
     ) -> Reason:  # fmt: skip
-        """Why the record is bad, by what `decode` said of both halves; the key comes first.
-
-        `headers` are the names of those that it has.
-        """
-        for half, raw in ((KEY, raw_key), (VALUE, raw_value)):
-            if raw is not None and half in self.with_schemas and SCHEMA_HEADERS[half.word] in headers:
-                return _named(half)
+        """Why the record is bad, by what `decode` said of both halves; the key comes first."""
+        for half, raw, naming in zip((KEY, VALUE), (raw_key, raw_value), self.named, strict=True):
+            if raw is not None and (reason := naming.reason(half, raw, headers)):
+                return reason
+        raw_key, raw_value = self.prefixed(raw_key, raw_value, headers)
         if raw_key is not None and not key_ok:
-            code, reason = self._with_owners(KEY, raw_key, self.key.explain(raw_key))
-            return f"key_{code}", f"key: {reason}"
+            code, why = self._with_owners(KEY, raw_key, self.key.explain(raw_key))
+            return f"key_{code}", f"key: {why}"
         if raw_value is None and self.on_null_value == "bad":
             return "null_value", "the value is null, which is no row in append mode"
         if self.row_key.columns and (value_ok or raw_value is None):
@@ -166,12 +172,9 @@ class RecordDecoder:
         return code, f"{why}: it is of {', '.join(subjects[:5])}; if all are, write {half.word}_subject"
 
 
-def _named(half: Half) -> Reason:
-    header, prefix = SCHEMA_HEADERS[half.word], f"{half.word}.schema.id.serializer"
-    return "key_schema_header" if half == KEY else "schema_header", (
-        f"header {header} names the schema of the {half.word}, and schemas in headers are not read yet: "
-        f"have the producer put the id before the payload ({prefix}: PrefixSchemaIdSerializer)"
-    )
+def _width(kind: Type) -> int:
+    """Values that a row takes whatever is in it."""
+    return sum(_width(f.type) for f in kind) if isinstance(kind, Struct) else 1
 
 
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
@@ -285,8 +288,9 @@ def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
     unwraps = _envelope(spec, one.columns, two.columns)
     whose = cache(partial(owners, registry))
+    named = naming_of(key), naming_of(value)
     return RecordDecoder(
-        one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose
+        one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose, named
     )
 
 

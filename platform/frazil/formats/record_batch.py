@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from frazil.exact import flags_of
 from frazil.formats.debezium.envelope_batch import ArrowEnvelope, Change
 from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
+from frazil.formats.wires.naming import NOTHING, Naming
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,10 +58,10 @@ class ArrowRecords:
         others: Headers of records that belong to other tables.
         row_key: The columns that tell rows apart, and whether the key has each, or else the value.
         needs_key: Whether a record with a null value must have them, too.
-        named: Headers that name the schema of the key and of the value; empty where it has none. Such a half
-            is bad: by the prefix, which it lacks, it could be taken for another version's.
+        named: What names the schemas of keys and of values where the prefix does not.
         left_out: Fields that become no column.
         envelope: What values are, where they are not the rows themselves.
+        width: Values that a record becomes by itself, whatever is in it: one in each column.
     """
 
     key: ArrowDecoder
@@ -69,16 +70,17 @@ class ArrowRecords:
     others: tuple[bytes, ...] = ()
     row_key: tuple[tuple[str, bool], ...] = ()
     needs_key: bool = False
-    named: tuple[str, str] = ("", "")
+    named: tuple[Naming, Naming] = (NOTHING, NOTHING)
     left_out: frozenset[str] = frozenset()
     envelope: ArrowEnvelope | None = None
+    width: int = 0
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Records, some at a time: few bytes may become very many values."""
         import numpy as np
         import pyarrow.compute as pc
 
-        room = np.zeros(len(batch))
+        room = np.full(len(batch), float(self.width))
         for half, decoder in (("raw_key", self.key), ("raw_value", self.value)):
             sizes = pc.binary_length(batch[half]).fill_null(0).to_numpy().astype(float)
             room += np.minimum(sizes * decoder.places_per_byte, MOST_PLACES + sizes)
@@ -87,13 +89,16 @@ class ArrowRecords:
         for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
             yield batch.slice(start, end - start)
 
-    def decode(self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, headers: pa.ListArray) -> Verdicts:
-        """Decodes both halves of a batch; `headers` are the names of those that each record has."""
+    def decode(
+        self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray
+    ) -> Verdicts:
+        """Decodes both halves of a batch; `names` and `values` are those of each record's headers."""
         import numpy as np
 
-        key_named, named = (_with_header(headers, name) for name in self.named)
-        key = _without(self.key.decode(raw_key), key_named)
-        value = _without(self.value.decode(raw_value), named)
+        of_key, of_value = self.named
+        raw_key = of_key.prefixed(raw_key, names, values)
+        raw_value = of_value.prefixed(raw_value, names, values)
+        key, value = self.key.decode(raw_key), self.value.decode(raw_value)
         change = None
         if self.envelope:
             key, value, change = self.envelope.unwrap(key, value)
@@ -102,7 +107,7 @@ class ArrowRecords:
         if change:
             has_key |= change.truncates
         key_holds = (flags_of(raw_key.is_null()) | flags_of(key.ok)) & has_key
-        value_ok, mine = flags_of(value.ok), self._mine(raw_value) | (named & ~no_value)
+        value_ok, mine = flags_of(value.ok), self._mine(raw_value)
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
@@ -126,25 +131,6 @@ class ArrowRecords:
             return np.ones(len(raw_value), bool)
         heads = pc.binary_slice(raw_value, 0, 5)
         return ~flags_of(pc.is_in(heads, pa.array(self.others, pa.binary())))
-
-
-def _with_header(headers: pa.ListArray, name: str) -> Flags:
-    """Which records have a header of that name."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    found = np.zeros(len(headers), bool)
-    names = headers.flatten()
-    if name and len(names):
-        hit = flags_of(pc.equal(names, name))
-        found[pc.list_parent_indices(headers).to_numpy()[hit]] = True
-    return found
-
-
-def _without(half: DecodedBatch, named: Flags) -> DecodedBatch:
-    import pyarrow as pa
-
-    return replace(half, ok=pa.array(flags_of(half.ok) & ~named)) if named.any() else half
 
 
 def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:

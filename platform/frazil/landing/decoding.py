@@ -72,8 +72,10 @@ class Decoding:
         import pyarrow as pa
 
         names = set(batch.schema.names)
-        headers = _names(batch[HEADERS]) if HEADERS in names else pa.nulls(len(batch), pa.list_(pa.string()))
-        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], headers)
+        kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+        headers = batch[HEADERS] if HEADERS in names else pa.nulls(len(batch), kind)
+        pairs = (_parts(headers, part) for part in ("key", "value"))
+        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], *pairs)
         if TOO_LARGE in names:
             verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         added = dict(_columns(verdicts))
@@ -82,11 +84,11 @@ class Decoding:
         )
 
 
-def _names(headers: pa.ListArray) -> pa.ListArray:
-    """The names of each record's headers."""
+def _parts(headers: pa.ListArray, part: str) -> pa.ListArray:
+    """The names, or the values, of each record's headers."""
     import pyarrow as pa
 
-    return pa.ListArray.from_arrays(headers.offsets, headers.values.field("key"))
+    return pa.ListArray.from_arrays(headers.offsets, headers.values.field(part))
 
 
 def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:

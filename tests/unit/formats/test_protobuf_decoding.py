@@ -16,7 +16,7 @@ from frazil.formats.protobuf.format import Protobuf
 from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessages
 from frazil.formats.protobuf.schema import message_to_logical
 from frazil.formats.protocol import VALUE, HalfSchemas
-from frazil.formats.wire import Header, WireError, header_of
+from frazil.formats.wires.prefix import Header, WireError, header_of
 from kit import protobuf_oracle as oracle
 from kit.damage import FRAME, damaged
 from kit.formats import same

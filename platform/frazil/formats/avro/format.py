@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from frazil.errors import MALFORMED
 from frazil.formats.avro.decoding.canonical import BadPayloadError
 from frazil.formats.avro.decoding.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
@@ -15,7 +16,7 @@ from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import UNREADABLE, ArrowDecoder, HalfSchemas, Reason, WriterSchema
-from frazil.formats.wire import WireError, WireFormat
+from frazil.formats.wires.prefix import WireError, WireFormat
 
 Parts = Iterator[tuple[str, Any]]
 
@@ -55,6 +56,19 @@ class Avro:
     def shape(self, schema: WriterSchema) -> Parts:
         """See `SchemaFormat.shape`: docs, notes and the way names are written make no difference."""
         return _avro(json.loads(schema.text), "", "")
+
+    def fingerprint(self, schema: WriterSchema) -> bytes:
+        """See `SchemaFormat.fingerprint`; empty, too, where the schema refers to others."""
+        from fastavro.schema import SchemaParseException, fingerprint, to_parsing_canonical_form
+
+        if schema.references:
+            return b""
+        try:
+            return bytes.fromhex(
+                fingerprint(to_parsing_canonical_form(json.loads(schema.text)), "CRC-64-AVRO")
+            )
+        except (*MALFORMED, SchemaParseException):
+            return b""
 
 
 class AvroDecoder:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.formats.protocol import DecodedBatch
-from frazil.formats.wire import HEADER, by_schema_id, in_place
+from frazil.formats.wires.prefix import HEADER, by_schema_id, in_place
 
 
 class Version(Protocol):

@@ -16,7 +16,7 @@ from frazil.formats.json.width import LARGE, fault
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import UNREADABLE, ArrowDecoder, HalfSchemas, Reason, WriterSchema
-from frazil.formats.wire import WireError, WireFormat
+from frazil.formats.wires.prefix import WireError, WireFormat
 
 Parts = Iterator[tuple[str, Any]]
 
@@ -51,6 +51,10 @@ class Json:
     def shape(self, schema: WriterSchema) -> Parts:
         """See `SchemaFormat.shape`: docs and the order of keywords make no difference."""
         return _json(json.loads(schema.text), "")
+
+    def fingerprint(self, schema: WriterSchema) -> bytes:
+        """See `SchemaFormat.fingerprint`."""
+        return b""
 
 
 class JsonDecoder:

@@ -28,7 +28,7 @@ from frazil.formats.protocol import (
     WriterSchema,
 )
 from frazil.formats.types import arrow_type
-from frazil.formats.wire import FIRST, Header, WireError, by_header, header_of, in_place
+from frazil.formats.wires.prefix import FIRST, Header, WireError, by_header, header_of, in_place
 
 
 class ProtobufDecoder:

@@ -28,7 +28,7 @@ from frazil.formats.protobuf.json_text import message_text
 from frazil.formats.protobuf.shapes import columns_array, shapes_of
 from frazil.formats.protocol import Reason
 from frazil.formats.types import arrow_type
-from frazil.formats.wire import in_place
+from frazil.formats.wires.prefix import in_place
 
 _MOST = 2**63
 _DAMAGED = "payload", "the payload is cut off, damaged, or has text that is not UTF-8"

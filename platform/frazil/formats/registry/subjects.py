@@ -115,8 +115,10 @@ def _writer_schema(found: RegisteredSchema) -> WriterSchema:
         text=schema.schema_str or "",
         kind=schema.schema_type or "AVRO",
         references=references,
+        guid=found.guid or "",
     )
-    parts = (writer.schema_id, int), (writer.version, int), (writer.text, str), (writer.kind, str)
+    numbers, texts = (writer.schema_id, writer.version), (writer.text, writer.kind, writer.guid)
+    parts = [*((number, int) for number in numbers), *((text, str) for text in texts)]
     if odd := [value for value, kind in parts if not isinstance(value, kind)]:
         raise TypeError(f"{odd[0]!r:.100} is no part of a schema")
     return writer

@@ -108,11 +108,11 @@ class Intake:
 
     def take(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """Takes records in; gives the good ones, and the rows that they are."""
-        names = batch["header_keys"]
-        headers = as_map(names, batch["header_values"])
+        names, values = batch["header_keys"], batch["header_values"]
+        headers = as_map(names, values)
         batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
-        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names)
+        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names, values)
         verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if change := verdicts.change:
             for name, told in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):

@@ -100,7 +100,7 @@ def _explained(decoder: RecordDecoder, row: Mapping[str, Any]) -> BadRecord:
         return BadRecord(row["partition"], row["offset"], *why_too_large(text), row)
     reason = decoder.explain(
         row["raw_key"], row["raw_value"], row["key_ok"], row["value_ok"], row.get("fault"),
-        dict(row["headers"] or ()),
+        [*dict(row["headers"] or ()).items()],
     )  # fmt: skip
     return BadRecord(row["partition"], row["offset"], *reason, row)
 

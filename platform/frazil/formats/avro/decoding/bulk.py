@@ -17,7 +17,7 @@ import pyruhvro
 
 from frazil.exact import value_of, values_of
 from frazil.formats.avro.decoding.canonical import BadPayloadError, canonical
-from frazil.formats.avro.decoding.shapes import MOST_LEAVES, UnreadableShapeError, shape_text
+from frazil.formats.avro.decoding.shapes import UnreadableShapeError, leaves_per_byte, shape_text
 
 _ZEROS = bytes(512)
 """With these behind it, a payload that was cut off can be read, and is then seen to differ: as many as the
@@ -29,10 +29,9 @@ _STOPS = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 class BulkReader:
     """Reads records of one writer; see `arrow.Reader`."""
 
-    places_per_byte = float(MOST_LEAVES)
-
     def __init__(self, tree: dict[str, Any]) -> None:
         self._tree, self._shape = tree, shape_text(tree)
+        self.places_per_byte = leaves_per_byte(tree)
         if self._batch([]) is None:
             raise UnreadableShapeError("pyruhvro refuses the schema")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.exact import values_of
 from frazil.formats.avro.decoding.canonical import BadPayloadError
 from frazil.formats.avro.schemas.texts import has_text, rewritten
-from frazil.formats.wire import HEADER
+from frazil.formats.wires.prefix import HEADER
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -115,10 +115,46 @@ def _check_nulls(items: Any) -> None:
 
 
 def leaves_per_byte(tree: Any) -> float:
-    """Leaves that a byte may become: a null item is one, and four bytes claim many items that take none."""
-    items = [tree[part] for part in ("items", "values") if isinstance(tree, dict) and part in tree]
-    own = [float(leaves(item)) if _takes_bytes(item) else leaves(item) * MOST_ITEMS / 4 for item in items]
-    return max([MOST_LEAVES, *own, *map(leaves_per_byte, children(tree))])
+    """Most leaves that a byte may become: of each part those that it always has, for the fewest bytes it may take.
+
+    A null item is one byte and has room for each leaf beside the null; four bytes claim many items of none.
+    """
+    return max(
+        1.0, _fixed(tree) / max(1, _least(tree)), _of_items(tree), *map(leaves_per_byte, children(tree))
+    )
+
+
+def _of_items(node: Any) -> float:
+    for part in ("items", "values"):
+        if isinstance(node, dict) and part in node:
+            item, key = node[part], part == "values"
+            least = _least(item) + key
+            return (_fixed(item) + key) * (1 / least if least else MOST_ITEMS / 4)
+    return 0.0
+
+
+def _fixed(node: Any) -> int:
+    """Leaves that a value has whatever is in it: of an array one, where it begins."""
+    if isinstance(node, dict) and node["type"] in ("array", "map"):
+        return 1
+    return sum(_fixed(part) for part in children(node) if part != {"type": "null"}) or 1
+
+
+def _least(node: Any) -> int:
+    """Fewest bytes of a value."""
+    if isinstance(node, list):
+        return 1 + min(map(_least, node))
+    match node["type"]:
+        case "null":
+            return 0
+        case "record":
+            return sum(map(_least, children(node)))
+        case "fixed":
+            return int(node["size"])
+        case "float" | "double" as kind:
+            return 4 if kind == "float" else 8
+        case _:
+            return 1
 
 
 def leaves(node: Any) -> int:

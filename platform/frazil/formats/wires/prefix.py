@@ -19,9 +19,6 @@ HEADER = 5
 FIRST = (0,)
 """Indexes of a file's first message."""
 
-SCHEMA_HEADERS = {"key": "__key_schema_id", "value": "__value_schema_id"}
-"""Headers in which Confluent's serializers may name the schema of a half, which then has no prefix."""
-
 _SHORT = 6  # bytes of Protobuf's commonest header: zero, schema id, and a zero for the first message
 _MOST = 32  # messages within messages that a header may name
 

@@ -1,0 +1,209 @@
+"""Records of one topic whose schemas are named in different ways: each lands by the schema that it names."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import avro.schema
+import fastavro
+import pytest
+from confluent_kafka.schema_registry import Schema, header_schema_id_serializer, prefix_schema_id_serializer
+from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.schema_registry.json_schema import JSONSerializer
+from confluent_kafka.schema_registry.protobuf import ProtobufSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
+
+from frazil.checks.run import run_values
+from frazil.clients import Clients
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.landing.repairs.redrive import redrive
+from kit.gate import gate
+from kit.protobuf import message_class
+from kit.topics import MakeTopic, Topic, topic_maker
+
+AVRO = json.dumps(
+    {
+        "type": "record",
+        "name": "shop.M",
+        "fields": [{"name": "n", "type": "int"}, {"name": "t", "type": "string"}],
+    }
+)
+MORE = json.dumps(
+    {**json.loads(AVRO), "fields": [*json.loads(AVRO)["fields"], {"name": "x", "type": "int", "default": 0}]}
+)
+JSON = json.dumps(
+    {
+        "title": "M", "type": "object", "required": ["n", "t"],
+        "properties": {"n": {"type": "integer", "connect.type": "int32"}, "t": {"type": "string"}},
+    }
+)  # fmt: skip
+PROTOBUF = 'syntax = "proto3"; message Other { string o = 1; } message M { int32 n = 1; string t = 2; }'
+
+Headers = list[tuple[str, bytes | None]]
+Encode = Callable[[dict[str, Any], SerializationContext], bytes]
+
+WIRES: dict[str, Any] = {"prefix": prefix_schema_id_serializer, "header": header_schema_id_serializer}
+
+
+def with_guids(_: object, body: bytes) -> bytes:
+    """What Confluent's registry tells since its version 8, and Apicurio's does not: a GUID for each id."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return body
+    if not isinstance(answer, dict) or "id" not in answer:
+        return body
+    return json.dumps({**answer, "guid": str(uuid.uuid5(uuid.NAMESPACE_OID, str(answer["id"])))}).encode()
+
+
+def uncompressed(_method: str, _url: str, _body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
+    """A request for an answer that can be edited."""
+    return {
+        **{k: v for k, v in headers.items() if k.lower() != "accept-encoding"},
+        "Accept-Encoding": "identity",
+    }
+
+
+@pytest.fixture(scope="module")
+def registry(connections: Connections) -> Iterator[Connections]:
+    """Clients of a stack whose registry tells GUIDs."""
+    url = connections.settings.registry.url
+    with gate(url, lambda _: True, signed=uncompressed, edited=with_guids) as url:
+        yield Clients(connections.settings.with_changes(registry={"url": url}))
+
+
+@pytest.fixture
+def make_topic(registry: Connections, fresh_name: str) -> MakeTopic:
+    return topic_maker(registry, fresh_name, "wires")
+
+
+def in_avro(topic: Topic, wire: str) -> Encode:
+    conf = {"schema.id.serializer": WIRES[wire], "use.latest.version": True, "auto.register.schemas": False}
+    anew = Clients(topic.connections.settings)  # one that remembers no latest version
+    return AvroSerializer(anew.registry, None, conf=conf)
+
+
+def in_json(topic: Topic, wire: str) -> Encode:
+    return JSONSerializer(JSON, topic.connections.registry, conf={"schema.id.serializer": WIRES[wire]})
+
+
+def in_protobuf(topic: Topic, wire: str) -> Encode:
+    kind = message_class(PROTOBUF, "M")
+    conf = {"schema.id.serializer": WIRES[wire], "use.deprecated.format": False}
+    serialize = ProtobufSerializer(kind, topic.connections.registry, conf)
+    return lambda record, context: serialize(kind(**record), context)
+
+
+def as_object(record: dict[str, Any]) -> bytes:
+    """An Avro object of its own, by Apache's fingerprint."""
+    stream = io.BytesIO(b"\xc3\x01" + avro.schema.parse(AVRO).fingerprint())
+    stream.seek(10)
+    fastavro.schemaless_writer(stream, json.loads(AVRO), record)
+    return stream.getvalue()
+
+
+def send(topic: Topic, encode: Encode, record: dict[str, Any], *more: tuple[str, bytes]) -> None:
+    headers: Headers = [("source", b"here"), *more]
+    value = encode(record, SerializationContext(topic.name, MessageField.VALUE, headers))
+    topic.send_keyed([(b"k", value)], headers=headers)
+
+
+def found(topic: Topic) -> list[tuple[int, str]]:
+    return [(row["n"], row["t"]) for row in topic.rows()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoded"), [("avro", in_avro), ("json", in_json), ("protobuf", in_protobuf)]
+)
+def test_half_of_the_records_name_their_schema_in_a_header(
+    make_topic: MakeTopic, kind: str, encoded: Callable[[Topic, str], Encode]
+) -> None:
+    topic = make_topic(
+        trades=False, key_format="string", **({"record_type": "M"} if kind == "protobuf" else {})
+    )
+    if kind == "avro":
+        topic.connections.registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
+    wires = [encoded(topic, wire) for wire in ("prefix", "header")]
+    wanted = [{"n": n, "t": f"text {n}"} for n in range(6)]
+
+    for number, record in enumerate(wanted):
+        send(topic, wires[number % 2], record)
+    report = land(topic.spec, topic.connections)
+
+    assert report.dead_letters == 0
+    assert found(topic) == [(record["n"], record["t"]) for record in wanted]
+    assert run_values(topic.spec, topic.connections, 10).passed
+
+
+def test_objects_of_avro_land_beside_both_and_by_the_version_that_each_names(make_topic: MakeTopic) -> None:
+    topic = make_topic(trades=False, key_format="string")
+    topic.connections.registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
+    old = in_avro(topic, "header")
+    send(topic, old, {"n": 1, "t": "old, in a header"})
+    topic.connections.registry.register_schema(f"{topic.name}-value", Schema(MORE, "AVRO"))
+    send(topic, in_avro(topic, "header"), {"n": 2, "t": "new, in a header", "x": 5})
+    send(topic, in_avro(topic, "prefix"), {"n": 3, "t": "new, in the prefix", "x": 6})
+    topic.send_keyed([(b"k", as_object({"n": 4, "t": "old, an object"}))])
+
+    report = land(topic.spec, topic.connections)
+
+    assert report.dead_letters == 0
+    assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [
+        (1, "old, in a header", 0), (2, "new, in a header", 5), (3, "new, in the prefix", 6),
+        (4, "old, an object", 0),
+    ]  # fmt: skip
+
+
+def test_a_key_that_a_header_names_tells_the_row_of_an_upsert_table(make_topic: MakeTopic) -> None:
+    topic = make_topic(trades=False, mode="upsert", partition_by=["bucket(2, id)"])
+    key = json.dumps({"type": "record", "name": "K", "fields": [{"name": "id", "type": "int"}]})
+    for half, text in (("key", key), ("value", AVRO)):
+        topic.connections.registry.register_schema(f"{topic.name}-{half}", Schema(text, "AVRO"))
+
+    for wire, n in (("prefix", 1), ("header", 2), ("prefix", 3), ("header", 4)):
+        headers: Headers = []
+        encode = in_avro(topic, wire)
+        topic.send_keyed(
+            [
+                (
+                    encode({"id": n % 2}, SerializationContext(topic.name, MessageField.KEY, headers)),
+                    encode(
+                        {"n": n, "t": wire}, SerializationContext(topic.name, MessageField.VALUE, headers)
+                    ),
+                )
+            ],
+            headers=headers or [("none", None)],
+        )
+    land(topic.spec, topic.connections)
+
+    rows = topic.connections.catalog.load_table(topic.things.table.identifier).scan().to_arrow().to_pylist()
+    assert sorted((row["id"], row["n"]) for row in rows) == [(0, 4), (1, 3)]
+
+
+def test_a_guid_of_another_subject_makes_a_dead_letter_that_is_redriven_once_it_is_known(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(trades=False, key_format="string", on_bad_record="dead_letter")
+    registry = topic.connections.registry
+    registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
+    schema_id = registry.register_schema(f"{topic.name}-other", Schema(MORE, "AVRO"))
+    guid = uuid.uuid5(uuid.NAMESPACE_OID, str(schema_id))
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, json.loads(MORE), {"n": 1, "t": "later", "x": 2})
+    topic.send_keyed([(b"k", stream.getvalue())], headers=[("__value_schema_id", b"\1" + guid.bytes)])
+
+    report = land(topic.spec, topic.connections)
+    letters = topic.connections.catalog.load_table(topic.things.table.dead_letters.identifier)
+    (letter,) = letters.scan().to_arrow().to_pylist()
+    registry.register_schema(f"{topic.name}-value", Schema(MORE, "AVRO"))
+    redrive(topic.spec, topic.connections)
+
+    assert report.dead_letters == 1
+    assert letter["reason_code"] == "schema_header"
+    assert str(guid) in letter["reason"]
+    assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [(1, "later", 2)]
