@@ -42,6 +42,9 @@ class CommaSeparated:
     def shape(self, schema: WriterSchema) -> Iterable[tuple[str, Any]]:
         return ((name, place) for place, name in enumerate(schema.text.split(",")))
 
+    def fingerprint(self, schema: WriterSchema) -> bytes:
+        return b""
+
 
 class CommaSeparatedDecoder:
     """Of one schema, which is enough here."""

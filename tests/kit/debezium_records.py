@@ -55,8 +55,8 @@ class Debezium:
         records = self.decoder().arrow()
         assert records
         keys, values = (pa.array(list(half), pa.binary()) for half in zip(*raws, strict=True))
-        headers = pa.array([[] for _ in raws], pa.list_(pa.string()))
-        return pickle.loads(pickle.dumps(records)).decode(keys, values, headers)  # type: ignore[no-any-return]
+        headers = (pa.array([[] for _ in raws], pa.list_(kind)) for kind in (pa.string(), pa.binary()))
+        return pickle.loads(pickle.dumps(records)).decode(keys, values, *headers)  # type: ignore[no-any-return]
 
     def sent(self, half: str, value: Any) -> bytes:
         if self.written == "embedded":

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 Headers = Iterable[tuple[str, bytes | None]]
 """Of one record, in order."""
 
+SCHEMA_HEADER = "schema_header"
+"""Code of a reason: a header names a schema that nobody knows; of keys behind `key_`."""
+
 SINGLE_OBJECT = b"\xc3\x01"
 """Begins an Avro object of its own; eight bytes of a fingerprint follow."""
 
@@ -91,7 +94,7 @@ class Naming:
             return None
         if name.startswith(SINGLE_OBJECT):
             return "schema_id", f"fingerprint {name[2:].hex()} is of no version of subject {self.subject}"
-        code = f"{'key_' if half.word == 'key' else ''}schema_header"
+        code = f"{'key_' if half.word == 'key' else ''}{SCHEMA_HEADER}"
         if not name.startswith(GUID) or len(name) < _WITH_GUID or name[:_WITH_GUID] in self.ids:
             return (
                 code,

@@ -13,6 +13,7 @@ from frazil.errors import CommitConflictError, OvertakenError
 from frazil.exact import rows_of, utc, value_of, values_of
 from frazil.formats.logical import Field, Map, Primitive
 from frazil.formats.types import to_iceberg
+from frazil.formats.wires.naming import SCHEMA_HEADER
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord
@@ -261,6 +262,8 @@ def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
 
 def _claimed_id(bad: BadRecord) -> int | None:
     half = bad.record["raw_key" if bad.reason_code.startswith("key_") else "raw_value"]
+    if bad.reason_code.endswith(SCHEMA_HEADER):
+        return None  # what the payload begins with is no id
     framed = half is not None and len(half) >= 5 and half[0] == 0
     return int.from_bytes(half[1:5], "big", signed=True) if framed else None
 

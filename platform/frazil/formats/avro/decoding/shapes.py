@@ -115,7 +115,7 @@ def _check_nulls(items: Any) -> None:
 
 
 def leaves_per_byte(tree: Any) -> float:
-    """Most leaves that a byte may become: of each part those that it always has, for the fewest bytes it may take.
+    """Most leaves that a byte may become: of each part those that it always has, for the fewest bytes of it.
 
     A null item is one byte and has room for each leaf beside the null; four bytes claim many items of none.
     """
