@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.discovery.looks import is_framed
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.wire import WireError, header_of
+from frazil.formats.wires.prefix import WireError, header_of
 
 if TYPE_CHECKING:
     from google.protobuf.descriptor import Descriptor, FileDescriptor
