@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from frazil.discovery.sample import Sample
 from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.record import half_schemas, row_columns, schemas_of
+from frazil.formats.wires.known import naming_of
+from frazil.formats.wires.naming import Headers
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def tried(proposal: Proposal, sample: Sample, registry: RegistryClient) -> Trial
     spec = proposal.spec
     bad: dict[int, str] = {}
     for half, parts in ((KEY, sample.keys), (VALUE, sample.values)):
-        found = _bad(_schemas(spec, half, proposal.files, registry), parts)
+        found = _bad(_schemas(spec, half, proposal.files, registry), parts, sample.headers)
         bad |= {number: f"{half.word}: {why}" for number, why in found.items()}
     return Trial(dict(sorted(bad.items())), len(sample.values) - len(bad))
 
@@ -67,10 +69,12 @@ def _schemas(spec: TableSpec, half: Half, files: Mapping[str, str], registry: Re
     return schemas_of(spec, half, [WriterSchema(0, 0, files[str(file)], SCHEMA_KINDS[file.suffix])])
 
 
-def _bad(schemas: HalfSchemas, parts: tuple[bytes | None, ...]) -> dict[int, str]:
+def _bad(schemas: HalfSchemas, parts: Sequence[bytes | None], headers: Sequence[Headers]) -> dict[int, str]:
     import pyarrow as pa
 
-    decoder = schemas.decoder()
-    ok = decoder.arrow().decode(pa.array(parts, pa.binary())).ok.to_pylist()
-    bad = [(n, part) for n, part in enumerate(parts) if part is not None and not ok[n]]
-    return {n: decoder.explain(part)[1] for n, part in bad}
+    decoder, naming, of = schemas.decoder(), naming_of(schemas), headers or [()] * len(parts)
+    raw = [p if p is None else naming.prefixed_one(p, h) for p, h in zip(parts, of, strict=True)]
+    ok = decoder.arrow().decode(pa.array(raw, pa.binary())).ok.to_pylist()
+    bad = {n: part for n, part in enumerate(parts) if part is not None and not ok[n]}
+    named = {n: naming.reason(schemas.half, part, of[n]) for n, part in bad.items()}
+    return {n: (named[n] or decoder.explain(raw[n] or b""))[1] for n in bad}

@@ -106,6 +106,9 @@ def _value(topic: str, sample: Sample, kind: str | None, notes: list[str]) -> _F
     framed = [value for value in there if is_framed(value)]
     if kind:
         notes.append(f"Values are {kind}, as the registry says.")
+        if sample.names_schemas("value"):
+            notes.append("Headers of records name their schemas.")
+            return _Found({})
         return _Found({} if framed or not there else {"framing": "none"})
     if not there:
         notes.append("It has no subject in the registry, and no value to look at.")

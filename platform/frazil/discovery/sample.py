@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 from confluent_kafka import Message
 
+from frazil.formats.wires.naming import schema_header
 from frazil.kafka.facts import TopicFacts
 from frazil.kafka.probe import open_probe
 from frazil.settings.profile import Settings
@@ -34,6 +37,7 @@ class Sample:
     values: tuple[bytes | None, ...] = ()
     times: tuple[int, ...] = ()  # milliseconds
     places: tuple[tuple[int, int], ...] = ()  # partition and offset
+    headers: tuple[tuple[tuple[str, bytes | None], ...], ...] = ()  # of each record; empty where none has one
 
     @property
     def bytes(self) -> float:
@@ -46,6 +50,10 @@ class Sample:
         """From the oldest record to the newest; None where that is less than an hour."""
         span = max(self.times, default=0) - min(self.times, default=0)
         return span / _DAY if span >= _HOUR else None
+
+    def names_schemas(self, half: str) -> bool:
+        """Whether a header of some record names the schema of a half."""
+        return any(name == schema_header(half) for name, _ in chain.from_iterable(self.headers))
 
     def place(self, number: int) -> str:
         """Where a record of the sample stands: partition and offset."""
@@ -66,6 +74,7 @@ def take_sample(settings: Settings, facts: TopicFacts) -> Sample:
         tuple(_bytes(m.value()) for m in records),
         tuple(m.timestamp()[1] for m in records),
         tuple(sorted(taken)),
+        tuple(_headers(m) for m in records),
     )
 
 
@@ -74,6 +83,11 @@ def _ends(busy: list[tuple[int, int, int]]) -> Iterator[dict[int, tuple[int, int
     most = _RECORDS // max(len(busy), 1)
     yield {p: (first, min(first + most, end)) for p, first, end in busy}
     yield {p: (max(end - most, first + most), end) for p, first, end in busy if first + most < end}
+
+
+def _headers(message: Message) -> tuple[tuple[str, bytes | None], ...]:
+    pairs: Any = message.headers() or ()
+    return tuple(pairs)
 
 
 def _bytes(part: str | bytes | None) -> bytes | None:

@@ -20,6 +20,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from frazil.checks.run import run_values
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.discovery.findings import discover
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from kit.gate import gate
@@ -207,3 +208,16 @@ def test_a_guid_of_another_subject_makes_a_dead_letter_that_is_redriven_once_it_
     assert (letter["reason_code"], letter["schema_id"]) == ("schema_header", None)
     assert str(guid) in letter["reason"]
     assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [(1, "later", 2)]
+
+
+def test_discover_proposes_the_table_that_lands_them(make_topic: MakeTopic) -> None:
+    topic = make_topic(trades=False, key_format="string")
+    topic.connections.registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
+    for n in range(3):
+        send(topic, in_avro(topic, "header"), {"n": n, "t": "in a header"})
+
+    (finding,) = discover([topic.name], topic.connections, ())
+
+    (proposal,) = finding.proposals
+    assert proposal.table == {"topic": topic.name, "key_format": "string"}
+    assert "Headers of records name their schemas." in finding.notes

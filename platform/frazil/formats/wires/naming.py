@@ -140,6 +140,11 @@ class Naming:
             return None
 
 
+def schema_header(half: str) -> str:
+    """The header that may name the schema of a `key` or a `value`."""
+    return f"__{half}_schema_id"
+
+
 NOTHING = Naming()
 """Of a half without schemas, or without anything before and beside its payloads."""
 
