@@ -27,7 +27,6 @@ from frazil.landing.upsert.key import key_columns
 from frazil.quoting import comparable, quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
-from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,9 +71,9 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
 
 def compare_columns(subject: Subject[DerivedSpec]) -> Verdict:
     """The query's columns, over its inputs as they are now, against the table's."""
-    catalog, name = subject.connections.catalog, subject.things.table
-    table, computation = TableHandle(catalog, name).load(), computation_of(subject.spec)
-    names, inputs = load_inputs(catalog, computation, name.namespace)
+    handle, computation = subject.handle, computation_of(subject.spec)
+    table = handle.load()
+    names, inputs = load_inputs(handle.catalog, computation, handle.name.namespace)
     if computation.query is None:
         why = f"{subject.spec.python} alone knows which columns it makes"
         return Verdict.skip(why, {"table_columns": len(types_of(table))})

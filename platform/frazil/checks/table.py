@@ -11,7 +11,6 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import manifests_of, rows_named
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import live_rows
@@ -50,7 +49,7 @@ class _Limit:
 def judge_files(subject: Subject[AnyTable]) -> Verdict:
     """The census within limits well above those at which upkeep acts: does upkeep keep up?"""
     now, name, upkeep = time.time(), subject.things.table, subject.spec.upkeep
-    table = TableHandle(subject.connections.catalog, name).load()
+    table = subject.handle.load()
     census = census_of(subject.spec, table, now, most=FILES_READ)
     readers = list(followers_of(subject.spec, subject.connections, table))
     kept = len(frozenset[int]().union(*(reader.needs for reader in readers)))

@@ -9,7 +9,6 @@ from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.position.ledger import Ledger
 from frazil.landing.tableflow.position import compare_rows, ledger_of_files, place_columns
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
 
@@ -23,7 +22,7 @@ _UPSERT = "its rows are merged by key, so they are fewer than its offsets"
 def count_held(subject: Subject[TableSpec]) -> Verdict:
     """Rows = offsets from the first to the last of each partition; and the topic holds no others before."""
     spec, connections = subject.spec, subject.connections
-    table = TableHandle(connections.catalog, subject.things.table).load()
+    table = subject.handle.load()
     ledger = _countable(spec, table)
     if isinstance(ledger, Verdict):
         return ledger
@@ -48,7 +47,7 @@ def count_held(subject: Subject[TableSpec]) -> Verdict:
 def count_each(subject: Subject[TableSpec]) -> Verdict:
     """Reads partition and offset of every row: none twice, and none missing that the topic has."""
     spec, connections = subject.spec, subject.connections
-    table = TableHandle(connections.catalog, subject.things.table).load()
+    table = subject.handle.load()
     ledger = _countable(spec, table)
     if isinstance(ledger, Verdict):
         return ledger

@@ -21,7 +21,6 @@ from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.extents import bounds_of
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.rows import batches_in
@@ -64,7 +63,7 @@ def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
     row that a change ended, and which stays with a mark, the key is compared.
     """
     spec, connections = subject.spec, subject.connections
-    table = TableHandle(connections.catalog, subject.things.table).load()
+    table = subject.handle.load()
     decoder, ledger = decoder_for(spec, connections.registry), read_ledger(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was landed yet")

@@ -29,7 +29,7 @@ from frazil.errors import CommitConflictError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
@@ -110,7 +110,7 @@ class _Derivation:
         self, spec: DerivedSpec, connections: Connections, now: float, run_id: str, on_step: Step
     ) -> None:
         self._spec, self._connections, self._now, self._run_id = spec, connections, now, run_id
-        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
+        self._handle = handle_of(spec, connections)
         self._computation: Computation = computation_of(spec)
         self._kind = kind_of(spec.kind)
         self._done = on_step

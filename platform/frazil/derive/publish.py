@@ -12,9 +12,8 @@ from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.write import forgotten_meanwhile
 from frazil.errors import OvertakenError
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import handle_of, name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.rollback import Rollback, report_of, turn_back
 from frazil.tables.commits.stage import Staged, put_in_place
@@ -79,9 +78,9 @@ class DerivedRollback(Rollback):
 
 def roll_back_derived(spec: DerivedSpec, connections: Connections, to: int | datetime) -> DerivedRollback:
     """Takes a table and its position back; see `turn_back`."""
-    name = things(spec, connections.settings).table
+    handle = handle_of(spec, connections)
     with catalog_errors(connections.settings):
-        turn = turn_back(TableHandle(connections.catalog, name), to, DerivedLedger)
+        turn = turn_back(handle, to, DerivedLedger)
     read = turn.recorded.entry.inputs if turn.recorded.entry else {}
-    base = report_of(name, turn, _FOLLOWS, published=bool(spec.publish))
+    base = report_of(handle.name, turn, _FOLLOWS, published=bool(spec.publish))
     return DerivedRollback(**vars(base), inputs={each: at.snapshot for each, at in read.items()})

@@ -84,9 +84,7 @@ class ProbeTable:
     def make(self) -> None:
         """Makes it as a landing does: the namespace with it, where there is none."""
         self.begun = True
-        create_table(
-            TableHandle(self._catalog, self.name), [Field("probe", Primitive("long"), optional=True)], (), {}
-        )
+        create_table(self._handle, [Field("probe", Primitive("long"), optional=True)], (), {})
 
     def write(self) -> None:
         """Adds a row by PyIceberg, in one commit."""
@@ -99,11 +97,11 @@ class ProbeTable:
             tx.append(row)
             return tx
 
-        commit(TableHandle(self._catalog, self.name), stage, work="probe")
+        commit(self._handle, stage, work="probe")
 
     def read(self) -> None:
         """Reads it back."""
-        self.check(TableHandle(self._catalog, self.name).load().scan().to_arrow().num_rows)
+        self.check(self._handle.load().scan().to_arrow().num_rows)
 
     def check(self, rows: int) -> None:
         """Raises AuditFailedError where it does not hold its one row."""
@@ -115,7 +113,7 @@ class ProbeTable:
 
     def delete(self) -> None:
         """Lists its files and deletes one, as upkeep does; one that no snapshot names."""
-        table = TableHandle(self._catalog, self.name).load()
+        table = self._handle.load()
         orphan = f"{table.location().rstrip('/')}/data/{PREFIX}orphan"
         table.io.new_output(orphan).create().close()
         delete_files(table.io, [f.path for f in list_files(table, ("data",)) if f.path == orphan])
@@ -135,6 +133,10 @@ class ProbeTable:
             with attempt, suppress(NoSuchTableError, NoSuchNamespaceError):
                 self._catalog.purge_table(name.identifier)  # S3 Tables drops no other way
         delete_files(table.io, [file.path for file in list_files(table)])
+
+    @property
+    def _handle(self) -> TableHandle:
+        return TableHandle(self._catalog, self.name)
 
     @property
     def _catalog(self) -> Catalog:

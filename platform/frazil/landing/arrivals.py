@@ -192,7 +192,7 @@ def _mended(
     for name in due[:_MOST_COMPARED]:
         standings[name] = replace(standings[name], compared_at=now)
         try:
-            if fits_again(specs[name], name, connections):
+            if fits_again(specs[name], connections):
                 found.append(name)
         except PartDownError:
             break  # a look has to end in time

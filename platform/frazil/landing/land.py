@@ -32,10 +32,10 @@ from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import TableName, things, writable
+from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import writable_handle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -126,7 +126,7 @@ class _Landing:
         self._past = frozenset(past)
         self._accepted = accepted
         self._connections = connections
-        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
+        self._handle = writable_handle(spec, connections)
         self._run_id = run_id
         self._done = on_step
         self._run_part = run_part

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import RepairError
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import TableHandle, handle_of, name_of
 from frazil.tables.commits.leftovers import branches_of_works
 from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
@@ -77,12 +77,10 @@ def remove_orphans(
 
     Nothing is deleted where metadata can't be read (RepairError).
     """
-    name = things(spec, connections.settings).table
-    listed = {
-        each: list(list_files(t)) for each, t in kept_tables(TableHandle(connections.catalog, name)).items()
-    }
+    handle = handle_of(spec, connections)
+    listed = {each: list(list_files(t)) for each, t in kept_tables(handle).items()}
     # Only now: what was committed since the listing is known, and who was writing then still has a branch.
-    tables = kept_tables(TableHandle(connections.catalog, name))
+    tables = kept_tables(handle)
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
 
     def look(each: TableName) -> _Found:
@@ -94,7 +92,7 @@ def remove_orphans(
     if not order.dry_run:
         for each_table in found:
             delete_files(each_table.table.io, (file.path for file in each_table.orphans))
-    return _report(name, found, order)
+    return _report(handle.name, found, order)
 
 
 def _begun(table: Table) -> float:

@@ -14,10 +14,10 @@ from frazil.errors import CommitConflictError
 from frazil.publishing.pointer import is_foreign, metadata_shown
 from frazil.publishing.target import Shown
 from frazil.publishing.targets import targets_of
-from frazil.spec.names import TableName, things, writable
+from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors, is_conflict
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, handle_of, writable_handle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_errors
 from frazil.upkeep.kind import AS_USUAL, Kind, Order, Work
@@ -43,15 +43,15 @@ def do_work(
     kind: Kind, spec: AnyTable, connections: Connections, now: float, order: Order = AS_USUAL
 ) -> WorkReport:
     """Does one kind of upkeep to a table, and lets the table remember it."""
-    name, settings = writable(spec, connections.settings), connections.settings
+    handle, settings = writable_handle(spec, connections), connections.settings
     started = time.perf_counter()
     with spark_errors(settings.of_upkeep), catalog_errors(settings):
-        before = TableHandle(connections.catalog, name).load()
+        before = handle.load()
         try:
             report = kind.run(spec, connections, now, order)
         except Exception as e:
             if is_conflict(e):
-                raise _conflict(kind, name) from e
+                raise _conflict(kind, handle.name) from e
             raise
         report = replace(report, seconds=round(time.perf_counter() - started, 3))
         if not order.dry_run:
@@ -108,7 +108,7 @@ def _is_behind(spec: AnyTable, shown: Shown | None, connections: Connections) ->
     if shown is None:
         return False
     with catalog_errors(connections.settings):
-        table = TableHandle(connections.catalog, things(spec, connections.settings).table).load()
+        table = handle_of(spec, connections).load()
         if shown.metadata_location == table.metadata_location or is_foreign(table, shown):
             return False
         seen = metadata_shown(table, shown.metadata_location)

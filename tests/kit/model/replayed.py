@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from frazil.checks.run import run_check
 from frazil.landing.land import land
 from frazil.landing.position.ledger import Ledger, read_ledger
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.forgetting.rows import Going, take_rows
 from kit.model.edges import edges
 from kit.model.stage import Dice
@@ -92,7 +93,9 @@ def just_before_the_commit(world: World, others: Callable[[], object]) -> Iterat
 
 def forget_letters(world: World) -> None:
     """All of them, and no row."""
-    every = Going(NAME.dead_letters, "`quantity` IN (0)", AlwaysTrue(), timedelta(days=3))
+    every = Going(
+        TableHandle(world.catalog, NAME).dead_letters, "`quantity` IN (0)", AlwaysTrue(), timedelta(days=3)
+    )
     assert take_rows(every, world.connections, due=0).rows == 1
 
 

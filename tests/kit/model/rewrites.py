@@ -26,7 +26,7 @@ from frazil.landing.upsert.changes import Changes
 from frazil.landing.upsert.matches import KeyRange, Matches
 from frazil.landing.write import Written
 from frazil.tables.box import Box
-from frazil.tables.catalogs.handle import name_of
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Head, HeadReader
@@ -248,10 +248,10 @@ class Rewrites(StandIns):
     def letters(self, _spec: Any, _connections: Any, table: Table, condition: Condition) -> Letters | None:
         """All can be decoded: a condition tells which ones go."""
         self.world.stage.step()
-        name = name_of(table)
-        if name.dead_letters.identifier not in self.world.catalog.tables:
+        handle = TableHandle.of(table).dead_letters
+        if handle.name.identifier not in self.world.catalog.tables:
             return None
-        return Letters(Going(name.dead_letters, condition.sql(), AlwaysTrue(), ORPHANS))
+        return Letters(Going(handle, condition.sql(), AlwaysTrue(), ORPHANS))
 
     def _record(self, row: Row) -> Record | None:
         log, partition, offset = row

@@ -6,14 +6,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.expressions import AlwaysTrue
 
-from frazil.connections import Connections
 from frazil.errors import CommitConflictError, OvertakenError, RetryError
 from frazil.landing.position.ledger import Ledger
 from frazil.landing.repairs import dead_letters
@@ -268,12 +266,13 @@ def test_none_come_behind_the_last_look_of_who_forgets(
     keep_dead_letters(TableHandle(catalog, NAME), LEDGER, [bad(0, 1)])
     table = catalog.load_table(NAME.dead_letters.identifier)
     gone = Gone(str(NAME.dead_letters), snapshot_id=table.metadata.current_snapshot_id)
-    going = Going(NAME.dead_letters, "false", AlwaysTrue(), timedelta(days=3), early=True)
-    connections = cast("Connections", SimpleNamespace(catalog=catalog))
+    going = Going(
+        TableHandle(catalog, NAME).dead_letters, "false", AlwaysTrue(), timedelta(days=3), early=True
+    )
     later = replace(LEDGER, spans={0: (10, 20)}, landing="landing_2_b")
 
     def files(table: Any, rows: Any) -> Any:
-        assert not came_since(connections, going, gone)
+        assert not came_since(going, gone)
         return write(table, rows)
 
     write = dead_letters._data_files
@@ -285,7 +284,7 @@ def test_none_come_behind_the_last_look_of_who_forgets(
     assert refused.value.todo == "Try again."
     monkeypatch.undo()
     keep_dead_letters(TableHandle(catalog, NAME), later, [bad(0, 11)])
-    assert came_since(connections, going, gone)
+    assert came_since(going, gone)
 
 
 def looks(times: int) -> dict[str, str]:

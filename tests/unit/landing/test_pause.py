@@ -184,7 +184,12 @@ def test_only_what_is_stopped_is_resumed_and_only_what_was_landed_is_paused(worl
 
 
 def test_a_topic_that_was_released_to_tableflow_is_not_paused(world: World) -> None:
-    halt(world.connections, NAME, TABLEFLOW, "released", lambda _: "released to Tableflow at 0:1")
+    halt(
+        TableHandle(world.connections.catalog, NAME),
+        TABLEFLOW,
+        "released",
+        lambda _: "released to Tableflow at 0:1",
+    )
 
     with pytest.raises(StopError, match="was released to Tableflow"):
         pause(SPEC, world.connections, "now")

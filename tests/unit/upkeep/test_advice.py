@@ -86,7 +86,8 @@ def source(tmp_path: Path) -> Mirror:
 def test_rows_are_forgotten_once_what_is_made_of_them_has_read_them(source: Mirror, tmp_path: Path) -> None:
     (tmp_path / "totals.sql").write_text(f"SELECT quantity FROM {NAME}")
     spec = DerivedSpec(table="totals", namespace=NAME.namespace, sql=tmp_path / "totals.sql", publish=[])
-    catalog, made = source.connections.catalog, MadeOf(spec, READER, NAME)
+    catalog = source.connections.catalog
+    made = MadeOf(spec, TableHandle(catalog, READER), NAME)
     table = create_table(TableHandle(catalog, READER), (), (), {})
 
     def derive() -> None:

@@ -14,6 +14,7 @@ from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, PositionLostError
 from frazil.landing.position.ledger import ledgers
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import branches_of_works
 from frazil.tables.metadata.manifests import files_matching
 from frazil.upkeep.expiry.survivors import Leaving, Says, Taken, take_out
@@ -70,7 +71,7 @@ def test_files_that_others_take_meanwhile_are_looked_for_anew(lake: Lake) -> Non
 def taken(lake: Lake, find: Any = None) -> Taken:
     connections: Any = SimpleNamespace(catalog=lake.catalog)
     leaving = Leaving("true", "forgetting", "forgetting_", "Again.", timedelta(days=3))
-    return take_out(connections, NAME, find or everything, UNTOLD, leaving)
+    return take_out(connections, TableHandle(connections.catalog, NAME), find or everything, UNTOLD, leaving)
 
 
 def everything(table: Table, _: frozenset[str] | None) -> PastRows:

@@ -31,9 +31,9 @@ from frazil.formats.registry.subjects import WantedSchema, register
 from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import TableHandle, handle_of, name_of
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -79,24 +79,24 @@ def feed(
         PartDownError: Kafka or the registry does not answer; the next call goes on.
     """
     assert spec.feeds
-    to, name = spec.feeds, things(spec, connections.settings).table
-    table = TableHandle(connections.catalog, name).load()
+    to, handle = spec.feeds, handle_of(spec, connections)
+    table = handle.load()
     before = noted(table, to.topic)
     with _told_of(to):
         if not (has_news(table, before) if before else table.current_snapshot()):
             return FeedReport(to.topic, 0, before.sent if before else 0)
         topic = _prepared(connections, to, table, before)
-        sent, after = _send_all(connections, to, name, topic, on_step, records)
-    note(TableHandle(connections.catalog, name), to.topic, after)
+        sent, after = _send_all(connections, to, handle, topic, on_step, records)
+    note(handle, to.topic, after)
     on_step("noted")
     return FeedReport(to.topic, sent, after.sent)
 
 
 def _prepared(connections: Connections, to: Feed, table: Table, before: FedTo | None) -> _Topic:
-    name = name_of(table)
     from frazil.kafka.facts import describe
     from frazil.kafka.provisioning import provide_topic
 
+    name = name_of(table)
     found = describe(connections.admin, [to.topic]).get(to.topic)
     if before and before.topic_id and (found is None or str(found.topic_id) != before.topic_id):
         raise _another(to, name, before)
@@ -117,13 +117,13 @@ def _another(to: Feed, name: TableName, before: FedTo) -> TopicChangedError:
 
 
 def _send_all(
-    connections: Connections, to: Feed, name: TableName, topic: _Topic, on_step: Step, size: int
+    connections: Connections, to: Feed, handle: TableHandle, topic: _Topic, on_step: Step, size: int
 ) -> tuple[int, FedTo]:
     """How many records were sent, and how far the topic is now."""
-    with transactions(connections.settings, name, to.topic) as producer:
-        in_kafka = committed(connections.admin, name, to.topic)
+    with transactions(connections.settings, handle.name, to.topic) as producer:
+        in_kafka = committed(connections.admin, handle.name, to.topic)
         # Not before: it has all that any other feed has sent.
-        table = TableHandle(connections.catalog, name).load()
+        table = handle.load()
         fed = latest(in_kafka, noted(table, to.topic))
         before = fed.sent if fed else 0
         for rows, reached in batches(table, fed, size, topic.topic_id):

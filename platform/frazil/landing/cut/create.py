@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -104,23 +104,23 @@ class _Passed(OvertakenError):
 
 
 def _begin(
-    note: Note, specs: Sequence[TableSpec], connections: Connections, members: Mapping[TableName, Connections]
+    note: Note, specs: Sequence[TableSpec], connections: Connections, members: Sequence[TableHandle]
 ) -> None:
     facts: dict[TableName, TopicFacts] = {}
     for own, clients in apart(specs, connections):
         found = topic_facts(clients.admin, [spec.topic for spec in own])
         names = {writable(spec, connections.settings): spec.topic for spec in own}
         facts |= {name: found[topic] for name, topic in names.items() if topic in found}
-    for name, own_connections in members.items():
+    for handle in members:
         entry = replace(
             EMPTY, because=f"cut {note.name}", landing=work_name("cut_"), version=version("frazil")
         )
-        begun = _Begun(StagedFiles(), entry, note, facts.get(name))
+        begun = _Begun(StagedFiles(), entry, note, facts.get(handle.name))
         try:
-            publish(TableHandle(own_connections.catalog, name), begun)
+            publish(handle, begun)
         except CommitUnknownError:
             with suppress(FrazilError):  # what is raised below says that the outcome is not known
-                publish(TableHandle(own_connections.catalog, name), _GivenUp(StagedFiles(), entry))
+                publish(handle, _GivenUp(StagedFiles(), entry))
             raise
 
 

@@ -10,9 +10,8 @@ from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.landing.cut.note import Note, drop, notes
 from frazil.landing.position.ledger import read_ledger
-from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, writable_handle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 
@@ -73,23 +72,23 @@ class Cut:
         return "incomplete" if self.can_go_on else "gone" if self.is_over else "broken"
 
 
-def members_of(specs: Sequence[TableSpec], connections: Connections) -> dict[TableName, Connections]:
-    """The tables, each with the connections that it is reached by."""
-    return {writable(spec, connections.settings): connections.of(spec) for spec in specs}
+def members_of(specs: Sequence[TableSpec], connections: Connections) -> list[TableHandle]:
+    """The tables, each in the catalog of its own connection."""
+    return [writable_handle(spec, connections.of(spec)) for spec in specs]
 
 
-def read_cuts(members: Mapping[TableName, Connections]) -> list[Cut]:
+def read_cuts(members: Sequence[TableHandle]) -> list[Cut]:
     """All cuts of some tables, the newest first."""
-    tables = {name: TableHandle(own.catalog, name).load_or_none() for name, own in members.items()}
+    tables = {str(handle): handle.load_or_none() for handle in members}
     cuts: dict[str, dict[str, tuple[Note, Table]]] = {}
     for name, table in tables.items():
         for note in notes(table.properties).values() if table else ():
             assert table
-            cuts.setdefault(note.name, {})[str(name)] = note, table
+            cuts.setdefault(note.name, {})[name] = note, table
     return sorted((_cut(of_cut) for of_cut in cuts.values()), key=lambda cut: -cut.at)
 
 
-def found_cut(name: str, members: Mapping[TableName, Connections]) -> Cut:
+def found_cut(name: str, members: Sequence[TableHandle]) -> Cut:
     """One cut; raises UsageError where no table tells of it."""
     cuts = {cut.name: cut for cut in read_cuts(members)}
     if name in cuts:
@@ -100,7 +99,7 @@ def found_cut(name: str, members: Mapping[TableName, Connections]) -> Cut:
     )
 
 
-def drop_cut(name: str, members: Mapping[TableName, Connections]) -> None:
+def drop_cut(name: str, members: Sequence[TableHandle]) -> None:
     """Removes the tags of a cut, and what its tables note of it."""
 
     def stage(table: Table) -> Transaction:
@@ -108,9 +107,9 @@ def drop_cut(name: str, members: Mapping[TableName, Connections]) -> None:
         drop(tx, name)
         return tx
 
-    for table, own in members.items():
-        if TableHandle(own.catalog, table).load_or_none():
-            commit(TableHandle(own.catalog, table), stage, work="end of a cut")
+    for handle in members:
+        if handle.load_or_none():
+            commit(handle, stage, work="end of a cut")
 
 
 def _cut(notes: Mapping[str, tuple[Note, Table]]) -> Cut:

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar
 
-from frazil.connections import Connections
 from frazil.errors import NotYetError, PausedError, StopError
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
-from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED, SUSPENDED_BY, TABLEFLOW
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
 
 
 def halt(
-    connections: Connections,
-    name: TableName,
+    handle: TableHandle,
     by: str,
     because: str,
     reason: Callable[[Ledger], str],
@@ -45,7 +42,7 @@ def halt(
     entry = replace(
         EMPTY, because=because, landing=work_name(f"{by}_"), run_id=run_id, version=version("frazil")
     )
-    published = publish(TableHandle(connections.catalog, name), _Halt(StagedFiles(), entry, by, reason))
+    published = publish(handle, _Halt(StagedFiles(), entry, by, reason))
     ledger = read_ledger(published.table.metadata)
     assert ledger, f"{published.snapshot_id} is one"
     return ledger

@@ -11,10 +11,10 @@ from frazil.errors import PausedError
 from frazil.landing.halts.halt import halt
 from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.landing.position.state import known_states, raise_first
-from frazil.spec.names import things, writable
+from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import writable_handle
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED
 
 
@@ -44,7 +44,7 @@ def pause(
         NotYetError: Nothing was landed yet.
         StopError: The topic was released to Tableflow.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     reason = _reason(by, because, datetime.now(UTC))
 
     def say(_: Ledger) -> str:
@@ -52,12 +52,12 @@ def pause(
 
     with catalog_errors(connections.settings):
         try:
-            ledger: Ledger | None = halt(connections, name, PAUSE, reason, say, run_id=run_id)
+            ledger: Ledger | None = halt(handle, PAUSE, reason, say, run_id=run_id)
             changed = True
         except PausedError:
-            table, changed = TableHandle(connections.catalog, name).load(), False
+            table, changed = handle.load(), False
             ledger, reason = read_ledger(table.metadata), table.properties.get(SUSPENDED, reason)
-    return PauseReport(str(name), spec.topic, reason, changed, ledger.position if ledger else {})
+    return PauseReport(str(handle), spec.topic, reason, changed, ledger.position if ledger else {})
 
 
 def paused(specs: Sequence[TableSpec], connections: Connections) -> list[TableSpec]:

@@ -11,10 +11,9 @@ from frazil.landing.land import Step, land
 from frazil.landing.position.history import starts
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.report import LandingReport
-from frazil.spec.names import TableName, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, writable_handle
 from frazil.tables.commits.commit import remove_properties
 from frazil.tables.commits.suspension import MARKS
 from frazil.tables.keys import Key
@@ -38,11 +37,11 @@ def resume(
         SuspendedError: Another bad record stops the table.
         ConfigureError: A record that is named does not wait to be landed.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     with catalog_errors(connections.settings):
         if past:
-            _may_be_left_out(spec, connections, name, past)
-        remove_properties(TableHandle(connections.catalog, name), MARKS)
+            _may_be_left_out(spec, connections, handle, past)
+        remove_properties(handle, MARKS)
     return land(spec, connections, run_id=run_id, past=past, on_step=on_step)
 
 
@@ -52,28 +51,28 @@ def refuse_running(spec: TableSpec, connections: Connections) -> None:
     Raises:
         StopError: It is neither suspended nor paused.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     with catalog_errors(connections.settings):
-        known = TableHandle(connections.catalog, name).load().properties
+        known = handle.load().properties
     if not any(mark in known for mark in MARKS):
         raise StopError(
-            f"Table {name} is neither suspended nor paused.",
+            f"Table {handle} is neither suspended nor paused.",
             meaning="Nothing was done.",
-            todo=f"`frazil land {name}` lands what waits.",
+            todo=f"`frazil land {handle}` lands what waits.",
         )
 
 
 def _may_be_left_out(
-    spec: TableSpec, connections: Connections, name: TableName, past: Collection[Key]
+    spec: TableSpec, connections: Connections, handle: TableHandle, past: Collection[Key]
 ) -> None:
     if spec.on_bad_record != "suspend":
         raise ConfigureError(
-            f"Table {name} stops at no bad record: its spec says on_bad_record: {spec.on_bad_record}.",
+            f"Table {handle} stops at no bad record: its spec says on_bad_record: {spec.on_bad_record}.",
             meaning="Nothing was landed.",
             todo="Leave --past out.",
         )
     facts = topic_fact(connections.admin, spec.topic)
-    ledger = read_ledger(TableHandle(connections.catalog, name).load().metadata)
+    ledger = read_ledger(handle.load().metadata)
     begins = starts(facts, ledger.position if ledger else {})
     for partition, offset in past:
         if not begins.get(partition, 0) <= offset < facts.end.get(partition, 0):
@@ -82,5 +81,5 @@ def _may_be_left_out(
                 f"Record {partition}:{offset} of topic {spec.topic} does not wait to be landed.",
                 where=f"what waits, by partition: {waits}",
                 meaning="Nothing was landed; the table is as it was.",
-                todo=f"`frazil describe {name}` says which record stops it.",
+                todo=f"`frazil describe {handle}` says which record stops it.",
             )

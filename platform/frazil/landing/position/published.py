@@ -8,10 +8,9 @@ from itertools import islice
 from frazil.connections import Connections
 from frazil.landing.position.ledger import ledgers
 from frazil.landing.report import LandingReport, report_of, sum_of
-from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.commit import Committed
 
 _MOST = 200  # ledgers that are looked at, the newest first
@@ -26,14 +25,14 @@ def published_by(
         connections: Those of the spec.
         since: Seconds since the epoch; what the run published before is left out.
     """
-    name = things(spec, connections.settings).table
+    handle = handle_of(spec, connections)
     with catalog_errors(connections.settings):
-        table = TableHandle(connections.catalog, name).load_or_none()
+        table = handle.load_or_none()
     if table is None:
         return None
     newest = islice(ledgers(table.metadata), _MOST)
     own = [
-        report_of(name, ledger, Committed(table, snapshot.snapshot_id), 0)
+        report_of(handle.name, ledger, Committed(table, snapshot.snapshot_id), 0)
         for snapshot, ledger in newest
         if ledger.run_id == run_id and ledger.is_landing and snapshot.timestamp_ms >= since * 1000
     ]

@@ -30,7 +30,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, subject_name, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import handle_of
 
 _AT_ONCE = 8
 _PATIENCE = 15.0  # seconds: a look from a sensor must end within Dagster's minute, also if a server hangs
@@ -185,7 +185,7 @@ def _ask_registry(subject: str, connections: Connections) -> None:
 
 def _ask_catalog(spec: TableSpec, connections: Connections) -> None:
     with catalog_errors(connections.settings):
-        TableHandle(connections.catalog, things(spec, connections.settings).table).load_or_none()
+        handle_of(spec, connections).load_or_none()
 
 
 def _silence(part: str, error: Exception | None) -> FrazilError | None:

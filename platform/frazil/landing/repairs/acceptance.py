@@ -12,10 +12,10 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError, OvertakenError
 from frazil.landing.position.ledger import EMPTY, Ledger, ledger_of, ledgers, read_ledger
 from frazil.landing.tableflow.takeover import TAKEOVER
-from frazil.spec.names import TableName, writable
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
@@ -91,19 +91,17 @@ def accept(
         ConfigureError: The commit is none of those, or it brought rows.
         OvertakenError: Somebody else accepted it first.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     with catalog_errors(connections.settings):
-        table = TableHandle(connections.catalog, name).load()
+        table = handle.load()
         found = _find(table, snapshot_id)
         rows = _taken(table, found, connections)
         entry = replace(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
             landing=work_name("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
-        published = publish(
-            TableHandle(connections.catalog, name), _Acceptance(StagedFiles(), entry, found.timestamp_ms)
-        )
-    return AcceptReport(str(name), snapshot_id, rows, because, published.snapshot_id)
+        published = publish(handle, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
+    return AcceptReport(str(handle), snapshot_id, rows, because, published.snapshot_id)
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,9 @@ from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import record_schema
 from frazil.landing.upsert.key import why_no_older_records
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import writable_handle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows, publish
 from frazil.tables.commits.works import REDRIVE, work_name
 from frazil.tables.writing.presence import differing
@@ -128,7 +127,7 @@ class _Redrive:
         # What still can't be decoded must be told apart, whatever a landing makes of it.
         self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._connections = connections
-        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
+        self._handle = writable_handle(spec, connections)
         self._run_id = run_id
         self._done = on_step
 

@@ -10,10 +10,10 @@ from frazil.connections import Connections
 from frazil.errors import OffsetsLostError, PositionLostError
 from frazil.kafka.facts import TopicFacts, topic_facts
 from frazil.landing.position.ledger import Ledger, Span
-from frazil.spec.names import TableName, writable
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import writable_handle
 from frazil.tables.commits.rollback import Rollback, Turn, report_of, turn_back
 
 
@@ -39,17 +39,17 @@ def roll_back(
     Raises:
         OffsetsLostError: The topic no longer holds records that would leave the table.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     topic = topic_facts(connections.admin, [spec.topic]).get(spec.topic)
 
     def check(turn: Turn[Ledger]) -> None:
         lost = _lost(turn, topic)
         if lost and not accept_loss:
-            raise _lossy(name, turn, lost)
+            raise _lossy(handle.name, turn, lost)
 
     with catalog_errors(connections.settings):
-        turn = turn_back(TableHandle(connections.catalog, name), to, Ledger, check)
-    return _report(spec, name, turn, topic)
+        turn = turn_back(handle, to, Ledger, check)
+    return _report(spec, handle.name, turn, topic)
 
 
 def _report(spec: TableSpec, name: TableName, turn: Turn[Ledger], topic: TopicFacts | None) -> RollbackReport:

@@ -12,7 +12,7 @@ from frazil.landing.repairs.selection import letters_within, offset_columns
 from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings, has_forgotten
 from frazil.tables.keys import Key, keys_in, within, within_sql
 from frazil.tables.reading.frame import files_frame
@@ -59,16 +59,15 @@ def find_present(spark: SparkSession, spec: TableSpec, table: Table, plan: Plan,
     Raises:
         CommitConflictError: Statistics of a file are wrong.
     """
-    name = name_of(table)
     names, ledger = offset_columns(spec), read_ledger(table.metadata)
     assert ledger, "the plan is of one"
     sql, expression = within_sql(plan.busy, names), within(plan.busy, names)
     sought = Sought(sql, expression, "replayed", "Nothing was changed.", "replay")
     holding = find_holding(spark, table, sought, job)
-    letters = letters_within(TableHandle(table.catalog, name), ledger, plan.busy)
+    letters = letters_within(TableHandle.of(table), ledger, plan.busy)
     redriven = keys_in(table, letters, names)
     # Behind the look: who forgets says so at once.
-    kept = TableHandle(table.catalog, name).dead_letters.load_or_none()
+    kept = TableHandle.of(table).dead_letters.load_or_none()
     return Present(
         table=table,
         ledger=ledger,

@@ -26,10 +26,9 @@ from frazil.landing.report import LandingReport
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import planned_reading
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import name_of, writable_handle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import Staged, StagedFiles, publish, put_in_place
 from frazil.tables.commits.works import REPLAY, until_settled, work_name
@@ -179,7 +178,7 @@ class _Replay:
         self._spec = spec.model_copy(update={"on_bad_record": "dead_letter"})
         self._keeps_letters = spec.on_bad_record == "dead_letter"
         self._connections = connections
-        self._handle = TableHandle(connections.catalog, writable(spec, connections.settings))
+        self._handle = writable_handle(spec, connections)
         self._names = offset_columns(spec)
         self._run_id = run_id
         self._noted: set[Key] = set()  # dead letters that were kept by a try that others were quicker than

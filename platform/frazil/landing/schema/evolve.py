@@ -17,9 +17,8 @@ from frazil.formats.record import decoder_for
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.landing.schema.rowless import add_metadata, make_anew, without_rows
 from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged, set_properties
 from frazil.tables.commits.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
@@ -122,14 +121,14 @@ def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> b
     return True
 
 
-def fits_again(spec: TableSpec, name: TableName, connections: Connections) -> bool:
+def fits_again(spec: TableSpec, connections: Connections) -> bool:
     """Whether a table that a schema suspends holds what the schemas ask for by now, or may.
 
     Raises:
         FrazilError: The registry or the catalog does not tell.
     """
     decoder = decoder_for(spec, connections.registry)
-    table = TableHandle(connections.catalog, name).load_or_none()
+    table = handle_of(spec, connections).load_or_none()
     return table is None or not refused(plan_evolution(spec, table, decoder.columns).verdicts)
 
 

@@ -11,9 +11,9 @@ from frazil.kafka.facts import topic_fact
 from frazil.landing.halts.halt import halt
 from frazil.landing.position.ledger import Ledger
 from frazil.quoting import double_quoted
-from frazil.spec.names import writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import writable_handle
 from frazil.tables.commits.suspension import TABLEFLOW
 
 
@@ -44,14 +44,14 @@ def release(spec: TableSpec, connections: Connections, *, run_id: str = "") -> R
         NotYetError: Nothing was landed yet: there is nothing to release.
         StopError: It was released, or paused, before.
     """
-    name = writable(spec, connections.settings)
+    handle = writable_handle(spec, connections)
     with catalog_errors(connections.settings):
         facts = topic_fact(connections.admin, spec.topic)
-        ledger = halt(connections, name, TABLEFLOW, "released to Tableflow", _released, run_id=run_id)
+        ledger = halt(handle, TABLEFLOW, "released to Tableflow", _released, run_id=run_id)
     spans = {p: (ledger.start[p], to) for p, to in ledger.position.items()}
     kept = {p: min(max(facts.first.get(p, to), start), to) for p, (start, to) in spans.items()}
     return ReleaseReport(
-        table=str(name),
+        table=str(handle),
         topic=spec.topic,
         position=ledger.position,
         first=facts.first,

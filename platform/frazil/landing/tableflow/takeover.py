@@ -32,10 +32,10 @@ from frazil.landing.tableflow.position import (
     ledger_of_files,
     place_columns,
 )
-from frazil.spec.names import TableName, writable
+from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.layout import register
@@ -90,19 +90,18 @@ def take_over(
         RepairError: Rows are missing, and the topic no longer tells whether they were records.
         OvertakenError: Somebody else took it over, or wrote to it, meanwhile.
     """
-    name = writable(spec, connections.settings)
-    handle = TableHandle(connections.catalog, name)
+    handle = writable_handle(spec, connections)
     if spec.mode != "append":
         raise SpecError(
-            f"{name} can't be taken over from Tableflow with mode: {spec.mode}.",
+            f"{handle} can't be taken over from Tableflow with mode: {spec.mode}.",
             meaning="Nothing was changed.",
             todo="Write mode: append; or land the topic into a table of another name, from its first offset.",
         )
     with catalog_errors(connections.settings):
         own = handle.load_or_none()
-        _may_begin(name, own, source, TableHandle(of.catalog, source).load_or_none())
+        _may_begin(handle.name, own, source, TableHandle(of.catalog, source).load_or_none())
         table = own or TableHandle(of.catalog, source).load()
-        entry = _entry(spec, connections, name, table, accept_gaps)
+        entry = _entry(spec, connections, handle.name, table, accept_gaps)
         if own is None:
             _register(handle, table)
         said = replace(
@@ -112,7 +111,7 @@ def take_over(
         head = table.metadata.current_snapshot_id or 0
         published = publish(handle, _Takeover(StagedFiles(), said, head))
     return TakeoverReport(
-        str(name), spec.topic, str(source), published.snapshot_id, entry.records, entry.position,
+        str(handle), spec.topic, str(source), published.snapshot_id, entry.records, entry.position,
         sum(entry.gaps.values()), sum(entry.lost.values()),
     )  # fmt: skip
 

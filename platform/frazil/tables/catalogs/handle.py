@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import stamina
 
+from frazil.connections import Connections
 from frazil.errors import NotYetError, RepairError
 from frazil.quoting import in_shell, quoted
-from frazil.spec.names import TableName
+from frazil.spec.names import TableName, things, writable
+from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import answers, is_lost
 
 if TYPE_CHECKING:
@@ -73,6 +75,16 @@ class TableHandle:
     def _loaded(self) -> Table:
         with answers():
             return _vouched(self.catalog.load_table(self.name.identifier))
+
+
+def handle_of(spec: AnyTable, connections: Connections) -> TableHandle:
+    """The table of a spec; `connections` are those of the spec."""
+    return TableHandle(connections.catalog, things(spec, connections.settings).table)
+
+
+def writable_handle(spec: AnyTable, connections: Connections) -> TableHandle:
+    """The same of a table that Frazil may write to; raises ConfigureError where it is Tableflow's."""
+    return TableHandle(connections.catalog, writable(spec, connections.settings))
 
 
 def name_of(table: Table) -> TableName:

@@ -40,10 +40,10 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
-    name = name_of(table)
     from frazil.tables.writing.sorting import sort_keys
     from frazil.tables.writing.transfer import files_written
 
+    name = name_of(table)
     order = sort_keys(table.schema(), spec.sort_terms)
     if order is None or _shuffles(spec, plan):
         return None

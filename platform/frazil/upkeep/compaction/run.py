@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import OvertakenError
-from frazil.spec.names import things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import Committed, commit
 from frazil.tables.commits.ledger import disown_copy
@@ -74,7 +73,7 @@ class _Compaction:
     ) -> None:
         self._spec = spec
         self._connections = connections
-        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
+        self._handle = handle_of(spec, connections)
         self._now = now
         self._order = order
         self._step = on_step

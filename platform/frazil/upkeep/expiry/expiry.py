@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, remove_ref, remove_snapshots, set_properties
 from frazil.tables.layout import METADATA_STAYS
@@ -91,14 +91,14 @@ def expire(spec: AnyTable, connections: Connections, now: float, order: Order = 
 
     No file is deleted where metadata of a snapshot that stays can't be read (RepairError).
     """
-    name = things(spec, connections.settings).table
+    handle = handle_of(spec, connections)
     done = {
         each: _Expiry(spec, connections, table, now).run(order.dry_run)
         if may_delete_files(table)
         else _Expired(len(table.snapshots()))
-        for each, table in kept_tables(TableHandle(connections.catalog, name)).items()
+        for each, table in kept_tables(handle).items()
     }
-    return _report(name, done, order)
+    return _report(handle.name, done, order)
 
 
 class _Expiry:

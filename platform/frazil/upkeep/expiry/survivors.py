@@ -121,7 +121,7 @@ class Taken:
 
 def take_out(
     connections: Connections,
-    name: TableName,
+    handle: TableHandle,
     find: Find,
     says: Says,
     leaving: Leaving,
@@ -135,34 +135,32 @@ def take_out(
         CommitConflictError: Others changed the files time and again.
         DifferentError: The table's format is newer than what can be written.
     """
-    refuse_newer_format(TableHandle(connections.catalog, name).load())
+    refuse_newer_format(handle.load())
     for attempt in tries():
         with attempt:
             work = work_name(leaving.prefix)
-            survivors = write_survivors(connections, name, find, leaving)
+            survivors = write_survivors(connections, handle, find, leaving)
             on_step("written")
-            taken = put_survivors(
-                TableHandle(connections.catalog, name), survivors, find, says, leaving, work
-            )
+            taken = put_survivors(handle, survivors, find, says, leaving, work)
             if taken.done.snapshot_id:
                 on_step("published")
     return replace(taken, conflicts=taken.conflicts + attempt.num - 1)
 
 
-def write_survivors(connections: Connections, name: TableName, find: Find, leaving: Leaving) -> Survivors:
+def write_survivors(connections: Connections, handle: TableHandle, find: Find, leaving: Leaving) -> Survivors:
     """Reads the mixed files of the head with whatever deletes rows in them, and writes what stays."""
-    table = TableHandle(connections.catalog, name).load()
+    table = handle.load()
     with files_there(table):
         past = find(table, None)
     if not past.mixed:
         return Survivors(deletes=past.deletes)
     files = Candidates(past.mixed, past.named)
-    job = Job(leaving.work, str(name), "No row is lost or doubled.", "Try again.")
+    job = Job(leaving.work, str(handle), "No row is lost or doubled.", "Try again.")
     rest = write_rest(
         connections.background_spark, table, files, lambda rows: judged(rows, leaving.sql), job,
         leaving.orphans_after, lambda _, stay: arranged(stay, table), twice=samples(table),
     )  # fmt: skip
-    work, wanted = f"A {leaving.work} of {name}", rest.rows - rest.gone
+    work, wanted = f"A {leaving.work} of {handle}", rest.rows - rest.gone
     staged = rest.audited(wanted, work, f"{rest.gone} go")
     return Survivors(past.mixed_paths, past.deletes, staged, rest.gone)
 

@@ -21,7 +21,7 @@ from frazil.spec.names import TableName, writable
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import TableHandle, writable_handle
 from frazil.tables.commits.erasure import older_than_forgotten
 from frazil.tables.metadata.manifests import delete_manifests
 from frazil.tables.spark.session import spark_errors
@@ -90,9 +90,10 @@ def proofs(
     with catalog_errors(connections.settings):
         made = made_of(name, condition, derived, connections)
         for each, own in ((name, condition), *((m.name, m.condition) for m in made if m.condition)):
-            yield prove(TableHandle(catalog, each), own)
-            if TableHandle(catalog, each).dead_letters.load_or_none():
-                yield prove(TableHandle(catalog, each).dead_letters, own)
+            handle = TableHandle(catalog, each)
+            yield prove(handle, own)
+            if handle.dead_letters.load_or_none():
+                yield prove(handle.dead_letters, own)
 
 
 @dataclass
@@ -107,7 +108,7 @@ class _Forgetting:
     on_step: OnStep
 
     def __post_init__(self) -> None:
-        self._handle = TableHandle(self.connections.catalog, writable(self.spec, self.connections.settings))
+        self._handle = writable_handle(self.spec, self.connections)
         self._now = time.time()
         self._made = list(self._found())
         for made in self._made:
@@ -118,7 +119,7 @@ class _Forgetting:
     @property
     def _rows(self) -> Going:
         after = self.spec.upkeep.orphans_after
-        return Going(self._handle.name, self.condition.sql(), self.condition.expression, after, self._books)
+        return Going(self._handle, self.condition.sql(), self.condition.expression, after, self._books)
 
     def _found(self) -> Iterator[MadeOf]:
         """The tables made of this one, each looked for only once those before it are done."""
@@ -174,7 +175,7 @@ class _Forgetting:
             self._made.append(made)
             if made.spec.kind == "full":
                 derive(made.spec, self.connections)
-                self._left.append(Left(leave_behind(made.name, self.connections, due)))
+                self._left.append(Left(leave_behind(made.handle, due)))
                 continue
             if made.is_told:
                 if letters := self._letters_of(made):
@@ -186,7 +187,7 @@ class _Forgetting:
     def _once_more(self, due: int) -> Iterator[Gone]:
         """Looks again where rows came behind the first look: a landing brought them, or a derivation."""
         for left in self._left:
-            if left.going and came_since(self.connections, left.going, left.gone):
+            if left.going and came_since(left.going, left.gone):
                 again = take_rows(left.going, self.connections, due)
                 yield from (again,) if again.rows else ()
 
@@ -197,7 +198,7 @@ class _Forgetting:
     def _letters_of(self, made: MadeOf) -> Letters | None:
         if made.condition is None:
             return None
-        return letters_of_query(made.spec, self.connections, made.name, made.condition)
+        return letters_of_query(made.spec, made.handle, made.condition)
 
     def _unnamed(self) -> Iterator[str]:
         """Files of work that died: no snapshot names them, and they hold such rows."""

@@ -16,7 +16,6 @@ from frazil.landing.decoding import with_decoded
 from frazil.landing.repairs.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.keys import Key, keys_in
@@ -44,10 +43,10 @@ def letters_of_topic(
 
     None where the table has none.
     """
-    name = name_of(table)
     from pyiceberg.expressions import AlwaysTrue
 
-    if TableHandle(connections.catalog, name).dead_letters.load_or_none() is None:
+    name = name_of(table)
+    if TableHandle.of(table).dead_letters.load_or_none() is None:
         return None
     decoder = decoder_for(spec, connections.registry)
     columns = ["raw_key", "raw_value", "`partition`", "`offset`"]
@@ -66,22 +65,20 @@ def letters_of_topic(
     held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
     sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
     after = spec.upkeep.orphans_after
-    going = Going(name.dead_letters, f"({sql})", AlwaysTrue(), after, early=True)
+    going = Going(TableHandle.of(table).dead_letters, f"({sql})", AlwaysTrue(), after, early=True)
     return Letters(going, sum(not row["read"] for row in rows))
 
 
-def letters_of_query(
-    spec: DerivedSpec, connections: Connections, name: TableName, condition: Condition
-) -> Letters | None:
+def letters_of_query(spec: DerivedSpec, handle: TableHandle, condition: Condition) -> Letters | None:
     """The bad rows of a derived table that match: they are kept as JSON."""
     from pyiceberg.expressions import AlwaysTrue
 
-    if TableHandle(connections.catalog, name).dead_letters.load_or_none() is None:
+    if handle.dead_letters.load_or_none() is None:
         return None
     field = condition.sql(lambda column: f"get_json_object(`row`, {literal(_path(column))})")
     sql = " OR ".join([field, *_with_texts(condition, (), ("row", "reason"))])
     after = spec.upkeep.orphans_after
-    return Letters(Going(name.dead_letters, f"({sql})", AlwaysTrue(), after, early=True))
+    return Letters(Going(handle.dead_letters, f"({sql})", AlwaysTrue(), after, early=True))
 
 
 def _path(column: str) -> str:

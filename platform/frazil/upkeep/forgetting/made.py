@@ -20,8 +20,8 @@ from frazil.derive.queries.query import Query
 from frazil.derive.queries.syntax import names_of, output_of
 from frazil.errors import FrazilError, PositionLostError, RetryError
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import TableName, things
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.spec.names import TableName
+from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.commits.works import FORGETTING, work_name
@@ -37,10 +37,15 @@ class MadeOf:
     """A table that is made of another one; `condition` is None where nothing tells which rows go, and why."""
 
     spec: DerivedSpec
-    name: TableName
+    handle: TableHandle
     source: TableName
     condition: Condition | None = None
     why: str = ""
+
+    @property
+    def name(self) -> TableName:
+        """Its name."""
+        return self.handle.name
 
     @property
     def is_told(self) -> bool:
@@ -52,7 +57,7 @@ class MadeOf:
         """Its rows that go."""
         assert self.condition
         after = self.spec.upkeep.orphans_after
-        return Going(self.name, self.condition.sql(), self.condition.expression, after, _books)
+        return Going(self.handle, self.condition.sql(), self.condition.expression, after, _books)
 
 
 def made_of(
@@ -64,18 +69,18 @@ def made_of(
     go.
     """
     for spec in derived:
-        name = things(spec, connections.settings).table
-        if TableHandle(connections.catalog, name).load_or_none() is None:
+        handle = handle_of(spec, connections)
+        if handle.load_or_none() is None:
             continue
         computation = computation_of(spec)
-        inputs = {TableName.parse(word, name.namespace): word for word in computation.inputs}
+        inputs = {TableName.parse(word, handle.name.namespace): word for word in computation.inputs}
         if source not in inputs:
             continue
-        handed = _handed_on(computation, inputs[source], condition, name, source, connections)
+        handed = _handed_on(computation, inputs[source], condition, handle.name, source, connections)
         whole = spec.kind == "full"  # made anew of what is left
-        found = MadeOf(spec, name, source, handed[0], "" if whole else handed[1])
+        found = MadeOf(spec, handle, source, handed[0], "" if whole else handed[1])
         yield found
-        yield from made_of(name, found.condition, derived, connections)
+        yield from made_of(handle.name, found.condition, derived, connections)
 
 
 def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None:
@@ -98,7 +103,7 @@ def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None
 
 def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     """Moves a table's position past the commit that forgot rows of its input; False where it can't."""
-    table = TableHandle(connections.catalog, made.name).load_or_none()
+    table = made.handle.load_or_none()
     before = DerivedLedger.newest(table.metadata) if table else None
     if before is None or made.spec.kind == "full":
         return True
@@ -111,12 +116,12 @@ def follow(made: MadeOf, connections: Connections, source: Table) -> bool:
     entry = replace(_nothing(before, work_name(FORGETTING)), inputs=inputs)
     looks = forgettings(table.metadata) if table else 0
     work = Derived(StagedFiles(), entry, before.derivation, forgettings=looks)
-    publish(TableHandle(connections.catalog, made.name), work)
+    publish(made.handle, work)
     return True
 
 
 def _waiting(made: MadeOf, connections: Connections, source: Table) -> int:
-    table = TableHandle(connections.catalog, made.name).load_or_none()
+    table = made.handle.load_or_none()
     ledger = DerivedLedger.newest(table.metadata) if table else None
     if ledger is None or made.spec.kind == "full":
         return 0

@@ -45,7 +45,7 @@ Books = Callable[["Table", int, str], Mapping[str, str]]
 class Going:
     """Rows of one table that are to go."""
 
-    name: TableName
+    handle: TableHandle
     sql: str  # true of these rows
     expression: BooleanExpression  # true of these rows at least: tells the files that can hold them
     orphans_after: timedelta  # age at which the table's files go that no snapshot names
@@ -84,9 +84,9 @@ def count_going(going: Going, connections: Connections) -> Gone:
 
     By the Spark of landings: somebody waits for it, and upkeep's own stands behind all that is busy.
     """
-    table = TableHandle(connections.catalog, going.name).load()
+    table = going.handle.load()
     found = rows_by_file(connections.spark, table, going.sql, _job(going))
-    return Gone(str(going.name), sum(found.values()), tuple(sorted(found)))
+    return Gone(str(going.handle), sum(found.values()), tuple(sorted(found)))
 
 
 def apply_deletes(spec: AnyTable, connections: Connections, name: TableName) -> None:
@@ -112,39 +112,45 @@ def take_rows(going: Going, connections: Connections, due: int) -> Gone:
         return noted(table, due, table.metadata.next_sequence_number())
 
     says = Says({SUMMARY: "forgetting"}, going.books, properties)
-    taken = take_out(connections, going.name, _Finder(going, connections), says, going.leaving)
+    taken = take_out(
+        connections,
+        going.handle,
+        _Finder(going, connections),
+        says,
+        going.leaving,
+    )
     done = taken.done
     if done.snapshot_id is None:  # nothing was ever written to it
-        return Gone(str(going.name))
+        return Gone(str(going.handle))
     made = done.table.metadata.snapshot_by_id(done.snapshot_id)
     written = tuple(file.file_path for file in taken.survivors.staged.files)
     sequence = (made.sequence_number or 0) if made else 0
     paths = tuple(sorted(taken.past.paths))
-    return Gone(str(going.name), taken.rows, paths, written, done.snapshot_id, sequence)
+    return Gone(str(going.handle), taken.rows, paths, written, done.snapshot_id, sequence)
 
 
-def came_since(connections: Connections, going: Going, gone: Gone) -> bool:
+def came_since(going: Going, gone: Gone) -> bool:
     """Whether rows came into a table behind the snapshot that forgot some.
 
     Of rows that are kept early, those that come behind this look are refused.
     """
-    table = TableHandle(connections.catalog, going.name).load()
+    table = going.handle.load()
     if going.early:
-        set_properties(TableHandle(connections.catalog, going.name), one_more(table))
-        table = TableHandle(connections.catalog, going.name).load()
+        set_properties(going.handle, one_more(table))
+        table = going.handle.load()
     newer = takewhile(lambda s: s.snapshot_id != gone.snapshot_id, ancestors(table.metadata))
     return gone.snapshot_id is not None and any(rows_added(table, s) for s in newer)
 
 
-def leave_behind(name: TableName, connections: Connections, due: int) -> Gone:
+def leave_behind(handle: TableHandle, due: int) -> Gone:
     """Has all that is older than a table's head go at `due`: the head holds nothing to be forgotten."""
-    table = TableHandle(connections.catalog, name).load()
+    table = handle.load()
     head = table.current_snapshot()
     if head is None:
-        return Gone(str(name))
+        return Gone(str(handle))
     sequence = head.sequence_number or 0
-    set_properties(TableHandle(connections.catalog, name), noted(table, due, sequence))
-    return Gone(str(name), snapshot_id=head.snapshot_id, sequence=sequence)
+    set_properties(handle, noted(table, due, sequence))
+    return Gone(str(handle), snapshot_id=head.snapshot_id, sequence=sequence)
 
 
 @dataclass
@@ -178,4 +184,4 @@ class _Finder:
 
 
 def _job(going: Going) -> Job:
-    return Job("forgetting", str(going.name), "Nothing was changed.", "Try again.")
+    return Job("forgetting", str(going.handle), "Nothing was changed.", "Try again.")

@@ -19,7 +19,7 @@ from frazil.exact import iso_moment
 from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.works import EXPIRING
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.upkeep.expiry.survivors import Leaving, Says, Step, Survivors, take_out
@@ -113,7 +113,7 @@ class _RowExpiry:
         self, spec: AnyTable, connections: Connections, now: float, age: RowAge, on_step: Step
     ) -> None:
         self._connections = connections
-        self._handle = TableHandle(connections.catalog, things(spec, connections.settings).table)
+        self._handle = handle_of(spec, connections)
         self._max_bytes = int(spec.upkeep.max_bytes)
         at = int(now * 1000) - int(age.most.total_seconds() * 1000)
         self._cutoff = Cutoff(age.column, at)
@@ -135,7 +135,7 @@ class _RowExpiry:
     def _expire(self, reason: str) -> WorkReport:
         why = {"frazil.upkeep-reason": reason} if reason else {}
         says = Says({SUMMARY: "row_expiry", **why}, self._books)
-        taken = take_out(self._connections, self._handle.name, self._past, says, self._leaving, self._done)
+        taken = take_out(self._connections, self._handle, self._past, says, self._leaving, self._done)
         done = taken.done.snapshot_id
         report = self._report(taken.past, taken.survivors if done else Survivors())
         return replace(report, snapshot_id=done, conflicts=taken.conflicts)
