@@ -69,7 +69,7 @@ def ask_expiry(table: Known, now: float) -> bool:
 
 
 def test_a_table_that_was_never_compacted_is_due_as_soon_as_there_is_a_gain() -> None:
-    assert due(known()) == {"compaction": "10 files of 10.0 MB can become 1: there was no compaction yet."}
+    assert due(known()) == {"compaction": "10 files of 10.0 MiB can become 1: there was no compaction yet."}
 
 
 def test_small_files_that_add_up_do_not_wait_for_the_time() -> None:
@@ -77,7 +77,8 @@ def test_small_files_that_add_up_do_not_wait_for_the_time() -> None:
     waiting = last(compaction=10)
 
     assert due(known(full, last=waiting)) == {
-        "compaction": "10 files of 10.0 MB can become 1: small files add up to 128.0 MB, 128.0 MB are enough."
+        "compaction": "10 files of 10.0 MiB can become 1: "
+        "small files add up to 128.0 MiB, 128.0 MiB are enough."
     }
     assert due(known(replace(full, waiting=128 * MB - 1), last=waiting)) == {}
 
@@ -109,7 +110,7 @@ def test_deletes_over_the_budget_and_large_files_are_told() -> None:
     gain = Gain(files=4, bytes=900 * MB, into=6, large=1, over=2)
 
     assert due(known(replace(FOUND, gain=gain)))["compaction"].startswith(
-        "4 files of 900.0 MB can become 6, 1 of them are too large, "
+        "4 files of 900.0 MiB can become 6, 1 of them are too large, "
         "2 over the budget of deletes, 30% of its rows or 10 delete files for each:"
     )
 
@@ -119,7 +120,7 @@ def test_files_spared_for_old_copies_are_told_and_looked_at_again_when_these_may
 
     assert due(known(sparing))["compaction"].endswith(
         "there was no compaction yet; files compacted before stay until old copies expire: "
-        "there are 200.0 MB, 128.0 MB are allowed."
+        "there are 200.0 MiB, 128.0 MiB are allowed."
     )
     assert not look_needed(known(sparing, last=last(compaction=DAY)), NOW)
     assert look_needed(known(sparing, at=NOW - HOUR, last=last(compaction=DAY)), NOW)
