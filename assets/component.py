@@ -144,7 +144,7 @@ def _explained(error: BaseException, path: Path) -> FrazilError:
     ]
     where = places[-1] if places else path
     return SpecError(
-        f"{where}: {type(error).__name__}: {error}", todo="Mend the file; Dagster can load nothing of it."
+        f"{where}: {type(error).__name__}: {error}", todo="Fix the file; Dagster can load nothing of it."
     )
 
 

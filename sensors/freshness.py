@@ -61,7 +61,7 @@ class Freshness:
             self._since.setdefault(state.identifier, (state.landed_at, now))
 
     def _is_sure(self, spec: TableSpec, state: TableState, now: float) -> bool:
-        """Whether a failure is one by what was seen, too; what a person must mend is."""
+        """Whether a failure is one by what was seen, too; what a person must fix is."""
         if state.state in BLOCKED or state.state == "topic missing" or spec.freshness is None:
             return True
         _, since = self._since.get(state.identifier, (None, now))

@@ -46,7 +46,7 @@ def end_lost_runs(instance: dg.DagsterInstance, here: CodeLocationOrigin | None)
     """Ends the runs of our code location whose processes are gone, as after a crash of the machine.
 
     The code server that started a process tells of its end. Where that one died as well, the run would stay
-    "started", and hold its tables' pools and a place in the queue, for ever.
+    "started", and hold its tables' pools and a place in the queue, forever.
     """
     for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
         origin = run.remote_job_origin

@@ -64,4 +64,4 @@ def _check(system: str, path: AssetPath, tables: Sequence[PipelineTable]) -> dg.
 
 
 def _sentence(finding: Finding) -> str:
-    return f"{finding.right} {finding.of}: {finding.what}\nMend: {finding.mend}"
+    return f"{finding.right} {finding.of}: {finding.what}\nFix: {finding.mend}"

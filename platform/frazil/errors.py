@@ -189,9 +189,7 @@ class SpecError(ConfigureError):
     exit_code = 2
 
     def __init__(self, what: str, *, where: str = "", meaning: str = "", todo: str = "") -> None:
-        super().__init__(
-            what, where=where, meaning=meaning, todo=todo or "Mend the file; docs/spec.md helps."
-        )
+        super().__init__(what, where=where, meaning=meaning, todo=todo or "Fix the file; docs/spec.md helps.")
 
 
 class MissingError(ConfigureError):
@@ -207,7 +205,7 @@ class DifferentError(ConfigureError):
 
 
 class QueryChangedError(ConfigureError):
-    """A table's rows come from another query than its spec names; a rebuild makes them anew."""
+    """A table's rows come from another query than its spec names; a rebuild recomputes them."""
 
     exit_code = 3
 

@@ -60,4 +60,4 @@ def load_graph() -> AssetGraph:
     for point in entry_points(group=GROUP):
         found: AssetGraph = point.load()()
         return found
-    raise MissingError("Nobody knows the asset graph.", todo="Install Frazil anew.")
+    raise MissingError("Nobody knows the asset graph.", todo="Install Frazil again.")

@@ -42,7 +42,7 @@ class Times:
     Args:
         patience: Seconds that one object may take to be as it should be, or to go.
         margin: Seconds in which an object is looked for that was made, or whose creation got no answer,
-            before it is made again: clouds show new objects late, and names need not be unique.
+            before it is recreated: clouds show new objects late, and names need not be unique.
         pause: Longest time between two looks at one object, in seconds.
         hear: Hears what is waited for.
     """

@@ -159,5 +159,5 @@ class Patience:
             if stopped
             else f"{self._seconds:g} s passed.",
             meaning="What was made stays; nothing is made twice.",
-            todo="Mend the reason, if it is yours to mend, and run the same again: it goes on from here.",
+            todo="Fix the reason, if it is yours to fix, and run the same again: it goes on from here.",
         )

@@ -23,7 +23,7 @@ class NotYet(Exception):
 
 
 class RefusedYet(NotYet):
-    """A refusal that waiting may mend: a right that is not seen everywhere yet, a phase that FAILED."""
+    """A refusal that waiting may end: a right that is not seen everywhere yet, a phase that FAILED."""
 
     weight = 2
 
@@ -64,8 +64,8 @@ class Resource(Protocol):
     that one that FAILED is a change, too. Each method makes one try; the reconciler tries again.
 
     Raises:
-        NotYet: Waiting may mend it.
-        FrazilError: Waiting can't mend it: a missing right, somebody else's object of the same name.
+        NotYet: Waiting may fix it.
+        FrazilError: Waiting can't fix it: a missing right, somebody else's object of the same name.
     """
 
     @property

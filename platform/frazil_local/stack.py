@@ -186,7 +186,7 @@ class Stack:
                 f"{server.name} did not start: {problem}.",
                 where=f"{log} ends with\n{log_tail(log)}",
                 meaning="What was stored stays as it is; the other parts keep running.",
-                todo="Mend what the log says, then `frazil up` again.",
+                todo="Fix what the log says, then `frazil up` again.",
             )
         report(server.name, "up")
 

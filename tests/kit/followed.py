@@ -25,7 +25,7 @@ def proposed(refused: SchemaRefusedError) -> list[Unmappable]:
 def followed(schemas: HalfSchemas) -> list[Struct]:
     """The columns by each line that the refusal of schemas proposes; none where nothing helps.
 
-    What is refused for a second field then says how that one is mended, and it is followed as well.
+    What is refused for a second field then says how that one is fixed, and it is followed as well.
     """
     try:
         _ = schemas.columns

@@ -86,7 +86,7 @@ def work_in_it(deployment: dict[str, Any], clouds: AnyClouds, told: dict[str, An
 
 
 def refuse_who_works_in_it(name: str, frazil: Frazil) -> None:
-    """Who evaluated `frazil env --deployment NAME` administers nothing; the line that is named mends it."""
+    """Who evaluated `frazil env --deployment NAME` administers nothing; the line that is named fixes it."""
     inside = in_it(frazil, name)
     for command in (("deploy", "drift"), ("deploy", "create", "--yes"), ("rotate",)):
         said = frazil(*command, **inside)

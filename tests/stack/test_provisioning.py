@@ -186,7 +186,7 @@ def test_a_setting_that_kafka_does_not_know_is_named(connections: Connections, f
     with pytest.raises(ConfigureError, match="retention_ms") as refused:
         ensure_topic(TableSpec(topic=fresh_name, topic_config={"retention_ms": "1"}), connections)
 
-    assert refused.value.todo == "Mend what Kafka names."
+    assert refused.value.todo == "Fix what Kafka names."
     assert ensure_topic(TableSpec(topic=fresh_name, topic_config={"retention.ms": "1"}), connections).created
 
 

@@ -269,7 +269,7 @@ def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) 
     assert "kafka did not start: its process ended." in said.stderr
     assert "kafka.log ends with" in said.stderr
     assert "77" in said.stderr
-    assert "Mend what the log says, then `frazil up` again." in said.stderr
+    assert "Fix what the log says, then `frazil up` again." in said.stderr
 
     (log / "meta.properties").unlink()
     unstarted.up("--only", "kafka")

@@ -67,7 +67,7 @@ def test_what_only_looks_names_no_command_that_changes_a_table_and_nothing_besid
 @pytest.mark.parametrize(
     "text",
     [
-        "`frazil land orders` lands it.", "Leave --past out.", "Mend FRAZIL_PROFILE.", "Mend metadata_names.",
+        "`frazil land orders` lands it.", "Leave --past out.", "Fix FRAZIL_PROFILE.", "Fix metadata_names.",
         "Write mode: append.", "{} lands them.", "Drop the table.", "GRANT ROLE a TO USER b;",
     ],
 )  # fmt: skip
@@ -75,7 +75,7 @@ def test_what_names_something_is_followed(text: str) -> None:
     assert NAMES_SOMETHING.search(text)
 
 
-@pytest.mark.parametrize("text", ["Try again.", "Mend the file; docs/spec.md helps.", "Mend the query."])
+@pytest.mark.parametrize("text", ["Try again.", "Fix the file; docs/spec.md helps.", "Fix the query."])
 def test_what_names_nothing_may_be_done_elsewhere(text: str) -> None:
     assert not NAMES_SOMETHING.search(text)
 

@@ -1,4 +1,4 @@
-"""What goes on for ever looks for garbage as Python does, and may open as many files as the machine allows.
+"""What goes on forever looks for garbage as Python does, and may open as many files as the machine allows.
 
 Garbage keeps descriptors: a `frazil run` that looked for it as rarely as a short command had 2,000 open, and
 landed nothing any more.

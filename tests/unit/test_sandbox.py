@@ -294,7 +294,7 @@ def test_a_table_with_deletes_by_equality_is_named_with_what_applies_them(tmp_pa
         ("FROM read_csv('/etc/passwd')", "Read tables of pipelines.", "FROM orders"),
         ("DELETE FROM orders", "Write one SELECT.", "SELECT * FROM orders"),
         ("FROM orders; FROM orders", "Write one SELECT.", "FROM orders"),
-        ("SELECT idd FROM orders", "Mend the query.", "SELECT id FROM orders"),
+        ("SELECT idd FROM orders", "Fix the query.", "SELECT id FROM orders"),
     ],
 )
 def test_a_query_that_is_written_as_told_is_answered(duck: Sandbox, sql: str, todo: str, mended: str) -> None:

@@ -11,12 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import frazil
+from kit.advice import advice
 
 ROOT = Path(frazil.__file__).parents[2]
 FOLDERS = ("platform", "assets", "resources", "sensors", "docs")
 WORDS = re.compile(
     r"\b(whoever|whomever|whosoever|nought|such a one|lest|thereof|heretofore)\b", re.IGNORECASE
 )
+
+FOR_USERS = re.compile(
+    r"\b(mend(s|ed|ing)?|made again|anew|for ever|upon|heed(s|ed)?|deeds?|dearest|bears? (the|no|a))\b",
+    re.IGNORECASE,
+)
+"""What a page, `--help` or an error says in the field's words: fix, recreated, again, forever, on, has."""
 
 
 def read() -> Iterator[tuple[Path, str]]:
@@ -36,7 +43,19 @@ def test_no_sentence_uses_a_word_that_only_old_books_have() -> None:
     assert found == []
 
 
+def test_pages_and_advice_use_the_words_of_the_field() -> None:
+    """Pages have the help of all commands, settings, fields, checks and errors, which are generated."""
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    texts = [(page.name, line) for page in pages for line in page.read_text().splitlines()]
+    found = [
+        (where, match[0], text) for where, text in [*texts, *advice()] for match in FOR_USERS.finditer(text)
+    ]
+
+    assert found == []
+
+
 def test_it_reads_what_people_read() -> None:
     names = {file.name for file, _ in read()}
     assert {"errors.py", "README.md", "runbook.md"} <= names
     assert WORDS.search("Whoever lands.")
+    assert FOR_USERS.search("Mend the name.")

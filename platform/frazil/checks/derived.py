@@ -58,7 +58,7 @@ def count_derived(subject: Subject[DerivedSpec]) -> Verdict:
     text = (
         f"{rows} rows {'=' if agree else '!='} {ledger.total_rows} derived, less those replaced; "
         f"{ledger.total_bad} more were bad, {ledger.total_late} came late"
-        f"{'.' if agree else f': `frazil derive {subject.things.table} --rebuild` makes them anew.'}"
+        f"{'.' if agree else f': `frazil derive {subject.things.table} --rebuild` recomputes them.'}"
     )
     numbers: dict[str, Number] = {
         "rows": rows,
@@ -138,7 +138,7 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     name = subject.things.table
     text = (
         f"{ledger.total_rows} rows against the query over {inputs}, as read last: {missing} are missing, "
-        f"{extra} are too many{'.' if agree else f': `frazil derive {name} --rebuild` makes them anew.'}"
+        f"{extra} are too many{'.' if agree else f': `frazil derive {name} --rebuild` recomputes them.'}"
     )
     numbers: dict[str, Number] = {"missing": missing, "extra": extra, "compared": 1}
     return Verdict(agree, text, numbers)

@@ -59,7 +59,7 @@ def judge_files(subject: Subject[AnyTable]) -> Verdict:
     text = (
         f"{census.files} data files of {size_text(census.bytes)}, {census.ideal} after a compaction; "
         f"{'; '.join(limit.text for limit in broken or limits)}"
-        f"{': ' + ', '.join(mends) + ' mends it' if broken else ''}."
+        f"{': ' + ', '.join(mends) + ' fixes it' if broken else ''}."
     )
     return Verdict(not broken, text, census.numbers, severity="WARN")
 
@@ -72,7 +72,7 @@ def _late(readers: Iterable[Reader], upkeep: Upkeep, now: float) -> list[_Limit]
 
 
 def _limits(census: Census, upkeep: Upkeep, name: str, kept: int) -> list[_Limit]:
-    """The limits of what upkeep can mend; `kept` snapshots are waited for by readers, and do not count."""
+    """The limits of what upkeep can fix; `kept` snapshots are waited for by readers, and do not count."""
     compact = f"`frazil compact {name}`"
     most = (upkeep.small_bytes, upkeep.manifests, upkeep.max_snapshots)
     most_small, most_manifests, most_snapshots = (_SLACK * int(limit) for limit in most)
@@ -121,7 +121,7 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
         return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
     foreign = is_foreign(table, shown)
     agree = not foreign and is_in_step(table, shown.metadata_location) and shown.rows in (None, rows)
-    mends = f": {target.maker or todo} mends it{_kept_for(target, subject, shown, table)}."
+    mends = f": {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
     same = "" if shown.metadata_location == table.metadata_location else _SAME
     others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "

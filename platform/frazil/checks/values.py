@@ -176,7 +176,7 @@ def _is_of_unread_version(decoder: RecordDecoder, message: Message) -> bool:
 
 
 def _verdict(compared: _Compared, partitions: int, mended: bool) -> Verdict:
-    """`mended`: rows may come of records that a redrive mended."""
+    """`mended`: rows may come of records that a redrive fixed."""
     others = f"{compared.gone} whose records are gone"
     if compared.unread:
         others += f", {compared.unread} whose schema the newest one no longer reads"

@@ -122,7 +122,7 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     broken = found.pipelines.broken
     if not known and not broken:
         folders = ", ".join(map(str, pipeline_folders(settings)))
-        console.print(f"There is no table: write {folders}/NAME/defs.yaml, or mend FRAZIL_PIPELINES.")
+        console.print(f"There is no table: write {folders}/NAME/defs.yaml, or fix FRAZIL_PIPELINES.")
     chosen = {name: _find(known, name, broken) for name in wanted}
     errors = {"/".join(b.path): b.error for b in broken} if every else {}
     return Selection(tuple(chosen[name] for name in known if name in chosen), Clients(settings), errors)

@@ -31,7 +31,7 @@ _BUSY, _IDLE = 0.5, 0.02
 _LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
 _FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")
 _NEXT = {
-    "suspended": " Next: mend the producer or the schema, then `frazil resume {0}`; see docs/runbook.md.",
+    "suspended": " Next: fix the producer or the schema, then `frazil resume {0}`; see docs/runbook.md.",
     "paused": " Next: `frazil resume {0}` lands what waits.",
 }
 """What a person does about a state whose reason does not say so."""

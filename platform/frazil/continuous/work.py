@@ -61,7 +61,7 @@ class Work(Protocol):
 
 
 class WarmWork:
-    """The engine's. Clients are opened anew after a failure that a new session or a new login may mend.
+    """The engine's. Clients are opened anew after a failure that a new session or a new login may fix.
 
     A Spark server forgets a session that is idle for an hour, and all of them when it is started again.
     """

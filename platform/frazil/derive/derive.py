@@ -66,7 +66,7 @@ def derive(
 
     Args:
         now: The clock, in seconds since the epoch: what the query calls `:now`.
-        rebuild: Make all of it anew from the whole inputs, in one commit.
+        rebuild: Recompute all rows from the whole inputs, in one commit.
         from_here: Let a query that was changed make the rows that come; those that are there stay.
         accept_loss: How many rows that the inputs no longer hold a rebuild may do without.
         run_id: Noted in the snapshot.
@@ -155,7 +155,7 @@ class _Derivation:
 
     @contextmanager
     def _changed(self, plan: Plan, new: Mapping[str, Increment]) -> Iterator[Changed | None]:
-        """What mends the table where rows of its inputs changed or went; else None."""
+        """What fixes the table where rows of its inputs changed or went; else None."""
         if not any(each.changed for each in new.values()):
             yield None
             return

@@ -237,7 +237,7 @@ def _newest_fit(
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
         meaning=f"{name} holds rows that were made of rows which are no longer there. Nothing was changed.",
-        todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
+        todo=f"`frazil derive {name} --rebuild` recomputes all rows, in one commit.",
     )
 
 
@@ -267,7 +267,7 @@ def _refuse_other_query(name: TableName, computation: Computation, before: Deriv
             f"The rows of {name} come from another query, or from other parameters, than its spec has now.",
             where=str(computation.spec.sql or computation.spec.python),
             meaning="Rows of both would stand side by side. Nothing was changed.",
-            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit; with "
+            todo=f"`frazil derive {name} --rebuild` recomputes all rows, in one commit; with "
             "--from-here the rows stay, and the new query makes those that come.",
         )
 
@@ -277,7 +277,7 @@ def _refuse_other_inputs(name: TableName, inputs: Inputs, before: DerivedLedger)
         raise QueryChangedError(
             f"The new query of {name} reads {', '.join(new)}, of which nothing was read so far.",
             meaning="Nobody can tell from where on its rows are new. Nothing was changed.",
-            todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
+            todo=f"`frazil derive {name} --rebuild` recomputes all rows, in one commit.",
         )
 
 
@@ -289,5 +289,5 @@ def _refuse_lost(name: TableName, inputs: Inputs, before: DerivedLedger) -> None
                 f"What {name} has not seen of {each} can't be told any more: {each} {LOST[found]}.",
                 where=f"snapshot {before.inputs[each].snapshot} of {each}",
                 meaning=f"{name} is as it was.",
-                todo=f"`frazil derive {name} --rebuild` makes all of it anew, in one commit.",
+                todo=f"`frazil derive {name} --rebuild` recomputes all rows, in one commit.",
             )

@@ -19,8 +19,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 
-_WRONG = "Mend the files; nothing of this pipeline is started."
-_WAITS = "Mend what is broken; the other tables of this pipeline go on."
+_WRONG = "Fix the files; nothing of this pipeline is started."
+_WAITS = "Fix what is broken; the other tables of this pipeline go on."
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ Step = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Changed:
-    """What it takes to mend a table where rows of its inputs changed, or went."""
+    """What it takes to fix a table where rows of its inputs changed, or went."""
 
     went: DataFrame  # the query over those rows as they were
     held: DataFrame  # the query over all that the inputs hold now
@@ -186,7 +186,7 @@ def _by_the_query(name: TableName, error: PySparkException) -> FrazilError | Non
             f"The query of {name} does not fit its inputs.",
             where=cause_line(str(error)),
             meaning="Nothing was derived.",
-            todo="Mend the query; `frazil describe TABLE` shows the columns of its inputs.",
+            todo="Fix the query; `frazil describe TABLE` shows the columns of its inputs.",
         )
     if _OURS in str(error):
         return None

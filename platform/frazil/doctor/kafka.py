@@ -99,7 +99,7 @@ def _reach(admin: AdminClient, settings: Settings) -> None:
             f"{len(silent)} of {len(brokers)} brokers can't be reached.",
             where="; ".join(silent),
             meaning="Partitions that they lead can't be read.",
-            todo="Open the way to those addresses, or mend advertised.listeners of the brokers.",
+            todo="Open the way to those addresses, or fix advertised.listeners of the brokers.",
         )
 
 

@@ -195,7 +195,7 @@ def _why(have: Type, wanted: Type) -> str:
         return "Iceberg v3 would allow it, no engine does"
     if isinstance(have, Primitive | Decimal) and isinstance(wanted, Primitive | Decimal):
         return "not every value survives, or no reader converts the old files"
-    return "a column is of one kind for ever"
+    return "a column is of one kind forever"
 
 
 def target(migration: Migration) -> str:
@@ -257,5 +257,5 @@ def _no_fit(migration: Migration, why: str) -> ConfigureError:
         f"Migration {migration.id} does not fit: {why}.",
         where=f"migrations: {migration}",
         meaning="Nothing was landed; the table and its position are as they were.",
-        todo="Mend it in defs.yaml, or take it out.",
+        todo="Fix it in defs.yaml, or take it out.",
     )

@@ -245,7 +245,7 @@ class Mapping:
             raise self.refusal(self._at, why, "Make it flatter.") from None
         except MALFORMED as e:
             why = f"it is no {title} schema ({type(e).__name__}: {e!s:.200})"
-            raise self.refusal(self._at, why, "Mend the schema.") from None
+            raise self.refusal(self._at, why, "Fix the schema.") from None
 
     def refusal(self, path: str, why: str, todo: str) -> SchemaRefusedError:
         """The error that says which field of which subject can't become a column."""

@@ -156,5 +156,5 @@ def _given(access: KafkaSettings, options: dict[str, str | None]) -> dict[str, s
 def _text(file: Path | None) -> str | None:
     if file is None:
         return None
-    todo = "Mend the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY."
+    todo = "Fix the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY."
     return file_text(file.expanduser(), "A certificate or its key", "PEM", todo)

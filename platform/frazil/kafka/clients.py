@@ -207,10 +207,10 @@ def kafka_error(error: KafkaError, where: str, servers: str = "") -> FrazilError
             "Kafka does not answer.",
             where=f"{where}: {text}",
             meaning=STAYS,
-            todo=f"{to_start(servers)} Or mend FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and "
+            todo=f"{to_start(servers)} Or fix FRAZIL_KAFKA__BOOTSTRAP_SERVERS; brokers that want TLS, and "
             "are not asked for it, do not answer either (FRAZIL_KAFKA__TLS).",
         )
-    return ConfigureError(f"Kafka says: {text}.", where=where, todo="Mend what Kafka names.")
+    return ConfigureError(f"Kafka says: {text}.", where=where, todo="Fix what Kafka names.")
 
 
 @contextmanager
@@ -283,5 +283,5 @@ def _locked_out(text: str, where: str) -> ConfigureError:
         f"Kafka gives no access: {text}.",
         where=where,
         meaning=STAYS,
-        todo="Mend FRAZIL_KAFKA__... in the settings, see docs/connect.md.",
+        todo="Fix FRAZIL_KAFKA__... in the settings, see docs/connect.md.",
     )

@@ -221,5 +221,5 @@ def _missing(admin: AdminClient, topic: str) -> NotYetError:
         f"Topic {topic} does not exist.",
         where=f"the nearest of {len(names)} topics: {', '.join(near)}" if near else "there is no topic",
         meaning="Nothing was landed.",
-        todo="Mend the name, or make the topic: `frazil land TABLE --make-topic` makes it as the spec says.",
+        todo="Fix the name, or make the topic: `frazil land TABLE --make-topic` makes it as the spec says.",
     )

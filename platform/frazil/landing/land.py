@@ -70,7 +70,7 @@ def land(
 
     Several landings follow each other while the spec's caps are in the way. A bad record that is named
     in `past` stops nothing: it is left out, and counted. So are offsets in `accept_loss` that the topic no
-    longer holds. With `adopt_topic` a topic that was made again, or cut, is landed as it is now. `run_part`
+    longer holds. With `adopt_topic` a topic that was recreated, or cut, is landed as it is now. `run_part`
     runs the lane's Spark jobs: others than `alone` let small landings share them.
 
     Raises:
@@ -103,7 +103,7 @@ def refuse_other_topic(connections: Connections, name: TableName, plan: Plan) ->
     """Offsets are planned for a topic id and a leader, but Spark reads by the topic's name, from any leader.
 
     Raises:
-        TopicChangedError: The topic was deleted, or made again, since the plan.
+        TopicChangedError: The topic was deleted, or recreated, since the plan.
         RetryError: Its log was cut since, before the end of what was planned.
     """
     facts = topic_facts(connections.admin, [plan.topic]).get(plan.topic)

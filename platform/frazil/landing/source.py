@@ -159,7 +159,7 @@ def _group(settings: Settings, options: Mapping[str, str], logs: Logs) -> str:
     By group and partition Spark's executors keep consumers, and what these fetched ahead, for minutes. By
     default each reading has a group of its own: it connects to each partition anew (10 ms), and the executor
     never forgets the group (Spark 4.1: `InternalKafkaConsumerPool`, `FetchedDataPool`). What was fetched
-    ahead of a log that was cut since, or of a topic that was made again, must not be met again. And Spark
+    ahead of a log that was cut since, or of a topic that was recreated, must not be met again. And Spark
     wants one set of options for a group; nobody can guess the secrets among them without the key.
     """
     parts = [sorted(options.items()), sorted([*place, *log] for place, log in logs.items())]

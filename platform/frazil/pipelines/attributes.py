@@ -74,7 +74,7 @@ def refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
     """One error for all mistakes of a document, in the order of its lines."""
     placed = sorted((document.line(at), f"{_spoken(at)}: {text}") for at, text in mistakes)
     lines = [f"{document.file}:{line}: {text}" for line, text in placed]
-    return SpecError("\n".join(lines), todo="Mend the file; nothing that it names is started.")
+    return SpecError("\n".join(lines), todo="Fix the file; nothing that it names is started.")
 
 
 def _causes(error: ValidationError) -> list[ErrorDetails]:

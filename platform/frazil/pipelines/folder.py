@@ -51,7 +51,7 @@ class Pipelines:
             raise self.broken[0].error
         if self.broken:
             mistakes = "\n".join(broken.error.what for broken in self.broken)
-            raise SpecError(mistakes, todo="Mend the files; nothing was started.")
+            raise SpecError(mistakes, todo="Fix the files; nothing was started.")
         return self.sound
 
     @property
@@ -94,7 +94,7 @@ def folders_in(written: str, shipped: str) -> list[Path]:
 def folders_with_file(root: Path, kind: str = "pipelines") -> list[Path]:
     """The folders below one, or this one, that hold a defs.yaml."""
     if not root.is_dir():
-        raise SpecError(f"{root}: there is no such folder of {kind}.", todo=f"Mend FRAZIL_{kind.upper()}.")
+        raise SpecError(f"{root}: there is no such folder of {kind}.", todo=f"Fix FRAZIL_{kind.upper()}.")
     if (root / FILE).is_file():
         return [root]
     return sorted(file.parent for file in root.glob(f"*/{FILE}"))
@@ -173,7 +173,7 @@ def _refuse_long_names(spec: AnyTable, settings: Settings, place: str) -> None:
                 f"{place}: the name of the {what} would have {len(each.table)} letters, "
                 f"and catalogs take {LONGEST_NAME}: {each.table}",
                 todo="Name a shorter `table`. If it is there already, let `on_bad_record` be as it was: "
-                "under another name it begins anew.",
+                "under another name it starts over.",
             )
 
 
@@ -185,7 +185,7 @@ def _shared(pipeline: Pipeline, path: AssetPath, first: str) -> bool:
 def _apart(path: AssetPath) -> str:
     if path[0] == "kafka":
         return "Write all tables of a topic into one file, each with a `table` of its own."
-    return "Name another `table` or `namespace` for the newer of the two: one that is there begins anew."
+    return "Name another `table` or `namespace` for the newer of the two: one that is there starts over."
 
 
 def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:

@@ -222,7 +222,7 @@ def glue_errors(settings: Settings) -> Iterator[None]:
                 "Glue refuses the request.",
                 where=f"{e!s:.300}",
                 meaning=_MEANING,
-                todo="Mend what Glue names, or FRAZIL_GLUE__... in the settings.",
+                todo="Fix what Glue names, or FRAZIL_GLUE__... in the settings.",
             ) from e
         if not is_lost(e):
             raise
@@ -272,7 +272,7 @@ def _answers() -> Iterator[None]:
             "What stands at Glue's address does not answer as Glue does.",
             where=f"{type(e).__name__}: {e!s:.300}",
             meaning=_MEANING,
-            todo="Mend FRAZIL_GLUE__ENDPOINT: a proxy, or another server, may stand there.",
+            todo="Fix FRAZIL_GLUE__ENDPOINT: a proxy, or another server, may stand there.",
         ) from e
 
 

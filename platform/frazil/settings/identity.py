@@ -95,5 +95,5 @@ class _Role:
 
     def _token(self) -> str:
         file = self._aws.web_identity_token_file or Path()
-        what, todo = "The token that takes on a role of AWS", "Mend FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE."
+        what, todo = "The token that takes on a role of AWS", "Fix FRAZIL_AWS__WEB_IDENTITY_TOKEN_FILE."
         return file_text(file, what, "token", todo)

@@ -183,7 +183,7 @@ class Settings(BaseSettings):
         raise UsageError(
             "The settings can't be read.",
             where=where,
-            todo=f"Mend the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
+            todo=f"Fix the variable FRAZIL_<NAME> or FRAZIL_<SYSTEM>__<NAME>, or {profile_path()}.",
         )
 
 
@@ -206,10 +206,10 @@ def _no_profile(file: Path, why: str) -> UsageError:
     return UsageError(
         "The profile is not a JSON object.",
         where=f"{file}: {why}",
-        todo="Mend it."
+        todo="Fix it."
         if os.environ.get("FRAZIL_PROFILE")
-        else "Mend it. If it is that of the embedded stack, and you wrote nothing into it, it may be "
-        "deleted: `frazil up` writes it anew.",
+        else "Fix it. If it is that of the embedded stack, and you wrote nothing into it, it may be "
+        "deleted: `frazil up` writes it again.",
     )
 
 
@@ -253,7 +253,7 @@ def _changed(value: Any, change: Any) -> Any:
 def _profile_in_force() -> dict[str, Any]:
     if os.environ.get("FRAZIL_PROFILE") and not profile_path().is_file():
         raise UsageError(
-            "There is no such profile.", where=f"FRAZIL_PROFILE={profile_path()}", todo="Mend FRAZIL_PROFILE."
+            "There is no such profile.", where=f"FRAZIL_PROFILE={profile_path()}", todo="Fix FRAZIL_PROFILE."
         )
     return read_profile(profile_path())
 
@@ -267,7 +267,7 @@ def _check_variables() -> None:
         raise UsageError(
             "An environment variable is no setting.",
             where="; ".join(f"{name}{_nearest(name, known)}" for name in unknown),
-            todo="Mend its name, or unset it: docs/settings.md names all settings.",
+            todo="Fix its name, or unset it: docs/settings.md names all settings.",
         )
 
 

@@ -39,16 +39,16 @@ _S3_ACTIONS = {
 
 _DENIED = ("AccessDenied", "AccessDeniedException", "LakeFormation")
 
-_KEYS = "Mend FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
+_KEYS = "Fix FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
 _NOBODY = (
     "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY, or give this machine a role (docs/connect.md). For a "
     "stack without AWS, on this machine: `frazil up`."
 )
 _ENDED = "Renew FRAZIL_AWS__SESSION_TOKEN, or the login of FRAZIL_AWS__PROFILE (`aws sso login`)."
-_ROLE = "Mend FRAZIL_AWS__ROLE_ARN and FRAZIL_AWS__EXTERNAL_ID, or the role's trust policy."
+_ROLE = "Fix FRAZIL_AWS__ROLE_ARN and FRAZIL_AWS__EXTERNAL_ID, or the role's trust policy."
 _UNKNOWN = {
-    "ProfileNotFound": "Mend FRAZIL_AWS__PROFILE.",
-    "InvalidConfigError": "Mend the profile that FRAZIL_AWS__PROFILE names.",
+    "ProfileNotFound": "Fix FRAZIL_AWS__PROFILE.",
+    "InvalidConfigError": "Fix the profile that FRAZIL_AWS__PROFILE names.",
     **dict.fromkeys(("NoCredentialsError", "CredentialRetrievalError", "PartialCredentialsError"), _NOBODY),
     **dict.fromkeys(
         ("SSOTokenLoadError", "UnauthorizedSSOTokenError", "TokenRetrievalError", "ExpiredToken",
@@ -90,7 +90,7 @@ def storage_refusal(text: str) -> tuple[str, str] | None:
     named = told.get("name") not in (None, "UNKNOWN") and code.startswith(("INVALID_", "KEY_TOO_LONG"))
     if not named and int(status or 0) not in _ASKED_WRONGLY:
         return None
-    todo = _SHORTER if is_too_long(text) else "Mend what it names; see docs/connect.md."
+    todo = _SHORTER if is_too_long(text) else "Fix what it names; see docs/connect.md."
     return f"{code} {told['said'].strip()}".strip()[:300], todo
 
 

@@ -200,8 +200,8 @@ class AnyTable(Part):
         0,
         ge=0,
         le=20,
-        description="How many of the newest rows the table's page in Dagster shows. Dagster keeps them for "
-        "ever. Default: none, for rows may be secret.",
+        description="How many of the newest rows the table's page in Dagster shows. Dagster keeps them "
+        "forever. Default: none, for rows may be secret.",
     )
     description: str = Field("", description="A text for people, shown in Dagster.")
     owners: Owners = Field((), description="Who to ask: `team:name`, or e-mail addresses.")

@@ -125,7 +125,7 @@ def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], miss
                 where=f"named {named}, stored as {file.path}",
                 meaning="The two may be the same file, so that it is no orphan; no file was deleted.",
                 todo="If both are one file: let `write.data.path` begin with the table's location, or drop "
-                f"it; `frazil compact {name} --everything` writes the files anew, and once the older "
+                f"it; `frazil compact {name} --everything` rewrites the files, and once the older "
                 "snapshots expired it goes on. If they are two files, delete the one that the table does not "
                 "name.",
             )

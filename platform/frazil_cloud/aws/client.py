@@ -35,7 +35,7 @@ _SOON = {
     "OperationAborted", "ConcurrentModification", "ConcurrentModificationException", "DeleteConflict",
     "TooManyUpdates", "BucketNotEmpty",
 }  # fmt: skip
-"""Refusals that waiting mends: others are at work."""
+"""Refusals that waiting ends: others are at work."""
 
 _MET = (AnswerLost, Throttled)
 """What a call is sent again for at once: AWS' limits are per second, and say no time."""

@@ -87,6 +87,6 @@ def _aws_errors(where: str) -> Iterator[None]:
 
 
 def _error(
-    kind: str, where: str, what: str, todo: str = "Run `frazil deploy create` to mend it."
+    kind: str, where: str, what: str, todo: str = "Run `frazil deploy create` to fix it."
 ) -> ClientSettingsError:
     return ClientSettingsError(kind, what, where=where, meaning="No client was made.", todo=todo)

@@ -101,6 +101,6 @@ def _texts(name: str, text: str | None) -> dict[str, str]:
             "A secret is no JSON object.",
             where=name,
             meaning="Nothing was changed.",
-            todo="Bring its version before back (AWSPREVIOUS), or write it anew. If the deployment made it, "
+            todo="Bring its version before back (AWSPREVIOUS), or write it again. If the deployment made it, "
             "it may be deleted: `frazil deploy create` makes another, with a new key.",
         ) from None

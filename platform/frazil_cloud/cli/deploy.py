@@ -80,7 +80,7 @@ RemoveData = Annotated[
 ]
 Adopt = Annotated[
     bool,
-    typer.Option("--adopt", help="Take over an environment that bears the deployment's name, and no mark."),
+    typer.Option("--adopt", help="Take over an environment that has the deployment's name, and no mark."),
 ]
 Only = Annotated[
     Literal["confluent", "snowflake"] | None, typer.Option(help="For delete: remove this part alone.")

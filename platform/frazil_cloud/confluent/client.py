@@ -35,7 +35,7 @@ _FLINK = "https://flink.{region}.aws.confluent.cloud"
 
 
 Soon = Callable[[int, str], bool]
-"""Tells of a status and its text whether waiting may mend what they refuse."""
+"""Tells of a status and its text whether waiting may fix what they refuse."""
 
 
 class Missing(Exception):
@@ -69,7 +69,7 @@ class Plane:
         key: The API key, and its secret.
         is_ours: Whether the key is the settings' own. One that was made a moment ago may be refused for a
             while, as its role bindings may; the settings' own is refused for good.
-        soon: What waiting may mend on this plane.
+        soon: What waiting may fix on this plane.
         settled: Where the key has worked for long: it is refused for good.
     """
 
@@ -148,11 +148,11 @@ class Plane:
     ) -> Json:
         """The answer to one request.
 
-        `gone` are statuses that mean that it is not there, `soon` tells of others that waiting may mend.
+        `gone` are statuses that mean that it is not there, `soon` tells of others that waiting may fix.
 
         Raises:
             Missing: The status is one of `gone`.
-            NotYet: Waiting may mend it.
+            NotYet: Waiting may fix it.
             FrazilError: It may not.
         """
 
@@ -194,7 +194,7 @@ class Plane:
                 todo="Delete what nobody needs, or ask Confluent for more.",
             )  # fmt: skip
         return ConfigureError(
-            "Confluent Cloud does not take a request.", where=text, todo="Mend the deployment."
+            "Confluent Cloud does not take a request.", where=text, todo="Fix the deployment."
         )
 
     def _stranger(self, text: str, where: str) -> Exception:

@@ -73,7 +73,7 @@ class Datagen(Thing):
                 f"Confluent Cloud does not take the connector {self.spec.name}.",
                 where="; ".join(errors),
                 meaning="It was not made.",
-                todo="Mend its `config` in the deployment.",
+                todo="Fix its `config` in the deployment.",
             )
 
     def _config(self, known: Known) -> dict[str, str]:

@@ -56,5 +56,5 @@ def unknown_key(where: str) -> ConfigureError:
         "Confluent Cloud does not know who asks.",
         where=where,
         meaning="Nothing was done.",
-        todo="Mend FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: it must be a Cloud API key.",
+        todo="Fix FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET: it must be a Cloud API key.",
     )

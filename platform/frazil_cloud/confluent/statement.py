@@ -31,7 +31,7 @@ _STATES: Mapping[str, Literal["works", "stopped", "failed"]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FlinkStatement(Thing):
-    """A statement that has ended, or that runs for ever.
+    """A statement that has ended, or that runs forever.
 
     Confluent forgets a statement that ended after 30 days. It is not run again then, if one that follows it
     is still there: DROP TABLE before CREATE TABLE would drop what is in use.
@@ -122,7 +122,7 @@ class FlinkStatement(Thing):
             f"The statement {self.spec.name} {became}, and its table {makes} is there.",
             where=why,
             meaning="It was left as it is. Submitted again, it might start no job, and no row would come.",
-            todo=f"Mend the reason. If the rows of {makes} may go: delete the statement and drop the table, "
+            todo=f"Fix the reason. If the rows of {makes} may go: delete the statement and drop the table, "
             f"then `frazil deploy create`. Else write its query as INSERT INTO {quoted(makes)}, under "
             "another name, from the offsets that it reached (docs/cloud.md), or its rows come twice. Take "
             f"out each statement that drops {makes}: it may run again.",

@@ -95,5 +95,5 @@ def _values(name: str, text: str | None) -> dict[str, str]:
     except (ValueError, AttributeError):
         raise ConfigureError(
             "A secret is no JSON object.", where=name, meaning="Nothing was changed.",
-            todo="Bring its version before back (AWSPREVIOUS), or write it anew.",
+            todo="Bring its version before back (AWSPREVIOUS), or write it again.",
         ) from None  # fmt: skip

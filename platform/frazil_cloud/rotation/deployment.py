@@ -117,7 +117,7 @@ class Rotation:
             raise MissingError(
                 f"{self.spec.name} has no {what} to rotate.",
                 where=f"there are: {', '.join(self.whats) or 'none'}",
-                todo="Mend the name.",
+                todo="Fix the name.",
             )
         return self._rsa() if what == "rsa" else self._of_confluent(what)
 

@@ -23,7 +23,7 @@ def what_of(told: str) -> What:
         if what == told:
             return what
     raise UsageError(
-        f"{told} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Mend the name."
+        f"{told} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Fix the name."
     )
 
 

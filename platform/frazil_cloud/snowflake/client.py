@@ -33,7 +33,7 @@ _SOON = {
     94400: NotYet,  # the catalog has no such table
     3540: NotYet,  # still used
 }
-"""Refusals that waiting may mend: IAM is seconds late, and Tableflow's tables take a while."""
+"""Refusals that waiting may end: IAM is seconds late, and Tableflow's tables take a while."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Snowflake:
         """All rows of a statement, carried out in a role; by default in the user's own.
 
         Raises:
-            NotYet: Waiting may mend it.
+            NotYet: Waiting may fix it.
             NotAllowedError: The role may not do it.
             MissingError: What the statement names is not there, or hidden from the role.
         """
@@ -210,7 +210,7 @@ def _refused(number: int | None, where: str, role: str | None) -> Exception:
         "Snowflake refused a statement.",
         where=where,
         meaning="Nothing was changed by it.",
-        todo="Mend what the message names, then run it again.",
+        todo="Fix what the message names, then run it again.",
     )
 
 

@@ -215,5 +215,5 @@ def proven(integration: Marked) -> None:
         f"Snowflake can't use the {integration}.",
         where=why,
         meaning="Tables of that catalog are not shown.",
-        todo="Mend what the message names, then `frazil deploy verify`.",
+        todo="Fix what the message names, then `frazil deploy verify`.",
     )

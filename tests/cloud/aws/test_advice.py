@@ -199,7 +199,7 @@ def test_client_settings_that_lack_a_secret_are_mended_by_deploy_create(
     spoil(kept, aws)
     with pytest.raises(ClientSettingsError) as told:
         client_settings(us, names, "consumer")
-    assert told.value.todo == "Run `frazil deploy create` to mend it."
+    assert told.value.todo == "Run `frazil deploy create` to fix it."
 
     kept.create()
 

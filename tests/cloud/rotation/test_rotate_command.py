@@ -147,7 +147,7 @@ def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str)
 
     assert said.code == code
     assert told in said.err
-    assert "Mend the name." in said.err
+    assert "Fix the name." in said.err
     named = said.err.partition("there are: ")[2].split("\n")[0].split(", ")
     assert "app_producer" in named
     assert shop.rotate("shop", "--what", "app_producer", "--now").code == 0

@@ -240,7 +240,7 @@ CHANGES = (
     ),
     Change("a parameter has another value", acks, ("aws/parameters",), ("acks",)),
     Change("a parameter is gone", no_parameter, ("aws/parameters",), ("sasl.mechanism",)),
-    Change("logs are kept for ever", for_ever, ("aws/log_group",), ("retention_days",)),
+    Change("logs are kept forever", for_ever, ("aws/log_group",), ("retention_days",)),
     Change("the log group is gone", no_group, ("aws/log_group",)),
     Change(
         "Glue's database notes another bucket",

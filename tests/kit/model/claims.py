@@ -59,7 +59,7 @@ class Claim:
             raise Wrong(f"{self.who} moved main and said: {told}")
 
     def of_report(self, work: str, report: Any) -> None:
-        """Raises where its count is not that of the rows; one that was rolled back may be made again."""
+        """Raises where its count is not that of the rows; one that was rolled back may be recreated."""
         if work == "forget":
             told = sum(gone.rows for gone in report.gone if gone.table == str(NAME))
             key = "frazil.forgotten"

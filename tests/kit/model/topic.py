@@ -64,7 +64,7 @@ class Topic:
         self.gone.setdefault(self.log, {})[partition] = self.first[partition]
 
     def begin_anew(self) -> None:
-        """Deleted, and made again."""
+        """Deleted, and recreated."""
         self.gone[self.log] = dict(self.end)
         self.log = f"log{int(self.log.removeprefix('log')) + 1}"
         self.first, self.end = {0: 0, 1: 0}, {0: 0, 1: 0}

@@ -128,7 +128,7 @@ def _seven_hours(world: World, _: random.Random) -> object:
 
 
 def _recreate(world: World, dice: random.Random) -> object:
-    """The topic is deleted and made again, and is as long as before."""
+    """The topic is deleted and recreated, and is as long as before."""
     ends = dict(world.topic.end)
     world.topic.begin_anew()
     for partition, end in ends.items():

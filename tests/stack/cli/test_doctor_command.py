@@ -1,4 +1,4 @@
-"""`frazil doctor` on the stack: what is missing comes with what mends it, and nothing stays behind."""
+"""`frazil doctor` on the stack: what is missing comes with what fixes it, and nothing stays behind."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def test_a_stack_that_is_well_lacks_nothing_and_keeps_nothing(
     said = frazil("doctor", "--json", "--seconds", str(PATIENCE))
 
     assert (said.code, said.document["fine"]) == (0, True)
-    assert {each["system"] for each in said.document["findings"]} == set(SYSTEMS)
-    assert {each["status"] for each in said.document["findings"]} == {"ok"}
+    python, *asked = said.document["findings"]
+    assert {each["system"] for each in asked} == set(SYSTEMS)
+    assert {each["status"] for each in asked} == {"ok"}
+    assert python["system"] == "python"  # pytest compiles tests in a way of its own, which looks slow
     assert ("snowflake", "refresh the table") in by_right(said.document)
     assert left(connections) == []
 

@@ -1,4 +1,4 @@
-"""A Kafka that asks who is there: each way in lands records, and each no says what to mend."""
+"""A Kafka that asks who is there: each way in lands records, and each no says what to fix."""
 
 from __future__ import annotations
 

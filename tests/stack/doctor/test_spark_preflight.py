@@ -1,4 +1,4 @@
-"""A Spark that lacks something is told from one that has all: by what is asked for, and what mends it."""
+"""A Spark that lacks something is told from one that has all: by what is asked for, and what fixes it."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def numbers(table: Table, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_dead_letter_whose_own_time_is_far_is_redriven(source: MakeSource) -> None:
-    """https://github.com/fede1024/rust-rdkafka/issues/217: and the record is mended later."""
+    """https://github.com/fede1024/rust-rdkafka/issues/217: and the record is fixed later."""
     topic = source(key_format="none", on_bad_record="dead_letter", partition_by=["day($$timestamp)"])
     takes_any_time(topic)
     good = avro(SCHEMA, topic.register(SCHEMA), moments(1, 1))

@@ -1,4 +1,4 @@
-"""Topics that were deleted and made again, once their table's owner takes the new one for the old."""
+"""Topics that were deleted and recreated, once their table's owner takes the new one for the old."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_a_glue_pointer_that_was_moved_is_named_and_sync_mends_it(landed: Topic)
 
     assert not moved.passed
     assert f"Glue shows {landed.things.table} as of {old.rsplit('/', 1)[-1]};" in moved.text
-    assert f"`frazil sync {landed.things.table}` mends it" in moved.text
+    assert f"`frazil sync {landed.things.table}` fixes it" in moved.text
     assert moved.numbers["glue_metadata"] == old
     assert check(landed, "glue_pointer").passed
 

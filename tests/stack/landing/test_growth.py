@@ -1,4 +1,4 @@
-"""What a process that goes on for ever holds: no more after many landings than after a few.
+"""What a process that goes on forever holds: no more after many landings than after a few.
 
 `make growth` lands 2,000 times, or FRAZIL_TEST_GROWTH.
 """

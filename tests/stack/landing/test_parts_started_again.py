@@ -1,4 +1,4 @@
-"""Parts that are started again beneath a process that goes on for ever: it needs no help to go on."""
+"""Parts that are started again beneath a process that goes on forever: it needs no help to go on."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def own_stack(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @dataclass(frozen=True)
 class Processes:
-    """Those that go on for ever: each keeps its clients for as long as the module's tests run."""
+    """Those that go on forever: each keeps its clients for as long as the module's tests run."""
 
     run: WarmWork
     served: Clients

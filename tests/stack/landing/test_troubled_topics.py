@@ -101,7 +101,7 @@ def test_a_recreated_topic_is_recognised_by_its_id(topic: Topic) -> None:
     make_anew(topic)
     topic.trades(5)
 
-    with pytest.raises(TopicChangedError, match="deleted and made again"):
+    with pytest.raises(TopicChangedError, match="deleted and recreated"):
         land(topic.spec, topic.connections)
     assert len(topic.rows()) == 5
     assert state_of(topic).state == "topic changed"
@@ -118,7 +118,7 @@ def test_a_topic_that_is_made_anew_while_it_is_landed_is_not_published_under_the
             make_anew(topic)
             topic.trades(5)
 
-    with pytest.raises(TopicChangedError, match="deleted and made again"):
+    with pytest.raises(TopicChangedError, match="deleted and recreated"):
         land(topic.spec, topic.connections, on_step=on_step)
     assert topic.rows() == []
     assert land(topic.spec, topic.connections).records == 5

@@ -286,4 +286,4 @@ def test_file_health_passes_a_fresh_table_and_warns_where_upkeep_does_not_keep_u
     assert "small files to be compacted hold" in poor.text
     assert "snapshots, 4 allowed" in poor.text
     name = topic.things.table
-    assert poor.text.endswith(f": `frazil compact {name}`, `frazil expire {name}` mends it.")
+    assert poor.text.endswith(f": `frazil compact {name}`, `frazil expire {name}` fixes it.")

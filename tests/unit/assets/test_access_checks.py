@@ -50,4 +50,4 @@ def test_the_job_tells_what_is_missing_and_what_mends_it(
     assert run.success
     assert not found.passed
     assert "The account of Snowflake is not said." in (found.description or "")
-    assert "Mend: Set FRAZIL_SNOWFLAKE" in (found.description or "")
+    assert "Fix: Set FRAZIL_SNOWFLAKE" in (found.description or "")

@@ -125,9 +125,9 @@ def test_a_file_that_dagster_can_not_load_is_loaded_once_it_is_mended(folder: Pa
     _, (broken,) = folder_definitions([folder], others)
 
     (folder / "wrong_type" / "defs.yaml").write_text(
-        f"type: {TOPICS}\nattributes: {{tables: [{{topic: mended, publish: []}}]}}\n"
+        f"type: {TOPICS}\nattributes: {{tables: [{{topic: fixed, publish: []}}]}}\n"
     )
 
-    assert broken.error.todo == "Mend the file; Dagster can load nothing of it."
-    mended = {"kafka/mended", "iceberg/local/mended"}
+    assert broken.error.todo == "Fix the file; Dagster can load nothing of it."
+    mended = {"kafka/fixed", "iceberg/local/fixed"}
     assert edges(defs()).keys() == SOUND | mended | {f"pipelines/{name}" for name in BROKEN}

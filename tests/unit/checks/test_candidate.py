@@ -1,4 +1,4 @@
-"""A candidate's file that can't be read, or holds no schema, is mended as the error says, and is judged."""
+"""A candidate's file that can't be read, or holds no schema, is fixed as the error says, and is judged."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def columns(connections: Connections, file: Path) -> list[str]:
         ("next.avcs", TEXT, "Rename it."),
         ("next.avsc", None, "Name a file that is there, of UTF-8 text."),
         ("next.avsc", json.dumps(CHANGE).encode("utf-16"), "Name a file that is there, of UTF-8 text."),
-        ("next.avsc", TEXT[:-1], "Mend the schema."),
+        ("next.avsc", TEXT[:-1], "Fix the schema."),
     ],
 )
 def test_a_file_that_is_mended_as_told_is_judged(

@@ -49,8 +49,8 @@ def test_each_refusal_is_told_once_with_every_line_that_mends_it_unbroken(frazil
     said = frazil("doctor")
 
     assert said.err.count("Kafka does not allow it.") == 1
-    assert f"  Mend: {ACL.format('t1')}\n" in said.err
-    assert f"  Mend: {ACL.format('t2')}\n" in said.err
+    assert f"  Fix: {ACL.format('t1')}\n" in said.err
+    assert f"  Fix: {ACL.format('t2')}\n" in said.err
     assert "  Needs: glue:GetTable\n" in said.err
 
 

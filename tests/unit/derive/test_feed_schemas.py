@@ -1,4 +1,4 @@
-"""What a feed registers for its topic: what is refused is mended as the error says, and is registered."""
+"""What a feed registers for its topic: what is refused is fixed as the error says, and is registered."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def registry() -> Iterator[RegistryClient]:
 def test_columns_that_the_registry_does_not_take_are_those_of_another_topic(
     registry: RegistryClient,
 ) -> None:
-    """It told to mend a file, and there is none."""
+    """It told to fix a file, and there is none."""
     with pytest.raises(ConfigureError, match="incompatible") as refused:
         _encoders(registry, Feed(topic="taken"), NAME, COLUMNS)
 
@@ -55,6 +55,6 @@ def test_a_key_that_is_mended_is_one_of_the_columns_that_are_named(registry: Reg
     named = refused.value.where.removeprefix("its columns are ").split(", ")
     key, _ = _encoders(registry, Feed(topic="another", key=tuple(named[:1])), NAME, COLUMNS)
 
-    assert refused.value.todo == "Mend feeds in defs.yaml."
+    assert refused.value.todo == "Fix feeds in defs.yaml."
     assert key
     assert key({"id": 1, "n": 2}) == b"\0\0\0\0\7\2\2"  # of a union: its branch, and 1

@@ -82,8 +82,8 @@ def test_who_mends_the_file_mends_those_that_wait_for_it_too(tmp_path: Path) -> 
     key.write_text(key.read_text().replace("freshnes:", "freshness:"))
     after = known_tables(load_pipelines([root], Settings()), Settings())
 
-    assert todo["query"] == "Mend the files; nothing of this pipeline is started."
-    assert todo["reader"] == "Mend what is broken; the other tables of this pipeline go on."
+    assert todo["query"] == "Fix the files; nothing of this pipeline is started."
+    assert todo["reader"] == "Fix what is broken; the other tables of this pipeline go on."
     assert {broken.name for broken in after.pipelines.broken} == BROKEN.keys() - {"query", "key", "reader"}
     assert {str(name) for name in after.columns} >= {f"local.{t}" for t in ("few", "late", "later", "maybe")}
     assert before.columns.items() <= after.columns.items()

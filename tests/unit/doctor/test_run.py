@@ -58,7 +58,7 @@ def test_only_what_the_tables_work_with_is_needed(specs: list[AnyTable], systems
     ("error", "status", "mend"),
     [
         (NotAllowedError("No.", todo="Elsewhere."), "missing", "the line that gives it"),
-        (ConfigureError("Who are you?", todo="Mend the login."), "missing", "Mend the login."),
+        (ConfigureError("Who are you?", todo="Fix the login."), "missing", "Fix the login."),
         (PartDownError("Nobody there.", todo="Start it."), "down", "Start it."),
         (Unproven("It can't be asked for."), "unproven", "the line that gives it"),
     ],

@@ -100,6 +100,6 @@ def test_a_word_that_is_mended_or_taken_out_costs_no_other_column(
 
     left_out = {name for name, word in mended.items() if word == "leave_out"}
 
-    assert refused.value.todo == "Mend columns in defs.yaml, or take the name out."
+    assert refused.value.todo == "Fix columns in defs.yaml, or take the name out."
     assert columns(mended).keys() == columns({}).keys() - left_out
     assert columns({}) == {f.name: str(f.type) for f in (*KEY, *VALUE)}

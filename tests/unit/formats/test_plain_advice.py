@@ -73,7 +73,7 @@ def structs(levels: int, inner: Type = LONG) -> Type:
     [
         ("Take the field out.", avro("null"), avro(None), None),
         ("Take the field out.", avro(["null"]), avro(None), None),
-        ("Mend the entries.", avro(entries("key", "worth")), avro(entries("key", "value")), Map(TEXT, LONG)),
+        ("Fix the entries.", avro(entries("key", "worth")), avro(entries("key", "value")), Map(TEXT, LONG)),
         (
             "Use a list of records.",
             avro(entries("key", "value", key=MAP)),
@@ -81,7 +81,7 @@ def structs(levels: int, inner: Type = LONG) -> Type:
             List(Struct((Field("id", LONG),))),
         ),
         (
-            "Mend the type of its values.",
+            "Fix the type of its values.",
             avro(MULTISET),
             avro({**MULTISET, "values": "int"}),
             Map(TEXT, Primitive("int")),
@@ -103,7 +103,7 @@ def structs(levels: int, inner: Type = LONG) -> Type:
             LONG,
         ),
         (
-            "Mend them.",
+            "Fix them.",
             avro({"type": "enum", "name": "E", "symbols": ["A", "A"]}),
             avro({"type": "enum", "name": "E", "symbols": ["A", "B"]}),
             TEXT,
@@ -115,7 +115,7 @@ def structs(levels: int, inner: Type = LONG) -> Type:
             avro({"type": "record", "name": "E", "fields": ITEM["fields"]}),
             Struct((Field("id", LONG),)),
         ),
-        ("Mend the schema.", avro("long")[:-1], avro("long"), LONG),
+        ("Fix the schema.", avro("long")[:-1], avro("long"), LONG),
     ],
 )
 def test_a_schema_of_avro_that_is_mended_as_told_has_its_columns(
@@ -210,7 +210,7 @@ TWO = {"type": "object", "patternProperties": {"^a": INTEGER}, "additionalProper
             document({"type": "object", "properties": {"A": INTEGER, "b": STRING}}),
             Struct((Field("A", LONG, True), Field("b", TEXT, True))),
         ),
-        ("Mend the schema.", '{"type": "object", "properties": 7}', document(INTEGER), LONG),
+        ("Fix the schema.", '{"type": "object", "properties": 7}', document(INTEGER), LONG),
     ],
 )
 def test_a_schema_of_json_that_is_mended_as_told_has_its_columns(

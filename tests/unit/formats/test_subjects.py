@@ -186,5 +186,5 @@ def test_a_file_that_is_mended_holds_a_schema(tmp_path: Path) -> None:
 
     file.write_text(json.dumps(PLAIN))
 
-    assert refused.value.todo == "Mend the file."
+    assert refused.value.todo == "Fix the file."
     assert said_of(PLAIN, json.loads(read_schema(file).text)) == []

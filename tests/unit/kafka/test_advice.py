@@ -73,5 +73,5 @@ def test_brokers_are_reached_by_the_addresses_that_they_tell_once_these_are_mend
         told.port = open_way.getsockname()[1]  # as mended advertised.listeners say it
         _reach(admin, Settings())
 
-    assert "mend advertised.listeners" in refused.value.todo
+    assert "fix advertised.listeners" in refused.value.todo
     assert "127.0.0.1:1 " in refused.value.where

@@ -212,7 +212,7 @@ def test_a_topic_that_is_there_again_is_landed_beside_the_rows_of_the_one_that_w
             land(SPEC, world.connections)
     world.topic.begin_anew()
     world.produce(0)
-    with pytest.raises(TopicChangedError, match="made again"):
+    with pytest.raises(TopicChangedError, match="recreated"):
         land(SPEC, world.connections)
 
     land(SPEC, world.connections, adopt_topic=told(refused.value.todo, "land") == ["--adopt-topic"])
@@ -260,7 +260,7 @@ def test_a_cut_is_begun_anew_under_its_name_once_the_old_one_is_dropped(world: W
 def test_a_cut_of_a_topic_that_was_made_again_is_made_once_the_landing_went_on(world: World) -> None:
     world.topic.begin_anew()
     world.produce(1)
-    with pytest.raises(TopicChangedError, match="made again") as refused:
+    with pytest.raises(TopicChangedError, match="recreated") as refused:
         begin_cut("month", "shop", [SPEC], world.connections)
     with pytest.raises(TopicChangedError) as said:
         land(SPEC, world.connections)

@@ -1,4 +1,4 @@
-"""What a table's position means beside a topic that was made again, or whose log was cut."""
+"""What a table's position means beside a topic that was recreated, or whose log was cut."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def landed(history: History) -> Ledger:
         (facts({0: 0}, {0: 9}), {}),
         (facts({0: 0, 1: 0}, {0: 12, 1: 3}, epoch=2), {0: 6}),
     ],
-    ids=["made again", "cut", "partition gone", "cut, and grew again"],
+    ids=["recreated", "cut", "partition gone", "cut, and grew again"],
 )
 def test_another_log_is_refused_with_the_command_that_goes_on(
     changed: TopicFacts, forks: dict[int, int]

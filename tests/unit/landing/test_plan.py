@@ -62,7 +62,7 @@ def test_a_loss_is_refused_where_less_was_accepted(accepted: Accepted) -> None:
 
 
 def test_a_recreated_topic_stops_the_table() -> None:
-    with pytest.raises(TopicChangedError, match="deleted and made again"):
+    with pytest.raises(TopicChangedError, match="deleted and recreated"):
         make_plan(facts({0: 0}, {0: 9}, topic_id="b"), ledger({0: 7}), MANY)
 
 

@@ -85,5 +85,5 @@ def test_a_function_that_fails_is_told_with_the_record(repair: Any, told: str) -
         repaired([LETTER], repair)
 
     assert error.value.where == "topic trades, partition 0, offset 7"
-    assert error.value.todo == "Mend the function, and redrive again."
+    assert error.value.todo == "Fix the function, and redrive again."
     assert repaired([LETTER], lambda r: r.raw_value.upper()) == [replace(LETTER, raw_value=b"V")]

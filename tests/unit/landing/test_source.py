@@ -61,7 +61,7 @@ def test_the_next_landing_of_the_same_log_finds_the_consumers_of_the_one_before(
         {"leader_epochs": {0: 5, 1: 2}},
         {"topic": "quotes"},
     ],
-    ids=["made again", "led anew", "another"],
+    ids=["recreated", "led anew", "another"],
 )
 def test_what_was_fetched_ahead_of_another_log_is_not_found(other: dict[str, Any]) -> None:
     assert told(PLAN)[GROUP] != told(replace(PLAN, **other))[GROUP]

@@ -45,9 +45,9 @@ def refused(folder: Path) -> SpecError:
 
 def test_a_file_is_taken_once_its_mistakes_are_mended(write: Write) -> None:
     folder = write("one", f"{HEAD}  tables: [{{topic: a, partitons: 3}}]\n")
-    assert "Mend the file" in refused(folder).todo
+    assert "Fix the file" in refused(folder).todo
     write("two", f"{HEAD}  tables: [{{topc: b}}]\n")
-    assert refused(folder).todo == "Mend the files; nothing was started."
+    assert refused(folder).todo == "Fix the files; nothing was started."
 
     write("one", f"{HEAD}  tables: [{{topic: a, partitions: 3}}]\n")
     write("two", f"{HEAD}  tables: [{{topic: b}}]\n")
@@ -59,7 +59,7 @@ def test_of_two_tables_of_one_name_the_newer_gets_another_and_the_older_keeps_it
     write("one", f"{HEAD}  tables: [{{topic: orders}}]\n")
     folder = write("two", f"{HEAD}  tables: [{{topic: sales, table: orders}}]\n")
     told = refused(folder)
-    assert told.todo.endswith("for the newer of the two: one that is there begins anew.")
+    assert told.todo.endswith("for the newer of the two: one that is there starts over.")
 
     write("two", f"{HEAD}  tables: [{{topic: sales, table: sold}}]\n")
 
@@ -95,7 +95,7 @@ def test_a_table_that_is_there_keeps_its_name_and_its_old_way_with_bad_records(w
 
 def test_a_folder_of_pipelines_is_found_once_its_setting_is_mended(write: Write) -> None:
     folder = write("one", f"{HEAD}  tables: [{{topic: a}}]\n")
-    assert refused(folder / "nowhere").todo == "Mend FRAZIL_PIPELINES."
+    assert refused(folder / "nowhere").todo == "Fix FRAZIL_PIPELINES."
 
     assert names(folder) == ["local.a"]
 

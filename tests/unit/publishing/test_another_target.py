@@ -87,7 +87,7 @@ def test_its_check_notices_that_the_table_moved_on(lake: Lake) -> None:
     result = run_check("pointer_current", spec, lake)
 
     assert result.failed
-    assert "`frazil sync local.orders` mends it" in result.text
+    assert "`frazil sync local.orders` fixes it" in result.text
 
 
 def test_its_check_says_why_older_metadata_will_do(lake: Lake) -> None:

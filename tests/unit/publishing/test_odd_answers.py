@@ -137,7 +137,7 @@ def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: b
     with serving() as catalog:
         catalog.answers = {"v1/config": (200, {}, NOTES)}
         assert open_catalog(Settings(rest={"uri": catalog.url, "token": "token"}))
-    assert str(refused.value.todo).startswith("Mend the address in the settings")
+    assert str(refused.value.todo).startswith("Fix the address in the settings")
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_a_profile_that_is_not_there_is_mended_by_its_variable(
     monkeypatch.setenv("FRAZIL_PROFILE", str(profile) + "x")
     with pytest.raises(UsageError, match="no such profile") as told:
         Settings.load()
-    assert told.value.todo == "Mend FRAZIL_PROFILE."
+    assert told.value.todo == "Fix FRAZIL_PROFILE."
 
     monkeypatch.setenv("FRAZIL_PROFILE", str(profile))
 
@@ -58,7 +58,7 @@ def test_a_profile_of_ones_own_is_mended_and_never_said_to_be_deleted(profile: P
     profile.write_text(good + "}")
     with pytest.raises(UsageError, match="not a JSON object") as told:
         Settings.load()
-    assert told.value.todo == "Mend it."
+    assert told.value.todo == "Fix it."
 
     profile.write_text(good)
 
@@ -83,7 +83,7 @@ def test_the_embedded_stacks_own_is_written_anew_after_it_was_deleted(
     assert Settings.load() == before
 
 
-@pytest.mark.parametrize("way", ["mended", "unset"])
+@pytest.mark.parametrize("way", ["fixed", "unset"])
 def test_a_variable_that_is_no_setting_is_mended_or_unset(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVER", "prod:9092")
     with pytest.raises(UsageError, match="no setting") as told:
@@ -91,11 +91,11 @@ def test_a_variable_that_is_no_setting_is_mended_or_unset(way: str, monkeypatch:
     assert "FRAZIL_KAFKA__BOOTSTRAP_SERVERS" in told.value.where
 
     monkeypatch.delenv("FRAZIL_KAFKA__BOOTSTRAP_SERVER")
-    if way == "mended":
+    if way == "fixed":
         monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "prod:9092")
 
     servers = Settings.load().kafka.bootstrap_servers
-    assert servers == ("prod:9092" if way == "mended" else "127.0.0.1:9092")
+    assert servers == ("prod:9092" if way == "fixed" else "127.0.0.1:9092")
 
 
 @pytest.mark.parametrize("where", ["the variable", "the profile"])
@@ -126,7 +126,7 @@ def test_a_certificate_that_can_not_be_read_is_mended_by_the_setting_that_is_nam
     monkeypatch.setenv("FRAZIL_REST__CA", str(tmp_path / "nowhere.pem"))
     with pytest.raises(ConfigureError, match="can't be read") as told:
         Settings.load().rest.check_files("REST")
-    assert told.value.todo == "Mend FRAZIL_REST__CA."
+    assert told.value.todo == "Fix FRAZIL_REST__CA."
 
     (tmp_path / "ca.pem").write_text("a certificate")
     monkeypatch.setenv("FRAZIL_REST__CA", str(tmp_path / "ca.pem"))

@@ -82,7 +82,7 @@ def test_a_migration_that_is_mended_as_told_keeps_the_columns_rows_and_without_i
     with pytest.raises(ConfigureError) as raised:
         standing(Migration(id="r", rename=wrong), table, wanted)
 
-    assert raised.value.todo == "Mend it in defs.yaml, or take it out."
+    assert raised.value.todo == "Fix it in defs.yaml, or take it out."
     assert standing(Migration(id="r", rename=mended), table, wanted) == "due"
     (stopping,) = refused(verdicts(table, wanted, ()))  # without it nothing is lost: the table asks
     assert "rename: {from: a, to: b}" in stopping.todo

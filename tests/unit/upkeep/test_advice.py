@@ -109,7 +109,7 @@ def test_rows_are_forgotten_once_what_is_made_of_them_has_read_them(source: Mirr
     refuse_behind(made, source.connections, source.table)
 
 
-@pytest.mark.parametrize("way", ["rows are kept for ever", "the names are mended"])
+@pytest.mark.parametrize("way", ["rows are kept forever", "the names are fixed"])
 def test_rows_without_the_column_of_their_age_stay_until_the_spec_is_mended(tmp_path: Path, way: str) -> None:
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
     catalog.create_namespace("unit")
@@ -121,9 +121,9 @@ def test_rows_without_the_column_of_their_age_stay_until_the_spec_is_mended(tmp_
     kept = {"topic": "things", "namespace": "unit", "publish": (), "keep_rows_for": timedelta(days=36500)}
     with pytest.raises(DifferentError, match="has no column") as told:
         expire_rows(TableSpec.model_validate(kept), connections, time.time())
-    assert told.value.todo == "Drop keep_rows_for from the spec, or mend metadata_names."
+    assert told.value.todo == "Drop keep_rows_for from the spec, or fix metadata_names."
 
-    mended = {"keep_rows_for": None} if way == "rows are kept for ever" else {"metadata_names": "portable"}
+    mended = {"keep_rows_for": None} if way == "rows are kept forever" else {"metadata_names": "portable"}
     report = expire_rows(TableSpec.model_validate({**kept, **mended}), connections, time.time())
 
     assert not report.done

@@ -118,7 +118,7 @@ def test_long_before_the_bound_the_check_says_who_holds_back_what_and_what_to_do
     assert found.severity == "WARN"
     assert "table unit.totals has not read what came since" in found.text
     assert "4 snapshots are kept for it until" in found.text
-    assert "`frazil derive unit.totals` mends it" in found.text
+    assert "`frazil derive unit.totals` fixes it" in found.text
 
 
 def test_expiry_is_not_said_to_mend_what_is_kept_for_a_reader(source: Mirror) -> None:

@@ -28,7 +28,7 @@ Values = Annotated[
         "--values",
         min=0,
         metavar="N",
-        help="Also read N random records of each partition from Kafka anew, decode them by another decoder, "
+        help="Also read N random records of each partition from Kafka again, decode them by another decoder, "
         "and compare them with their rows, all values.",
     ),
 ]

@@ -79,4 +79,4 @@ def _explain(alike: Sequence[Finding]) -> None:
     console.print(f"\n{first.system}: {first.right}{': ' if of else ''}{of}", style=_COLOURS[first.status])
     console.print(f"  {first.status}: {first.what}")
     for mend in dict.fromkeys(f.mend for f in alike if f.mend):
-        console.print(f"  {'Needs' if first.status == 'unproven' else 'Mend'}: {mend}")
+        console.print(f"  {'Needs' if first.status == 'unproven' else 'Fix'}: {mend}")

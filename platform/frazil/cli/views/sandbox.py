@@ -195,4 +195,4 @@ def _duckdb_errors(sql: str, seconds: float = 0.0) -> Iterator[None]:
             todo="Ask for less, or give it more time by --seconds.",
         ) from None
     except (duckdb.Error, MemoryError, RecursionError, UnicodeEncodeError) as e:
-        raise UsageError(f"DuckDB can't answer the query: {e}", where=sql, todo="Mend the query.") from None
+        raise UsageError(f"DuckDB can't answer the query: {e}", where=sql, todo="Fix the query.") from None

@@ -144,6 +144,6 @@ def _incomplete(cut: Cut) -> RetryError:
         f"The cut {cut.name} is incomplete.",
         where=", ".join(f"{table.table}: {table.state}" for table in cut.tables if table.state != "tagged"),
         meaning="Tables that have the tag are right; together they are not as of one moment yet.",
-        todo=f"`frazil cut create {cut.name} --pipeline {cut.pipeline}` goes on, or begins anew if "
+        todo=f"`frazil cut create {cut.name} --pipeline {cut.pipeline}` goes on, or starts again if "
         "a table went past it.",
     )

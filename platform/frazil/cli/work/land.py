@@ -69,7 +69,7 @@ MakeTopic = Annotated[
 AdoptTopic = Annotated[
     bool,
     typer.Option(
-        help="Go on with a topic that was made again, or whose log was cut, as it is now. The old rows stay."
+        help="Go on with a topic that was recreated, or whose log was cut, as it is now. The old rows stay."
     ),
 ]
 

@@ -70,7 +70,7 @@ def _refuse_known(name: TableName, known: KnownTables, settings: Settings) -> No
         if any(things(spec, settings).table == name for spec, _ in pipeline.every_table):
             raise UsageError(
                 f"Pipeline {pipeline.name} names table {name}.",
-                meaning="It would be made again. Nothing was removed.",
+                meaning="It would be recreated. Nothing was removed.",
                 todo=f"Remove it from {pipeline.folder}/defs.yaml, or run `frazil reset {name}`.",
             )
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 _UNFIT = (
-    "Mend the query, so that its columns fit what is registered; or name another topic in `feeds`, "
+    "Fix the query, so that its columns fit what is registered; or name another topic in `feeds`, "
     "which begins with all rows that the table holds."
 )
 _RECORDS = 50_000  # of one transaction: readers of committed records wait for its end
@@ -107,10 +107,10 @@ def _prepared(connections: Connections, to: Feed, table: Table, before: FedTo | 
 
 def _another(to: Feed, name: TableName, before: FedTo) -> TopicChangedError:
     return TopicChangedError(
-        f"Topic {to.topic} is not the one that {name} has fed: it was deleted, or made again.",
+        f"Topic {to.topic} is not the one that {name} has fed: it was deleted, or recreated.",
         where=f"{before.sent} records went to topic id {before.topic_id}",
         meaning="The table is right. Nothing was sent: the new topic would lack those records.",
-        todo="Name another topic in `feeds`: it begins with all rows that the table holds. To begin anew "
+        todo="Name another topic in `feeds`: it begins with all rows that the table holds. To start over "
         f"in this one, `ALTER TABLE {quoted(*name.identifier)} UNSET TBLPROPERTIES "
         f"('{property_of(to.topic)}')` in Spark.",
     )
@@ -186,7 +186,7 @@ def _chosen(columns: Struct, feed: Feed, name: TableName) -> Struct:
         raise SpecError(
             f"feeds.key: {name} has no column {', '.join(missing)}.",
             where=f"its columns are {', '.join(found)}",
-            todo="Mend feeds in defs.yaml.",
+            todo="Fix feeds in defs.yaml.",
         )
     return Struct(tuple(found[column] for column in feed.key))
 

@@ -75,5 +75,5 @@ def _not_there(task: Task, wanted: int, found: int) -> PositionLostError:
         f"Rows of the inputs of {task.name} changed or went, and what they had made is not all there.",
         where=f"of {wanted} rows that go {found} were found",
         meaning="Others changed the table, or its rows depend on more than its inputs. Nothing was changed.",
-        todo=f"`frazil derive {task.name} --rebuild` makes all of it anew, in one commit.",
+        todo=f"`frazil derive {task.name} --rebuild` recomputes all rows, in one commit.",
     )

@@ -245,6 +245,6 @@ def _rewritten(table: Table, first: Snapshot) -> PositionLostError:
     return PositionLostError(
         f"Rows of {'.'.join(table.name())} were changed or deleted since they were read.",
         where=f"snapshot {first.snapshot_id}, {_operation(first)}",
-        meaning="What was made of them can't be mended row by row. Nothing was changed.",
-        todo="`frazil derive TABLE --rebuild` makes all of it anew, in one commit.",
+        meaning="What was made of them can't be fixed row by row. Nothing was changed.",
+        todo="`frazil derive TABLE --rebuild` recomputes all rows, in one commit.",
     )

@@ -132,7 +132,7 @@ def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
         word = node.this.sql() if isinstance(node, exp.Cast) else function_name(node)
         yield start_of(node), f"{word}: write :now, the time of the run, which tests can set"
     elif is_chance(node):
-        what = f"{function_name(node)}: may differ each time, so the table could never be made again"
+        what = f"{function_name(node)}: may differ each time, so the table could never be recreated"
         yield start_of(node), what
     elif isinstance(node, exp.Anonymous) and function_name(node) == "identifier":
         yield (
@@ -142,7 +142,7 @@ def _unrepeatable(node: exp.Expr) -> Iterator[Mistake]:
     elif is_foreign_source(node):
         yield start_of(node), f"{function_name(node.this)}: its rows come from no input"
     elif isinstance(node, exp.TableSample):
-        yield start_of(node), "TABLESAMPLE takes other rows each time, so the table could never be made again"
+        yield start_of(node), "TABLESAMPLE takes other rows each time, so the table could never be recreated"
 
 
 def _within_expression(node: exp.Query) -> bool:

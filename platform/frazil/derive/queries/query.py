@@ -138,7 +138,7 @@ def _read(text: str, where: str) -> Query:
 def refusal(query: Query, mistakes: Sequence[Mistake]) -> SpecError:
     """All mistakes of one query, in the order of their places."""
     lines = [f"{query.place(start)}: {text}" for start, text in sorted(set(mistakes))]
-    return SpecError("\n".join(lines), todo="Mend the query; nothing was started.")
+    return SpecError("\n".join(lines), todo="Fix the query; nothing was started.")
 
 
 def _parsed(text: str, where: str) -> exp.Query:

@@ -17,7 +17,7 @@ _STEPS = 200_000
 
 
 class _Parser(SparkParser):
-    """sqlglot's, which ends: over `x(a, NOT b)` it goes back and forth for ever, over 30 STRUCT( too long."""
+    """sqlglot's, which ends: over `x(a, NOT b)` it goes back and forth forever, over 30 STRUCT( too long."""
 
     def __init__(self, steps: int) -> None:
         super().__init__(dialect=Spark())

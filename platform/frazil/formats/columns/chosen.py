@@ -72,5 +72,5 @@ def _refusal(spec: TableSpec, why: str) -> SpecError:
         f"columns: {why}.",
         where=f"topic {spec.topic}",
         meaning="Nothing was landed.",
-        todo="Mend columns in defs.yaml, or take the name out.",
+        todo="Fix columns in defs.yaml, or take the name out.",
     )

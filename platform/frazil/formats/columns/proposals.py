@@ -62,7 +62,7 @@ def _paths(refused: SchemaRefusedError, within: tuple[str, ...]) -> list[str]:
 
 
 def _helps(schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError) -> bool:
-    """Whether schemas are taken; or refused for something else, which has to be mended anyway."""
+    """Whether schemas are taken; or refused for something else, which has to be fixed anyway."""
     try:
         make(schemas)
     except TooManyFieldsError:

@@ -136,5 +136,5 @@ def _check_rules(writers: Iterable[WriterSchema], subject: str) -> None:
                 f"Records can't be validated: {e!s:.300}",
                 where=f"subject {subject}, schema id {writer.schema_id}",
                 meaning="Nothing was landed.",
-                todo="Mend the schema, or set validate: types.",
+                todo="Fix the schema, or set validate: types.",
             ) from None

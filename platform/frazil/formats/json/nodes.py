@@ -162,7 +162,7 @@ def scalar(kind: str, schema: dict[str, Any], refuse: Refuse, digits: bool = Fal
         case "string":
             return Scalar(Primitive("string"), "string", None, _allowed(schema))
         case _:
-            raise refuse(f"{kind!r} is no type of JSON Schema", "Mend the schema.")
+            raise refuse(f"{kind!r} is no type of JSON Schema", "Fix the schema.")
 
 
 def _number(kind: str, schema: dict[str, Any], refuse: Refuse) -> Scalar:

@@ -48,7 +48,7 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
 
     Those that were deleted softly are among them: records name them all the same. The newest one that was
     not deleted is the last one, the others come oldest first. Versions and ids do not change, but a subject
-    can be deleted for good and made again. Then its newest version is another one, and everything is read
+    can be deleted for good and recreated. Then its newest version is another one, and everything is read
     anew. Raises MissingError where there is no such subject, or it was deleted for good.
     """
     with _registry_errors(client, subject):
@@ -134,7 +134,7 @@ class WantedSchema:
     kind: str
     text: str
     source: str = "the generator"
-    todo: str = "Mend the file."
+    todo: str = "Fix the file."
 
 
 def read_schema(file: Path) -> WantedSchema:
@@ -145,7 +145,7 @@ def read_schema(file: Path) -> WantedSchema:
         SCHEMA_FORMATS[kind].check(text)
     except (OSError, *MALFORMED) as e:
         why = f"{file}: this is no {SCHEMA_FORMATS[kind].title} schema: {e}"
-        raise SpecError(why, todo="Mend the file.") from None
+        raise SpecError(why, todo="Fix the file.") from None
     return WantedSchema(kind, text, str(file))
 
 
@@ -293,7 +293,7 @@ def _refused(error: SchemaRegistryError, address: str, subject: str) -> FrazilEr
     return ConfigureError(
         f"The schema registry refuses: {text}",
         where=f"subject {subject} at {address}, HTTP {status}, code {error.error_code}",
-        todo="Mend what it names; or FRAZIL_REGISTRY__URL, if that is no registry's address.",
+        todo="Fix what it names; or FRAZIL_REGISTRY__URL, if that is no registry's address.",
     )
 
 
@@ -302,7 +302,7 @@ def _locked_out(address: str, text: str) -> ConfigureError:
         "The schema registry gives no access.",
         where=f"{address}: {text}",
         meaning=STAYS,
-        todo="Mend FRAZIL_REGISTRY__USER_INFO or another FRAZIL_REGISTRY__..., see docs/connect.md.",
+        todo="Fix FRAZIL_REGISTRY__USER_INFO or another FRAZIL_REGISTRY__..., see docs/connect.md.",
     )
 
 
@@ -311,7 +311,7 @@ def _down(address: str, text: str) -> PartDownError:
         "The schema registry does not answer.",
         where=f"{address}: {text}",
         meaning=STAYS,
-        todo=f"{to_start(address)} Or mend FRAZIL_REGISTRY__URL.",
+        todo=f"{to_start(address)} Or fix FRAZIL_REGISTRY__URL.",
     )
 
 

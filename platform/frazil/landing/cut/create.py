@@ -150,7 +150,7 @@ class _Begun(Staged):
             )
         if before.topic_id != self.facts.topic_id:
             raise TopicChangedError(
-                f"The topic {before.topic} was made again since it was landed into {name}.",
+                f"The topic {before.topic} was recreated since it was landed into {name}.",
                 meaning="There is no cut.",
                 todo=f"`frazil land {name}` says what to do.",
             )

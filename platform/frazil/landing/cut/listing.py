@@ -40,7 +40,7 @@ class CutTable:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A cut as its tables tell it; `at` and `until` are seconds since the epoch, `until` None: for ever."""
+    """A cut as its tables tell it; `at` and `until` are seconds since the epoch, `until` None: forever."""
 
     name: str
     pipeline: str

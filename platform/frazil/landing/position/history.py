@@ -92,12 +92,12 @@ class History:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the table holds what the topic does not: it was made again, or its log was cut."""
+        """Whether the table holds what the topic does not: it was recreated, or its log was cut."""
         return self._changed() is not None
 
     @property
     def _is_other(self) -> bool:
-        """Whether the topic was made again; brokers that give no id don't tell."""
+        """Whether the topic was recreated; brokers that give no id don't tell."""
         ids = {self.facts.topic_id, self.ledger.topic_id if self.ledger else NO_ID}
         return len(ids) > 1 and NO_ID not in ids
 
@@ -220,7 +220,7 @@ def unguarded(ledger: Ledger) -> list[str]:
     """What may become of the topic without anybody noticing, for want of what its broker does not tell."""
     beyond = "and grows past the position is taken for the one that was landed."
     sentences = {
-        f"The broker gives no topic id: a topic that is made again {beyond}": ledger.topic_id == NO_ID,
+        f"The broker gives no topic id: a topic that is recreated {beyond}": ledger.topic_id == NO_ID,
         f"The broker gives no leader epochs: a log that is cut {beyond}": -1 in ledger.leader_epochs.values(),
     }
     return [sentence for sentence, holds in sentences.items() if holds]
@@ -237,7 +237,7 @@ def recreated(topic: str, topic_id: str, was: str, table: TableName) -> TopicCha
             f"{_adopt(table)} lands it beside the rows of the old one.",
         )
     return TopicChangedError(
-        f"Topic {topic} was deleted and made again since it was last looked at.",
+        f"Topic {topic} was deleted and recreated since it was last looked at.",
         where=f"topic id {topic_id}, {was}",
         meaning="Offsets start anew: landing on would skip or double records. Nothing was landed.",
         todo=f"{_adopt(table)} lands the new topic from its first offset, beside the rows of the old one; or "

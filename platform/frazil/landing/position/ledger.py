@@ -17,7 +17,7 @@ Span = tuple[int, int]
 """One partition's half-open range of offsets, [from, to)."""
 
 EarlierLog = tuple[str, Mapping[int, Span]]
-"""The id of a topic, and what was landed of it before it was made again, or cut."""
+"""The id of a topic, and what was landed of it before it was recreated, or cut."""
 
 
 def _spans(document: Mapping[str, Any]) -> dict[int, Span]:

@@ -177,18 +177,18 @@ def suspended(
         f"Table {name} is suspended: a record can't be decoded.",
         where=f"topic {topic}, {where}",
         meaning="All records before it are landed; none after it in that partition.",
-        todo=f"{mend} and `frazil resume {name}`; no producer mends what the topic has. Or leave these "
+        todo=f"{mend} and `frazil resume {name}`; no producer fixes what the topic has. Or leave these "
         f"records out, `frazil resume {name} {_past(first)}`. Or set on_bad_record to dead_letter, which "
         f"{keeps}, or to skip, and `frazil resume {name}`.",
     )
 
 
-_BY_SCHEMA = "Mend the schema", "keeps such records apart"
+_BY_SCHEMA = "Fix the schema", "keeps such records apart"
 _BY_SIZE = (
     "Give Spark more memory, raise FRAZIL_SPARK__MAX_RECORD_BYTES (docs/limits.md)",
     "notes such records without the part that is too large",
 )
-"""What mends a record, and what its dead letter would have of it."""
+"""What fixes a record, and what its dead letter would have of it."""
 
 
 def _past(first: Mapping[int, BadRecord]) -> str:

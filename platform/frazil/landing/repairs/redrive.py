@@ -96,7 +96,7 @@ def redrive(
 
     Args:
         where: Which dead letters, as a filter over their table's columns; empty: all.
-        repair: Mends each one first.
+        repair: Fixes each one first.
         on_step: Told chosen, written, audited, published.
 
     Raises:

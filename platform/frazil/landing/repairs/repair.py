@@ -62,7 +62,7 @@ def _wrong(letter: DeadLetter, what: str) -> ConfigureError:
         f"The repair function fails: {what}.",
         where=f"topic {letter.topic}, partition {letter.partition}, offset {letter.offset}",
         meaning="Nothing was redriven.",
-        todo="Mend the function, and redrive again.",
+        todo="Fix the function, and redrive again.",
     )
 
 

@@ -126,7 +126,7 @@ class Comparison:
             f"{count} rows of {self.name} can't be decoded any more.",
             where=f"partition {first.partition}, offset {first.offset}: {first.reason}",
             meaning="A replay would take them out of the table. Nothing was changed.",
-            todo="Mend the schema; or set on_bad_record: dead_letter, which keeps such records.",
+            todo="Fix the schema; or set on_bad_record: dead_letter, which keeps such records.",
         )
 
     def _lost(self, count: int) -> OffsetsLostError:

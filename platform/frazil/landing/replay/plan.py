@@ -51,7 +51,7 @@ def plan_replay(spec: TableSpec, connections: Connections, table: Table, spans: 
     Raises:
         UsageError: Spans that the table does not hold, or that several logs of the topic's name have.
         OffsetsLostError: Kafka no longer has them.
-        TopicChangedError: The topic was made again, or its log was cut.
+        TopicChangedError: The topic was recreated, or its log was cut.
         ConfigureError: The table has no columns of partition and offset.
         RepairError: Another engine deleted rows, and nobody has accepted that.
         NotYetError: Nothing was landed yet.
@@ -91,7 +91,7 @@ def _refuse_columns(spec: TableSpec, table: Table) -> None:
         raise ConfigureError(
             f"Table {name_of(table)} has no column {missing[0]}.",
             meaning=f"Nothing tells which rows are of these offsets. {_NOTHING}",
-            todo="Mend metadata_names in the spec; where columns were dropped, only a landing anew helps.",
+            todo="Fix metadata_names in the spec; where columns were dropped, only a new landing helps.",
         )
 
 

@@ -38,7 +38,7 @@ def key_columns(table: Table) -> tuple[str, ...]:
 
 
 def _record_columns(spec: TableSpec) -> tuple[str, ...]:
-    """The columns that tell records apart; offsets begin anew where a topic is made again."""
+    """The columns that tell records apart; offsets begin anew where a topic is recreated."""
     names = names_by_word(spec)
     return names["partition"], names["offset"], names["timestamp"]
 
@@ -112,7 +112,7 @@ def difference(table: Table, spec: TableSpec, key: RowKey) -> DifferentError | N
             f"Rows of {name} are deleted in another way than its spec says.",
             where=f"the table has delete: {was}, the spec {spec.delete}",
             meaning="Deleted rows would be there in part, and marked in part. Nothing was landed.",
-            todo=f"Write delete: {was}; or give the table another name, which lands the topic anew.",
+            todo=f"Write delete: {was}; or give the table another name, which lands all of it.",
         )
     have, wanted = key_columns(table), told_apart(spec, key)
     coming = renamed_key(have, [m for m in spec.migrations if m.column not in wanted])

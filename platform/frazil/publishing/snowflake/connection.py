@@ -52,7 +52,7 @@ _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
 """By Snowflake's number of the error: ours, what happened, and what to do."""
 
 _ANY_OTHER = (
-    RepairError, "Snowflake refused a statement.", "Mend what the message names, then `frazil sync`."
+    RepairError, "Snowflake refused a statement.", "Fix what the message names, then `frazil sync`."
 )  # fmt: skip
 
 _LOGIN_REFUSALS: dict[int | None, str] = {

@@ -169,7 +169,7 @@ def _unreadable(setting: str, where: str = "") -> ConfigureError:
         "The private key for Snowflake can't be read.",
         where=where or setting,
         meaning="Nothing was changed.",
-        todo=f"Mend FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or {setting}.",
+        todo=f"Fix FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE, or {setting}.",
     )
 
 

@@ -86,5 +86,5 @@ class AccessSettings(SystemSettings):
                     "A certificate or its key can't be read.",
                     where=str(file),
                     meaning="Nothing was asked.",
-                    todo=f"Mend FRAZIL_{system}__{name.upper()}.",
+                    todo=f"Fix FRAZIL_{system}__{name.upper()}.",
                 )

@@ -152,7 +152,7 @@ def answers() -> Iterator[None]:
             "What stands at the catalog's address does not answer as an Iceberg catalog does.",
             where=f"{type(e).__name__}: {e!s:.300}",
             meaning=STAYS,
-            todo="Mend the address in the settings, or what the catalog keeps of the table.",
+            todo="Fix the address in the settings, or what the catalog keeps of the table.",
         ) from e
 
 
@@ -174,7 +174,7 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
                 "The Iceberg catalog refuses the request.",
                 where=f"{settings.rest.uri}: {e!s:.300}",
                 meaning=STAYS,
-                todo="Mend what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
+                todo="Fix what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
             ) from e
         if not is_lost(e):
             raise
@@ -202,7 +202,7 @@ def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
         todo = f"Let {who} create, read, write and drop tables and namespaces there."
         return NotAllowedError("The Iceberg catalog does not allow it.", **options, todo=todo)
     if isinstance(error, OAuthError | UnauthorizedError | SSLError):
-        todo = f"Mend {_identity(settings)} in the settings, see docs/connect.md."
+        todo = f"Fix {_identity(settings)} in the settings, see docs/connect.md."
         return ConfigureError("The Iceberg catalog gives no access.", **options, todo=todo)
     return None
 

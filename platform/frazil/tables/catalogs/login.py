@@ -1,6 +1,6 @@
 """Logging in to a REST catalog: OAuth's client credentials, and a certificate of Frazil's own.
 
-PyIceberg's own managers wait for ever for a token endpoint, or take a new token only after a refusal.
+PyIceberg's own managers wait forever for a token endpoint, or take a new token only after a refusal.
 """
 
 from __future__ import annotations
@@ -72,6 +72,6 @@ def with_certificate(access: RestSettings) -> Tls:
             "The key of the certificate for the catalog can't be used.",
             where=str(access.key),
             meaning="Nothing was asked.",
-            todo="Mend FRAZIL_REST__KEY_PASSWORD, or FRAZIL_REST__CERTIFICATE and FRAZIL_REST__KEY.",
+            todo="Fix FRAZIL_REST__KEY_PASSWORD, or FRAZIL_REST__CERTIFICATE and FRAZIL_REST__KEY.",
         ) from None
     return Tls(context)

@@ -189,7 +189,7 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
 def open_rest(
     properties: Mapping[str, str], identity: BotocoreSession, rest: RestSettings, limits: tuple[float, float]
 ) -> RestCatalog:
-    """A REST catalog whose requests end: PyIceberg's client waits for ever.
+    """A REST catalog whose requests end: PyIceberg's client waits forever.
 
     `identity` signs, and opens S3; `limits` are seconds to connect, and to wait for an answer.
     """

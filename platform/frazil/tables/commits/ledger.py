@@ -271,5 +271,5 @@ def _newer_than_main(metadata: TableMetadata, where: str) -> PositionLostError:
         "Another engine rolled the table back, and nothing tells any more what it holds.",
         where=f"{metadata.location}: head {metadata.current_snapshot_id} is older than the position {where}",
         meaning="Going on from that position would lose what the rollback took away. Nothing was changed.",
-        todo=f"{back}begin anew: a derived table with --rebuild, a topic with a table of another name.",
+        todo=f"{back}start over: a derived table with --rebuild, a topic with a table of another name.",
     )

@@ -1,7 +1,7 @@
 """The values that data files hold, counted as they are read: what other engines say of them may be wrong.
 
 DuckDB 1.5.5 counts two nulls in `[{'s': 1}, null]`. Who refused a rewrite for such a number would refuse it
-for ever, so statistics that do not fit are not believed.
+forever, so statistics that do not fit are not believed.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def find_holding(spark: SparkSession, table: Table, sought: Sought, job: Job) ->
             f"Statistics of {name} leave out a file that holds rows to be {sought.fate}.",
             where=", ".join(sorted(counts.keys() - {e.data_file.file_path for e in held})),
             meaning=sought.meaning,
-            todo=f"`frazil compact {name} --everything` writes it anew; then {sought.again} again.",
+            todo=f"`frazil compact {name} --everything` rewrites it; then {sought.again} again.",
         )
     by_kind: dict[bool, list[ManifestEntry]] = {True: [], False: []}
     for entry in held:

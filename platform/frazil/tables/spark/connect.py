@@ -74,7 +74,7 @@ class _Session(RemoteSession):
         """The channel, which nobody holds any more, is closed by gRPC.
 
         PySpark's waits for the lock of the threads that all sessions share. Where the collector runs in
-        the thread that holds it (`submit` makes objects), that thread waits for itself, for ever.
+        the thread that holds it (`submit` makes objects), that thread waits for itself, forever.
         """
 
 

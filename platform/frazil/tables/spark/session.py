@@ -116,7 +116,7 @@ def is_spent(session: SparkSession) -> bool:
 
 
 def shares_workers(session: SparkSession) -> bool:
-    """Whether Python workers serve other sessions, too; else Spark keeps some of each session for ever.
+    """Whether Python workers serve other sessions, too; else Spark keeps some of each session forever.
 
     A process of 44 MB and a thread in each executor, until that ends: SPARK-54055.
     """

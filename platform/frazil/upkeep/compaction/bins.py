@@ -2,7 +2,7 @@
 
 Every bin is one task of Spark and becomes fewer files than it has, most often one; a compaction that would
 make none fewer does not begin. (Iceberg's own planner rewrites two files of 0.7 of the target size into two
-such files, for ever.)
+such files, forever.)
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def waiting(bin_: Bin, rule: Rule, left: Left) -> int:
     """Bytes of small files of a bin that wait for a compaction.
 
     The one small file that a compaction leaves per partition does not count: with a hundred
-    partitions those alone would ask for the next compaction at once, and for ever.
+    partitions those alone would ask for the next compaction at once, and forever.
     """
     new = [f for f in bin_.files if f not in left]
     unfinished = len(bin_.files) - len(new) > bin_.into

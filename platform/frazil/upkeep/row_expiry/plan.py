@@ -41,7 +41,7 @@ class RowAge:
 
 
 def row_age(spec: AnyTable) -> RowAge | None:
-    """When rows expire by a spec; None where they are kept for ever, as those of a derived table are."""
+    """When rows expire by a spec; None where they are kept forever, as those of a derived table are."""
     if not isinstance(spec, TableSpec) or spec.keep_rows_for is None:
         return None
     return RowAge(names_by_word(spec)["timestamp"], spec.keep_rows_for)

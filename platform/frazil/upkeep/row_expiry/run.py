@@ -101,7 +101,7 @@ def expire_rows(
     age = row_age(spec)
     if age is None:
         name = things(spec, connections.settings).table
-        text = "Rows are kept for ever: the spec says nothing of keep_rows_for."
+        text = "Rows are kept forever: the spec says nothing of keep_rows_for."
         return WorkReport(str(name), "row_expiry", done=False, text=text, dry_run=order.dry_run)
     return _RowExpiry(spec, connections, now, age, on_step).run(order)
 
@@ -145,7 +145,7 @@ class _RowExpiry:
             raise DifferentError(
                 f"Table {self._handle} has no column {self._cutoff.column}.",
                 meaning="The age of its rows is not known; none was deleted.",
-                todo="Drop keep_rows_for from the spec, or mend metadata_names.",
+                todo="Drop keep_rows_for from the spec, or fix metadata_names.",
             )
         return find_past_rows(table, self._cutoff, self._max_bytes, only)
 

@@ -149,7 +149,7 @@ class Key(Thing):
             raise
 
     def update(self, there: Facts, known: Known) -> None:
-        """Revokes keys whose secret was lost, and makes one anew; or mends what the secret says besides."""
+        """Revokes keys whose secret was lost, and makes one anew; or fixes what the secret says besides."""
         there = self.read(known) or there  # a rotation may have stored a key since
         if there["stored"]:
             held = keys.held_pair(self.secrets.get(self.duty.secret))

@@ -88,7 +88,7 @@ class Judge:
 
 
 def _without_tls(scope: Scope, question: Asked) -> Refusal | None:
-    """The refusal of plain HTTP by a bucket's policy; the policy itself its owner may always mend."""
+    """The refusal of plain HTTP by a bucket's policy; the policy itself its owner may always fix."""
     bucket = scope["path"].strip("/").partition("/")[0]
     policy = s3._bucket_policies.get_scoped(question.account, None, bucket) if bucket else None
     if not policy or b"policy" in scope["query_string"]:

@@ -53,7 +53,7 @@ LANDINGS: tuple[Guard, ...] = (
         {"first": ("land",), "second": ("recreate",)},
     ),
     Guard(
-        "a topic that was made again is another one",
+        "a topic that was recreated is another one",
         put(history.History, "_is_other", property(lambda _: False)),
         {"first": ("recreate", "produce", "land")},
     ),

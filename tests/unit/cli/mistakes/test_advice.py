@@ -133,7 +133,7 @@ def test_a_graph_that_nobody_knows_is_known_where_frazil_is_installed(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(graph, "entry_points", lambda group: ())
-        assert todo_of(MissingError, load_graph) == "Install Frazil anew."
+        assert todo_of(MissingError, load_graph) == "Install Frazil again."
 
     assert load_graph()
 

@@ -172,5 +172,5 @@ def test_a_query_that_is_mended_where_it_is_told_makes_its_columns() -> None:
     with pytest.raises(SpecError) as refused:
         parsed("SELECT price + 1 FROM trades")
 
-    assert refused.value.todo == "Mend the query; nothing was started."
+    assert refused.value.todo == "Fix the query; nothing was started."
     assert parsed("SELECT price + 1 AS more FROM trades").columns == ("more",)

@@ -197,7 +197,7 @@ def test_a_table_that_holds_nothing_yet_and_a_name_that_is_none_are_refused(worl
     with pytest.raises(UsageError, match="can't name a cut"):
         begin_cut("Month 1", "shop", [SPEC], world.connections)
     world.topic.begin_anew()
-    with pytest.raises(Exception, match="made again"):
+    with pytest.raises(Exception, match="recreated"):
         begin(world)
     assert cuts(world) == []
     del world.catalog.tables[("n", "t")]

@@ -180,7 +180,7 @@ class AvroColumns(Mapping):
     def _entries(self, array: dict[str, Any], path: str, hints: Any) -> Map:
         parts = {f["name"]: f["type"] for f in array["items"]["fields"]}
         if parts.keys() != {"key", "value"}:
-            raise self.refusal(path, "a map's entries must be of key and value", "Mend the entries.")
+            raise self.refusal(path, "a map's entries must be of key and value", "Fix the entries.")
         key, _ = self._type(parts["key"], f"{path}.key", hints)
         if _has_map(key):
             raise self.refusal(f"{path}.key", "a map can't be the key of a map", "Use a list of records.")
@@ -189,7 +189,7 @@ class AvroColumns(Mapping):
     def _map(self, key: Type, node: dict[str, Any], values: Any, path: str, hints: Any) -> Map:
         value, optional = self._type(values, f"{path}{{}}", hints)
         if node.get("flink.type") == "multiset" and value != Primitive("int"):
-            raise self.refusal(path, "a multiset counts in int", "Mend the type of its values.")
+            raise self.refusal(path, "a multiset counts in int", "Fix the type of its values.")
         return Map(key, value, optional)
 
 

@@ -195,7 +195,7 @@ class _Expander(Mapping):
 
     def _check_symbols(self, symbols: Any, path: str) -> None:
         if not isinstance(symbols, list) or len(set(symbols)) < len(symbols):
-            raise self.refusal(path, "the symbols of an enum are no list of names, each once", "Mend them.")
+            raise self.refusal(path, "the symbols of an enum are no list of names, each once", "Fix them.")
         for symbol in symbols:
             self._check_name(symbol, path)
 

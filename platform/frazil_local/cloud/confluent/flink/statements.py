@@ -1,6 +1,6 @@
 """Statements of Flink SQL: a name is taken once, a phase follows, and a right that lacks makes it FAILED.
 
-CREATE TABLE makes the topic, DROP TABLE drops it, and a statement that goes on for ever is RUNNING.
+CREATE TABLE makes the topic, DROP TABLE drops it, and a statement that goes on forever is RUNNING.
 Where there is a broker, the simplest of these make records (`flink_job`).
 """
 
