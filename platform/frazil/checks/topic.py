@@ -106,7 +106,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
 
 
 _NEXT = {
-    "suspended": "When that is mended, `frazil resume {0}` lands what waits.",
+    "suspended": "When that is fixed, `frazil resume {0}` lands what waits.",
     "paused": "`frazil resume {0}` ends the pause.",
 }
 """What follows, where the reason alone does not say it, by the table's state."""
@@ -122,7 +122,7 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     if state.state == "topic missing":
         gone = (
             f"Topic {state.topic} does not exist: nobody can tell whether its table is current. Make it, "
-            f"`frazil land {state.identifier} --make-topic`, or mend the topic's name in defs.yaml."
+            f"`frazil land {state.identifier} --make-topic`, or fix the topic's name in defs.yaml."
         )
         return Verdict(False, gone, {}, severity="WARN")
     if state.state in BLOCKED:

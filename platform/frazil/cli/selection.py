@@ -180,7 +180,7 @@ def _find(known: Mapping[TableName, AnyTable], name: TableName, broken: Sequence
             f"No pipeline that can be used has a table {name}.",
             where="\n".join(b.error.what for b in broken),
             meaning="Nothing was done. Tables of a pipeline with a mistake are not known.",
-            todo="Mend what is named there; `frazil validate` says whether all is well.",
+            todo="Fix what is named there; `frazil validate` says whether all is well.",
         )
     near = difflib.get_close_matches(str(name), map(str, known), n=3)
     raise UsageError(

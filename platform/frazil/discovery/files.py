@@ -40,7 +40,7 @@ def write_pipelines(root: Path, findings: Sequence[Finding]) -> list[Path]:
         return [file for folder, proposals in wanted.items() for file in _write(folder, proposals)]
     except OSError as e:
         raise UsageError(
-            f"{e.filename} can't be written: {e.strerror}.", todo="Mend FRAZIL_PIPELINES."
+            f"{e.filename} can't be written: {e.strerror}.", todo="Fix FRAZIL_PIPELINES."
         ) from None
 
 

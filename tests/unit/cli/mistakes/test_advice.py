@@ -60,7 +60,7 @@ def test_a_mistake_in_a_query_is_told_where_a_table_of_its_pipeline_is_asked_for
 
     assert "large.sql:1" in told.value.where
     assert "Did you mean" not in told.value.todo
-    assert "Mend what is named there" in told.value.todo
+    assert "Fix what is named there" in told.value.todo
     assert len(select(["local.large"], every=False).specs) == 1
 
 
