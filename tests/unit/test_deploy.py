@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 from frazil.settings.profile import fields, variable
 from frazil.tables.spark.redaction import OF_SERVER
@@ -128,3 +131,15 @@ def test_the_workspace_keeps_both_projects_apart() -> None:
     for name in ("working_directory", "executable_path"):
         assert len({each[name] for each in locations}) == len(locations)
     assert [Path(each["executable_path"]).name for each in locations] == ["python", "python"]
+
+
+def test_the_devcontainer_makes_the_environment_that_make_makes_with_a_python_that_frazil_takes() -> None:
+    """No container was started here."""
+    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    name, _, version = told["image"].partition(":")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    assert name == "python"
+    assert version in SpecifierSet(project["requires-python"])
+    assert told["postCreateCommand"] == "make .venv/.ready"
+    assert told["remoteEnv"]["PATH"].startswith("${containerWorkspaceFolder}/.venv/bin:")

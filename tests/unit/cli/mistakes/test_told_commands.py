@@ -55,7 +55,8 @@ def servers_are_down(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shop(pipelines: Path) -> None:
+def shop(pipelines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # what a line makes, such as a repository, is made here
     (pipelines / "shop" / "totals.sql").write_text("SELECT count(*) AS n FROM orders")
     table = {"table": "totals", "sql": "totals.sql", "kind": "full"}
     made = {"type": TABLES, "attributes": {"tables": [table]}}
