@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -32,10 +33,10 @@ from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
 from frazil.landing.write import Written, write_rows
-from frazil.spec.names import TableName, things
+from frazil.spec.names import TableName, things, writable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.catalogs.handle import writable_handle
+from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
@@ -126,11 +127,16 @@ class _Landing:
         self._past = frozenset(past)
         self._accepted = accepted
         self._connections = connections
-        self._handle = writable_handle(spec, connections)
+        self._name = writable(spec, connections.settings)
         self._run_id = run_id
         self._done = on_step
         self._run_part = run_part
         self._rest = False  # whether less was landed than was planned
+
+    @cached_property
+    def _handle(self) -> TableHandle:
+        """The table's. The catalog is opened after Kafka was asked: a topic that is missing is told first."""
+        return TableHandle(self._connections.catalog, self._name)
 
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
