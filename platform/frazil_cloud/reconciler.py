@@ -19,7 +19,7 @@ from frazil_cloud.removal import FindFormer, Former, former_of
 from frazil_cloud.resource import WHY, AnswerLost, Facts, Known, NotYet, RefusedYet, Resource
 
 _DEEDS = 5
-"""How often one object is made or changed in one run: what is not seen then is not recreated and again."""
+"""How often one object is made or changed in one run: what is not seen then is not made again and again."""
 _LOST = 10
 """How often its answer may be lost in one run: each time it may have been done."""
 
