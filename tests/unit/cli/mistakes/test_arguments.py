@@ -36,7 +36,7 @@ def test_with_json_the_error_is_one_document(frazil: Command, line: str) -> None
 def test_the_version_is_told(frazil: Command) -> None:
     said = frazil("--version")
 
-    assert (said.code, said.out) == (0, "0.1.0\n")
+    assert (said.code, said.out) == (0, "1.0.0\n")
 
 
 @pytest.mark.parametrize(
