@@ -30,6 +30,9 @@ A box of Dagster's graph names the last part of a key, which the layers share; t
 MODE = "frazil/mode"
 """Tag of the assets that follow from a topic, which itself may become tables of several modes."""
 
+LANDED = "frazil/made-of"
+"""Tag of the assets of tables that Frazil lands, whatever their mode; its value is `topic`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -101,7 +104,7 @@ class TopicTable(PipelineTable):
     @property
     def tags(self) -> Mapping[str, str]:
         """See `PipelineTable`."""
-        return {MODE: self.spec.mode}
+        return {MODE: self.spec.mode} | ({} if self.spec.is_read_only else {LANDED: "topic"})
 
     @property
     def metadata(self) -> Mapping[str, Any]:

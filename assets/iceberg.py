@@ -10,6 +10,7 @@ from assets.description import TopicTable, asset_spec
 from assets.outcome import failure
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.derive.positions.state import DerivedState
 from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError
 from frazil.landing.land import land
 from frazil.landing.many import land_many
@@ -17,8 +18,8 @@ from frazil.landing.position.published import published_by
 from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
 from resources.connections import FrazilConnections
-from resources.events import check_evaluation, grown
-from resources.metadata import landing_metadata, state_metadata, table_metadata
+from resources.events import as_told, check_evaluation, grown, topic_seen
+from resources.metadata import landing_metadata, state_metadata, state_now, table_metadata
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
 lands what the topic holds beyond the table's position, which the snapshots themselves record."""
@@ -85,19 +86,32 @@ def _landed(
     names, nothing = table.things, isinstance(outcome, OvertakenError | PausedError)
     key = dg.AssetKey(names.iceberg_path)
     if isinstance(outcome, TableState):
+        _tell_topic(context, table, outcome, connections)
         return dg.MaterializeResult(asset_key=key, metadata={"rows_landed": 0, **state_metadata(outcome)})
     if nothing:
         context.log.warning(str(outcome))
     elif isinstance(outcome, Exception):
         raise outcome
+    state = state_now(table.spec, connections)
+    _tell_topic(context, table, state, connections)
     brought = {"rows_landed": 0} if isinstance(outcome, Exception) else landing_metadata(outcome)
     metadata = {
         **brought,
         **({"overtaken": True} if isinstance(outcome, OvertakenError) else {}),
         **({"paused": str(outcome)} if isinstance(outcome, PausedError) else {}),
-        **table_metadata(table.spec, connections),
+        **table_metadata(table.spec, connections, state),
     }
     return dg.MaterializeResult(asset_key=key, metadata=metadata)
+
+
+def _tell_topic(
+    context: dg.AssetExecutionContext,
+    table: TopicTable,
+    state: TableState | DerivedState,
+    connections: Connections,
+) -> None:
+    for event in topic_seen(table.spec, connections, state):
+        context.log_event(as_told(event, context.instance))
 
 
 def _tell_stopped(

@@ -11,6 +11,7 @@ from assets.description import TopicTable, asset_spec, op_name
 from assets.outcome import engine_errors
 from frazil.kafka.provisioning import ensure_topic
 from resources.connections import FrazilConnections
+from resources.events import TOPIC_VERSION
 from resources.metadata import topic_metadata
 
 _ABOUT = """Kafka topic `{topic}`. Materializing it makes the topic and its subjects where they are \
@@ -40,7 +41,8 @@ def topic_asset(tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
             more = [ensure_topic(table.spec, frazil.of(table.spec)) for table in others]
         metadata = topic_metadata(state, *more)
         return dg.MaterializeResult(
-            metadata={**metadata, **_throughput(context, spec.key, metadata["end_offsets"])}
+            data_version=TOPIC_VERSION,
+            metadata={**metadata, **_throughput(context, spec.key, metadata["end_offsets"])},
         )
 
     return topic

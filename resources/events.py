@@ -9,10 +9,13 @@ import dagster as dg
 from dagster._core.definitions.asset_checks.asset_check_evaluation import (
     AssetCheckEvaluationTargetMaterializationData,
 )
+from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
 from frazil.checks.result import CheckResult
 from frazil.connections import Connections
+from frazil.derive.positions.state import DerivedState
 from frazil.derive.report import DeriveReport
+from frazil.landing.position.state import TableState
 from frazil.landing.repairs.dead_letters import survey
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
@@ -28,13 +31,21 @@ from resources.metadata import (
     dead_letters_metadata,
     derive_metadata,
     landing_metadata,
+    seen_topic_metadata,
     shown_metadata,
+    state_now,
     table_metadata,
 )
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
 
+
+_LOOK = "frazil/look"
+"""Tag of what a look at a topic tells of it."""
+
+TOPIC_VERSION = dg.DataVersion("INITIAL")
+"""Of each topic; it is what Dagster takes for that of an asset nobody has told of."""
 
 Event: TypeAlias = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
@@ -48,7 +59,9 @@ def events_of(
     """
     match done:
         case LandingReport():
-            yield grown(spec, connections, landing_metadata(done))
+            state = state_now(spec, connections)
+            yield from topic_seen(spec, connections, state)
+            yield grown(spec, connections, landing_metadata(done), state)
             yield from letters_counted(spec, connections)
         case DeriveReport():
             yield grown(spec, connections, derive_metadata(done))
@@ -62,10 +75,39 @@ def events_of(
             yield from shown_materializations(TableHandle(connections.catalog, table).load().schema(), done)
 
 
-def grown(spec: AnyTable, connections: Connections, brought: Metadata) -> dg.AssetMaterialization:
+def topic_seen(
+    spec: AnyTable, connections: Connections, state: TableState | DerivedState
+) -> Iterator[dg.AssetMaterialization]:
+    """The topic as the look at its table shows it; nothing of a table that is made of others.
+
+    Its data version never changes, for a log only grows: no look at it makes a landing "unsynced".
+    """
+    if isinstance(state, TableState):
+        key = dg.AssetKey(things(spec, connections.settings).kafka_path)
+        tags = {DATA_VERSION_TAG: TOPIC_VERSION.value, _LOOK: "true"}
+        yield dg.AssetMaterialization(key, metadata=seen_topic_metadata(state), tags=tags)
+
+
+def as_told(event: Event, instance: dg.DagsterInstance) -> Event:
+    """The event, or an observation in the place of a look at a topic that is known already.
+
+    What was said of it when it was materialized by hand, such as its schemas, stays on its page.
+    """
+    is_look = isinstance(event, dg.AssetMaterialization) and _LOOK in (event.tags or {})
+    if not is_look or instance.get_latest_materialization_event(event.asset_key) is None:
+        return event
+    return dg.AssetObservation(event.asset_key, metadata=event.metadata)
+
+
+def grown(
+    spec: AnyTable,
+    connections: Connections,
+    brought: Metadata,
+    state: TableState | DerivedState | None = None,
+) -> dg.AssetMaterialization:
     """What was brought into an Iceberg table, and the table as it stands."""
     key = dg.AssetKey(things(spec, connections.settings).iceberg_path)
-    return dg.AssetMaterialization(key, metadata={**brought, **table_metadata(spec, connections)})
+    return dg.AssetMaterialization(key, metadata={**brought, **table_metadata(spec, connections, state)})
 
 
 def letters_counted(spec: AnyTable, connections: Connections) -> Iterator[dg.AssetMaterialization]:

@@ -132,8 +132,18 @@ def derive_metadata(report: DeriveReport) -> Metadata:
     return worth_telling(found)
 
 
-def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
-    """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size."""
+def seen_topic_metadata(state: TableState) -> Metadata:
+    """A topic as a look at its table shows it: what the table holds of it, and what waits."""
+    return {"end_offsets": sum(state.position.values()) + state.lag}
+
+
+def table_metadata(
+    spec: AnyTable, connections: Connections, state: TableState | DerivedState | None = None
+) -> Metadata:
+    """An Iceberg table as it stands now: its size, what upkeep has to do, and all files by size.
+
+    `state` is the look at it that the caller has taken.
+    """
     names = things(spec, connections.settings)
     iceberg = TableHandle(connections.catalog, names.table).load()
     census = census_of(spec, iceberg, time.time(), most=FILES_READ)
@@ -141,7 +151,7 @@ def table_metadata(spec: AnyTable, connections: Connections) -> Metadata:
     of_topic = isinstance(spec, TableSpec)
     return {
         **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
-        **state_metadata(_state(spec, connections)),
+        **state_metadata(state_now(spec, connections) if state is None else state),
         **_upkeep_metadata(census),
         **_first_rows(spec, iceberg),
         "dagster/uri": iceberg.location(),
@@ -201,7 +211,8 @@ def state_metadata(state: TableState | DerivedState) -> Metadata:
     )
 
 
-def _state(spec: AnyTable, connections: Connections) -> TableState | DerivedState:
+def state_now(spec: AnyTable, connections: Connections) -> TableState | DerivedState:
+    """A table beside what it is made of."""
     if isinstance(spec, DerivedSpec):
         return derived_states([spec], connections)[0]
     assert isinstance(spec, TableSpec)

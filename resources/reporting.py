@@ -73,14 +73,14 @@ class DagsterReporter:
 
     def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
         """See `Reporter`; events are gathered first, so that they stand together in Dagster's storage."""
-        from resources.events import events_of
+        from resources.events import as_told, events_of
 
         told = ((spec, done, self._connections.of(spec)) for spec, done in news)
         events = [event for each in told for event in events_of(*each)]
         if events:
             with self._instance() as instance:
                 for event in events:
-                    _stored(instance.report_runless_asset_event, event)
+                    _stored(instance.report_runless_asset_event, as_told(event, instance))
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`; the arrivals sensor goes by it."""

@@ -10,7 +10,7 @@ from dagster._core.definitions.asset_selection import TagAssetSelection
 from dagster._core.definitions.assets.graph.base_asset_graph import BaseAssetGraph
 
 from assets.checks.comparisons import check_keys
-from assets.description import MODE, TopicTable
+from assets.description import LANDED, TopicTable
 from frazil.landing.arrivals import Arrivals, Due, Memory, look_at_each
 from frazil.settings.profile import Settings
 from resources.connections import FrazilConnections
@@ -29,7 +29,7 @@ from sensors.runs import (
 from sensors.small_landings import SmallLandings
 from sensors.unheard import Unheard, in_step_run
 
-_LANDED = TagAssetSelection(key=MODE, value="append", include_sources=False)
+_LANDED = TagAssetSelection(key=LANDED, value="topic", include_sources=False)
 
 
 class _Landed(TagAssetSelection):

@@ -24,7 +24,7 @@ from frazil.landing.lane.joint import MOST
 from frazil.reporting import Done, is_news
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
-from resources.events import events_of
+from resources.events import as_told, events_of
 
 _log = logging.getLogger(__name__)
 
@@ -101,4 +101,4 @@ def _tell(
 ) -> None:
     for each in filter(is_news, done):
         for event in events_of(spec, each, connections.of(spec), instance):
-            instance.report_runless_asset_event(event)
+            instance.report_runless_asset_event(as_told(event, instance))

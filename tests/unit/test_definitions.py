@@ -64,11 +64,11 @@ def test_the_target_of_arrivals_is_told_in_a_few_words_and_is_all_that_follows_f
 ) -> None:
     assets, (sensor,) = graph.resolve_asset_graph(), [s for s in graph.sensors or () if s.name == "arrivals"]
     keys = {key for key in assets.get_all_asset_keys() if key.path[0] in ("iceberg", "glue", "snowflake")}
-    from_topics = {key for key in keys if "frazil/mode" in assets.get(key).tags}
+    from_topics = {key for key in keys if "frazil/made-of" in assets.get(key).tags}
 
     target = sensor.job.selection.to_serializable_asset_selection(assets)
 
-    assert str(target) == 'tag:"frazil/mode"="append"'
+    assert str(target) == 'tag:"frazil/made-of"="topic"'
     assert target.resolve(assets) == sensor.job.selection.resolve(assets) == from_topics
     assert dg.AssetKey(["iceberg", "local", "stock_trades"]) in from_topics
 

@@ -14,6 +14,8 @@ from frazil.errors import DifferentError, SuspendedError
 from frazil.landing.land import land
 from frazil.pipelines.folder import load_pipelines
 from frazil.spec.migrations import Migration
+from frazil.spec.topic import TableSpec
+from kit.opened import table_of
 from kit.shell import Command, Shell
 from kit.topics import TRADE, MakeTopic, Topic
 
@@ -109,6 +111,32 @@ def test_a_table_without_rows_takes_any_schema(make_topic: MakeTopic) -> None:
 
     (row,) = topic.rows()
     assert (row["side"], "quantity" in row) == (7, False)
+    assert run_check("schema", topic.spec, topic.connections).passed
+
+
+def test_a_table_without_rows_takes_another_mode_key_and_partitions(make_topic: MakeTopic) -> None:
+    """A first attempt that lands nothing leaves a table, which must not hold its owner to it."""
+    topic = make_topic()
+    topic.send([b"no frame"])
+    with pytest.raises(SuspendedError):
+        land(topic.spec, topic.connections)
+    asked = {"mode": "upsert", "key_fields": ["symbol"], "key_format": "string"}
+    asked["partition_by"] = ["bucket(4, symbol)"]
+    topic.spec = TableSpec.model_validate(
+        {
+            "topic": topic.name,
+            "namespace": topic.spec.namespace,
+            **asked,
+            "partition_by": ["bucket(4, symbol)"],
+        }
+    )
+    topic.trades(3)
+
+    land(topic.spec, topic.connections, past=[(0, 0)])
+
+    (row,) = topic.rows()
+    assert (row["key"], row["symbol"], row["quantity"]) == ("ZTEST", "ZTEST", 2)
+    assert [str(field.transform) for field in table_of(topic).spec().fields] == ["bucket[4]"]
     assert run_check("schema", topic.spec, topic.connections).passed
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.data_version import CachingStaleStatusResolver
 from dagster._core.errors import DagsterExecutionInterruptedError
 from dagster._core.loader import LoadingContextForTest
 
@@ -24,6 +25,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
 from kit.producing import BESIDE
 from kit.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
+from kit.topics import create_topic
 from kit.waiting import PATIENCE
 from resources.reporting import DagsterReporter
 
@@ -46,7 +48,7 @@ def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance
     told = materialized(result)
     assert result.success
     assert all(verdicts(result).values())
-    assert len([name for name in verdicts(result) if not name.endswith("_access")]) == 7
+    assert len([name for name in verdicts(result) if not name.endswith("_access")]) == 6
     assert told[user_key(names.kafka_path)]["end_offsets"] == 30 + BESIDE
     assert told[user_key(names.iceberg_path)]["rows_landed"] == 30
     assert told[user_key(names.iceberg_path)]["dagster/row_count"] == 30
@@ -81,6 +83,33 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     assert "quantity" in [c.name for c in landed["dagster/column_schema"].columns]
     smallest = landed["files_by_size"].records[0].data
     assert (smallest["size"], smallest["files"]) == ("< 1 MiB", 1)
+
+
+@pytest.mark.plain(why="each offset is a record")
+def test_a_landing_tells_of_its_topic_and_is_in_step_with_it(
+    make_graph: MakeGraph, instance: dg.DagsterInstance
+) -> None:
+    graph = make_graph({"publish": []})
+    graph.topics[0].register(graph.topics[0].schema)
+    create_topic(graph.topics[0].connections.admin, graph.topics[0].name, 1, {})
+    graph.topics[0].trades(5)
+    kafka, table = (dg.AssetKey(path) for path in (graph.things.kafka_path, graph.things.iceberg_path))
+
+    first = materialized(graph.run(instance, [graph.things.iceberg_path]))
+    graph.run(instance, [graph.things.kafka_path])
+    graph.topics[0].trades(2)
+    graph.run(instance, [graph.things.iceberg_path])
+
+    assert first[user_key(graph.things.kafka_path)]["end_offsets"] == 5
+    seen = instance.fetch_observations(kafka, limit=1).records[0].asset_observation
+    assert seen
+    assert seen.metadata["end_offsets"].value == 7
+    newest = instance.get_latest_materialization_event(kafka)
+    assert newest
+    assert "partitions" in (newest.asset_materialization or seen).metadata
+    assets = graph.definitions.resolve_asset_graph()
+    statuses = CachingStaleStatusResolver(instance, assets, LoadingContextForTest(instance))
+    assert [statuses.get_status(key).value for key in (kafka, table)] == ["FRESH", "FRESH"]
 
 
 def test_the_asset_of_a_topic_with_several_record_types_registers_the_schema_of_each(

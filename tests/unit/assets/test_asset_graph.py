@@ -136,3 +136,10 @@ def test_a_schema_file_that_no_table_can_hold_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(SpecError, match=r"tree\.avsc.*\n.*next"):
         _ = table.columns
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert", "cdc", "tableflow"])
+def test_whatever_its_mode_a_table_that_frazil_lands_is_among_those_that_arrivals_watches(mode: str) -> None:
+    table = TopicTable(TableSpec.model_validate({"topic": "t", "mode": mode}), Settings.load())
+
+    assert (table.tags.get("frazil/made-of") == "topic") == (mode != "tableflow")
