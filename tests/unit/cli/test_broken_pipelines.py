@@ -61,7 +61,7 @@ def test_a_table_of_a_broken_pipeline_is_refused_with_what_is_broken(frazil: Fra
     code, _, err = frazil("sync", table)
 
     assert code == 2
-    assert f"No pipeline has a table local.{table}, or a broken one has." in err
+    assert f"No pipeline that can be used has a table local.{table}." in err
     assert BROKEN["query"][0] in err
 
 
