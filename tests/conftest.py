@@ -1,4 +1,4 @@
-"""What all tests share: marks by folder, and the embedded stack; see kit.shared_stack."""
+"""What all tests share: marks by folder, and the embedded stack; see kit.stack.shared_stack."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from frazil.telemetry.logs import LOGGERS, JsonLines
 from frazil_local.home import Home
-from kit.producing import plainly
-from kit.shared_stack import bring_down, bring_up, is_to_stay, shared_home
+from kit.records.producing import plainly
+from kit.stack.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
 _LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME")

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from figures import Line, show
 
-from kit.mistakes import ARGUMENTS, FILES, SETTINGS, TOPIC
+from kit.graph.mistakes import ARGUMENTS, FILES, SETTINGS, TOPIC
 
 TARGETS = {
     ("--help",): 0.5,

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from kit.requirements import reached
-from kit.wheel import build_wheel, make_environment
+from kit.pages.requirements import reached
+from kit.pages.wheel import build_wheel, make_environment
 
 EXTRAS = ("local", "cloud", "graph", "tracing")
 _MB = 1_000_000

@@ -25,7 +25,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil_local.servers.stand_ins import BUCKET
-from kit.duck import duckdb_on
+from kit.readers.duck import duckdb_on
 
 __all__ = ["Kinds"]
 

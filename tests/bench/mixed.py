@@ -48,7 +48,7 @@ from topics import PARTITIONS
 from frazil.clients import Clients
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
-from kit.envelopes import (
+from kit.records.envelopes import (
     AT,
     JSON_ENVELOPE,
     JSON_KEY,

@@ -21,7 +21,7 @@ from meter import Meter
 
 from frazil.clients import Clients
 from frazil.settings.profile import Settings
-from kit.graphs import write_graph
+from kit.graph.graphs import write_graph
 
 RECORDS, TARGET = 6_000, 2.0
 WARM_UPS, TURNS = 3, 5

@@ -16,8 +16,8 @@ from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
 from frazil.settings.profile import Settings
-from kit.topics import topic_maker
-from kit.week import KINDS, MINUTES, Outcome, Pace, live_through
+from kit.records.topics import topic_maker
+from kit.runs.week import KINDS, MINUTES, Outcome, Pace, live_through
 
 MOST_STORAGE = 1.5
 

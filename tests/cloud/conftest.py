@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.alone import alone, started_alone
-from kit.cloud_aws import CloudAws, cloud_aws
-from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
-from kit.confluent_openapi import document
+from kit.clouds.cloud_aws import CloudAws, cloud_aws
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
+from kit.clouds.confluent_openapi import document
+from kit.runs.alone import alone, started_alone
 
 
 @pytest.fixture(scope="module", autouse=True)

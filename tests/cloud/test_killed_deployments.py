@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from frazil_cloud.graph import THREADS
-from kit.cloud_confluent import QUICK
-from kit.deploying import Deploying, deploying
-from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+from kit.clouds.cloud_confluent import QUICK
+from kit.clouds.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+from kit.deployments.deploying import Deploying, deploying
 
 KILLS = int(os.environ.get("FRAZIL_TEST_KILLS", "2"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "14"))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kit.life_cycle import live
-from kit.shell import Command
-from kit.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+from kit.clouds.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
+from kit.deployments.life_cycle import live
+from kit.runs.shell import Command
 
 
 @pytest.fixture(scope="module")

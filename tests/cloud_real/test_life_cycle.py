@@ -19,10 +19,10 @@ from uuid import uuid4
 import pytest
 
 from frazil.settings.profile import Settings
-from kit.life_cycle import live
-from kit.real_clouds import RealClouds
-from kit.shell import Command
-from kit.three_clouds import LAB, write_deployment
+from kit.clouds.real_clouds import RealClouds
+from kit.clouds.three_clouds import LAB, write_deployment
+from kit.deployments.life_cycle import live
+from kit.runs.shell import Command
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from frazil.settings.profile import Settings
-from kit.brokers import FarBroker, far_broker
-from kit.toll import Toll, table_of
+from kit.runs.toll import Toll, table_of
+from kit.stack.brokers import FarBroker, far_broker
 
 _TOLL = "toll"
 _BEGAN = pytest.StashKey[float]()

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.model.edges import Edges, edges
 from kit.model.guards.every import GUARDS
 from kit.model.guards.guard import Guard
+from kit.model.parts.edges import Edges, edges
 from kit.model.round import Case, play
 from kit.model.seeds import SEEDS
-from kit.toll import Toll
+from kit.runs.toll import Toll
 
 MOST = 500
 """Rounds in which a guard must be missed."""

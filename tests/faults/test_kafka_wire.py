@@ -17,12 +17,12 @@ from frazil.kafka.provisioning import as_specified
 from frazil.landing import source
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
-from kit.brokers import FarBroker
-from kit.opened import table_of
-from kit.over_the_wire import over_the_wire
-from kit.topics import TRADE, Topic, topic_maker
-from kit.waiting import wait_for
-from kit.wire import Asked, Fate, Wire
+from kit.readers.opened import table_of
+from kit.records.topics import TRADE, Topic, topic_maker
+from kit.runs.waiting import wait_for
+from kit.stack.brokers import FarBroker
+from kit.wires.over_the_wire import over_the_wire
+from kit.wires.wire import Asked, Fate, Wire
 
 FATES: tuple[Fate, ...] = ("dropped", "cut", "late", "trickles", "unsent", "halved")
 

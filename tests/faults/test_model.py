@@ -17,10 +17,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.model.edges import Edges, edges
+from kit.model.parts.edges import Edges, edges
 from kit.model.round import Case, drawn, every, every_death, play, played
 from kit.model.world import World
-from kit.toll import Toll
+from kit.runs.toll import Toll
 
 FEW = 40
 ROUNDS = int(os.environ.get("FRAZIL_TEST_MODEL", FEW))

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from frazil.connections import Connections
-from kit.brokers import FarBroker
-from kit.faulty import faulty
-from kit.over_the_wire import over_the_wire
-from kit.toll import Toll
+from kit.runs.toll import Toll
+from kit.stack.brokers import FarBroker
+from kit.wires.faulty import faulty
+from kit.wires.over_the_wire import over_the_wire
 
 ROUNDS = int(os.environ.get("FRAZIL_TEST_FAULTS", "4"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED") or time.time_ns() % 100_000 if ROUNDS > 4 else 11)

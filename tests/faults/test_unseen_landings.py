@@ -13,10 +13,10 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from kit.lying import glue_in_process
-from kit.mirrored import NAME, Mirror
-from kit.toll import Toll
-from kit.wire import wired
+from kit.readers.mirrored import NAME, Mirror
+from kit.runs.toll import Toll
+from kit.wires.lying import glue_in_process
+from kit.wires.wire import wired
 
 LANDINGS = min(1000, 5 * int(os.environ.get("FRAZIL_TEST_FAULTS", "8")))
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)

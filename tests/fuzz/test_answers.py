@@ -27,10 +27,10 @@ from frazil.tables.catalogs import catalog
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import load_pointers
-from kit.answering import Answer, Answering, Rows, at_hand
-from kit.commits import COLUMNS, NAME, SPEC
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
+from kit.tables.commits import COLUMNS, NAME, SPEC
+from kit.wires.answering import Answer, Answering, Rows, at_hand
 
 _AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
 _VERSION = {"subject": "t-value", "version": 1, "id": 7, "schema": _AVRO, "schemaType": "AVRO"}

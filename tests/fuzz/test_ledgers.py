@@ -23,10 +23,10 @@ from frazil.tables.layout import LAYOUT, _applied
 from frazil.tables.migrations import MIGRATIONS, retired
 from frazil.upkeep.expiry.retention import plan_expiry
 from frazil.upkeep.facts import read_facts, read_history
-from kit.commits import NAME, lake_on
-from kit.fuzzing import fuzz
-from kit.lying import LyingCatalog
-from kit.mutation import Mutator
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
+from kit.tables.commits import NAME, lake_on
+from kit.wires.lying import LyingCatalog
 
 _UPKEEP = Upkeep(min_snapshots=1)
 

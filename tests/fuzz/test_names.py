@@ -20,8 +20,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, subject_name, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark.session import spark_name
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
 
 _LEGAL = re.compile(r"[a-z0-9_]+")
 

@@ -12,9 +12,9 @@ from frazil.derive.queries.check import check_queries
 from frazil.pipelines.folder import load_pipelines
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
-from kit.yaml_traps import TRAPS
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
+from kit.graph.yaml_traps import TRAPS
 
 _TOPIC: dict[str, Any] = {
     "topic": "orders",

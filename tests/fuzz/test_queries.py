@@ -11,9 +11,9 @@ from frazil.derive.queries.syntax import words_of
 from frazil.derive.queries.totals import merge_of
 from frazil.errors import SpecError
 from frazil.spec.derived import DerivedSpec, Window
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
-from kit.query_cases import PARAMETERS, RIGHT, TABLES
+from kit.derived.query_cases import PARAMETERS, RIGHT, TABLES
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
 
 _SPECS = (
     DerivedSpec(table="t", kind="rows", sql=Path("t.sql")),

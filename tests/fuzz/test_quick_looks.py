@@ -12,8 +12,8 @@ from pyiceberg.types import LongType, NestedField, StringType
 from frazil.cli.views.sandbox import Rows, sandbox
 from frazil.discovery.proposal import propose
 from frazil.discovery.sample import Sample
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
 
 STATEMENTS = (
     "SELECT name, count(*) FROM orders GROUP BY ALL ORDER BY 2 DESC LIMIT 3",

@@ -18,11 +18,11 @@ from frazil.formats.avro.schemas.parser import avro_text, parse_avro
 from frazil.formats.kinds import PLAIN_FORMATS, SCHEMA_FORMATS
 from frazil.formats.protobuf.decoder import ProtobufDecoder, batches_of
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas, WriterSchema
-from kit.damage import damaged
-from kit.fuzzing import fuzz
-from kit.mutation import NESTED, Mutator
-from kit.random_formats import RANDOM_FORMATS, RandomFormat
-from kit.random_records import Group, Many, Maybe, Named, Scalar, value_of
+from kit.drawn.damage import damaged
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import NESTED, Mutator
+from kit.drawn.random_formats import RANDOM_FORMATS, RandomFormat
+from kit.drawn.random_records import Group, Many, Maybe, Named, Scalar, value_of
 
 _SCHEMAS, _BATCH = 6, 20
 _WIDE = 0.0005

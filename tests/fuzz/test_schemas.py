@@ -20,10 +20,10 @@ from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
 from frazil.formats.types import arrow_type, as_stored, spark_type, to_iceberg
 from frazil.spec.topic import TableSpec
-from kit.foreign_schemas import BROKEN, LAST
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
-from kit.protoc import ready_protoc
+from kit.drawn.foreign_schemas import BROKEN, LAST
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
+from kit.drawn.protoc import ready_protoc
 
 _SPEC = TableSpec(topic="t", key_format="none")
 _SUFFIX = {"AVRO": ".avsc", "JSON": ".json", "PROTOBUF": ".proto"}

@@ -11,8 +11,8 @@ import pytest
 
 from frazil.errors import FrazilError
 from frazil.settings.profile import Settings
-from kit.fuzzing import fuzz
-from kit.mutation import Mutator
+from kit.drawn.fuzzing import fuzz
+from kit.drawn.mutation import Mutator
 
 _PLANTED = "planted7f3a"
 _PROFILE: dict[str, Any] = {

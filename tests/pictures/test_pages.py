@@ -19,9 +19,9 @@ from frazil_local.generators import GENERATORS
 from frazil_local.generators.generator import generate
 from frazil_local.home import Home
 from frazil_local.parts import make_dagster_home
-from kit.dagster_servers import ROOT, free_port, serving
-from kit.formats import avro, produce
-from kit.waiting import PATIENCE, wait_for
+from kit.formats.formats import avro, produce
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.dagster_servers import ROOT, free_port, serving
 
 IMAGES = ROOT / "docs" / "images"
 MOST = 200_000  # bytes of a picture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.settings.profile import Settings
-from kit.shell import Command, Shell
+from kit.runs.shell import Command, Shell
 
 
 @pytest.fixture

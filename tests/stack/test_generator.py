@@ -35,9 +35,9 @@ from frazil_local.generators.datagen import STOCK_TRADES
 from frazil_local.generators.generator import Generator, generate, generate_several
 from frazil_local.generators.producer import produce
 from frazil_local.generators.shipments import SHIPMENTS
-from kit.flights import FLIGHTS
-from kit.topics import create_topic
-from kit.waiting import PATIENCE
+from kit.records.flights import FLIGHTS
+from kit.records.topics import create_topic
+from kit.runs.waiting import PATIENCE
 
 
 def read(settings: Settings, connections: Connections, topic: str) -> list[Message]:

@@ -28,13 +28,13 @@ from frazil_local.northwind.postgres import open_database
 from frazil_local.northwind.rows import COUNTS
 from frazil_local.ports import LOOPBACK, recall, url
 from frazil_local.server import get
-from kit.database import Written, database, drain
-from kit.made import Made
-from kit.own_stack import Own
-from kit.processes import kill
-from kit.shared_stack import free_offset
-from kit.topics import Topic
-from kit.waiting import wait_for
+from kit.derived.made import Made
+from kit.records.topics import Topic
+from kit.runs.processes import kill
+from kit.runs.waiting import wait_for
+from kit.stack.database import Written, database, drain
+from kit.stack.own_stack import Own
+from kit.stack.shared_stack import free_offset
 
 SEEDS = int(os.environ.get("FRAZIL_TEST_CDC", "1"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "0")) or random.randrange(1, 2**31)

@@ -32,9 +32,9 @@ from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil_local.generators import GENERATORS
 from frazil_local.generators.generator import generate
-from kit.flights import FLIGHTS
-from kit.formats import plain
-from kit.targets import sync_glue, sync_snowflake
+from kit.formats.formats import plain
+from kit.readers.targets import sync_glue, sync_snowflake
+from kit.records.flights import FLIGHTS
 
 COUNT = 200
 TOPICS = ("skyone", "sunset_avro", "shipments")

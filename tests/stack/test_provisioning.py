@@ -21,7 +21,7 @@ from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import ensure_topic
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.waiting import PATIENCE
+from kit.runs.waiting import PATIENCE
 
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "a", "type": "int"}]}
 

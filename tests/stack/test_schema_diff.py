@@ -23,8 +23,8 @@ from frazil.landing.position.state import table_states
 from frazil.spec.migrations import Drop, Migration
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from kit.topics import TRADE, Topic, create_topic
-from kit.waiting import PATIENCE
+from kit.records.topics import TRADE, Topic, create_topic
+from kit.runs.waiting import PATIENCE
 
 NESTED = {
     **TRADE,

@@ -22,11 +22,11 @@ from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.ports import LOOPBACK
-from kit.everywhere import read_everywhere, write_everywhere, written
-from kit.own_stack import FRAZIL, Own
-from kit.processes import is_up, kill
-from kit.shared_stack import free_offset
-from kit.waiting import PATIENCE
+from kit.runs.processes import is_up, kill
+from kit.runs.waiting import PATIENCE
+from kit.stack.everywhere import read_everywhere, write_everywhere, written
+from kit.stack.own_stack import FRAZIL, Own
+from kit.stack.shared_stack import free_offset
 
 KEEPERS = ("storage", "aws", "kafka", "registry", "snowflake")
 """The parts that hold data."""

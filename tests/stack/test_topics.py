@@ -17,8 +17,8 @@ from frazil.kafka.epochs import leader_epochs, tally_records
 from frazil.kafka.facts import topic_fact, topic_facts
 from frazil.settings.profile import Settings
 from frazil_local.generators.producer import produce
-from kit.topics import create_topic
-from kit.waiting import PATIENCE, wait_for
+from kit.records.topics import create_topic
+from kit.runs.waiting import PATIENCE, wait_for
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     import dagster as dg
 
-    from kit.wire import Wire
+    from kit.wires.wire import Wire
 
 
 @pytest.fixture(autouse=True)
@@ -52,8 +52,8 @@ def landed_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, 
 
     Making it takes PyIceberg ten commits, half of the CPU that a test of one commit needs.
     """
-    from kit.commits import lake_on
-    from kit.lying import LyingCatalog
+    from kit.tables.commits import lake_on
+    from kit.wires.lying import LyingCatalog
 
     folder, copy = tmp_path_factory.mktemp("lake"), tmp_path_factory.mktemp("copy") / "lake"
     catalog = LyingCatalog(folder)
@@ -75,8 +75,8 @@ def two_landings(landed_twice: tuple[Path, Path, str]) -> tuple[Path, str]:
 @pytest.fixture(scope="module")
 def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, str]]:
     """A wire before a Glue in this process, and its address."""
-    from kit.lying import glue_in_process
-    from kit.wire import wired
+    from kit.wires.lying import glue_in_process
+    from kit.wires.wire import wired
 
     with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
         yield wire, urls["glue"]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from kit.advice import ELSEWHERE, LOOKS, NONE, ROOT, advice, listed
+from kit.pages.advice import ELSEWHERE, LOOKS, NONE, ROOT, advice, listed
 
 UNTRIED = 0
 """Pieces of advice that no test follows yet. This number only falls."""
@@ -33,11 +33,11 @@ LOOKING = re.compile(
 
 def test_advice_that_is_new_is_listed_with_the_test_that_follows_it() -> None:
     new = sorted(advice() - listed().keys())
-    assert not new, "write a test that does it, and list both: python tests/kit/advice.py"
+    assert not new, "write a test that does it, and list both: python tests/kit/pages/advice.py"
 
 
 def test_advice_that_nobody_gives_any_more_is_not_listed() -> None:
-    assert not sorted(listed().keys() - advice()), "python tests/kit/advice.py"
+    assert not sorted(listed().keys() - advice()), "python tests/kit/pages/advice.py"
 
 
 def test_the_tests_that_follow_advice_are_there() -> None:

@@ -11,7 +11,7 @@ import pytest
 from frazil.connections import apart
 from frazil.errors import ConfigureError
 from frazil.spec.topic import TableSpec
-from kit.clusters import EU, Lake, lake_in
+from kit.stack.clusters import EU, Lake, lake_in
 
 HERE, THERE, THERE_TOO = (
     TableSpec(topic="a"), TableSpec(topic="b", connection=EU), TableSpec(topic="c", connection=EU)

@@ -12,7 +12,7 @@ from dagster._cli import cli
 import assets.deployments
 from frazil.definitions import defs
 from frazil.upkeep.kinds import KINDS
-from kit.checkout import EVERYTHING
+from kit.graph.checkout import EVERYTHING
 
 
 def test_dagster_accepts_the_definitions(graph: dg.Definitions) -> None:

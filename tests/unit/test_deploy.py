@@ -15,7 +15,7 @@ from packaging.specifiers import SpecifierSet
 from frazil.settings.profile import fields, variable
 from frazil.tables.spark.redaction import OF_SERVER
 from frazil_local.servers.spark import CONSUMERS
-from kit.requirements import ROOT
+from kit.pages.requirements import ROOT
 
 FOLDER = ROOT / "docs" / "deploy"
 

@@ -12,7 +12,7 @@ import pytest
 
 import frazil
 from frazil.exact import iso_day, iso_moment, rows_of, shown, utc, value_of, values_of
-from kit.partition_values import month_of
+from kit.readers.partition_values import month_of
 
 ENGINE = Path(frazil.__file__).parent
 ROOM = ENGINE / "exact.py"

@@ -14,7 +14,7 @@ SIDE_BY_SIDE = 12
 
 
 def folders() -> list[Path]:
-    return sorted({file.parent for room in ROOMS for file in room.rglob("*.py")})
+    return sorted({file.parent for room in (*ROOMS, ROOT / "tests" / "kit") for file in room.rglob("*.py")})
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda each: str(each.relative_to(ROOT)))

@@ -15,12 +15,14 @@ KIT = TESTS / "kit"
 OURS = ("frazil", "frazil_local", "frazil_cloud")
 
 ORACLES = (
-    "avro_cases", "avro_oracle", "avro_versions", "checkout", "confluent_openapi", "damage",
-    "database_columns", "drawn_formats", "drawn_schemas", "duck", "envelopes", "json_cases",
-    "json_oracle", "json_texts", "keyed", "model.conditions", "model.oracle", "newest",
-    "partition_values", "protobuf", "protobuf_cases", "protobuf_oracle", "query_cases",
-    "random_formats", "random_records", "recomputed", "schema_pairs", "soft_changes",
-    "upserts", "versions",
+    "formats.avro_cases", "formats.avro_oracle", "formats.avro_versions", "graph.checkout",
+    "clouds.confluent_openapi", "drawn.damage", "records.database_columns", "drawn.drawn_formats",
+    "drawn.drawn_schemas", "readers.duck", "records.envelopes", "formats.json_cases",
+    "formats.json_oracle", "formats.json_texts", "records.keyed", "model.conditions", "model.oracle",
+    "readers.newest", "readers.partition_values", "formats.protobuf", "formats.protobuf_cases",
+    "formats.protobuf_oracle", "derived.query_cases", "drawn.random_formats", "drawn.random_records",
+    "derived.recomputed", "drawn.schema_pairs", "records.soft_changes", "records.upserts",
+    "records.versions",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
@@ -31,20 +33,21 @@ WORDS = (
 """What of the engine they may import: who asks whom, what users write, and the names of types and parts."""
 
 ALSO = {
-    "keyed": {"frazil.kafka.clients"},  # it produces by itself
-    "newest": {"frazil.kafka.clients"},  # it consumes by itself
+    "records.keyed": {"frazil.kafka.clients"},  # it produces by itself
+    "readers.newest": {"frazil.kafka.clients"},  # it consumes by itself
     "model.oracle": {"frazil.landing.position.ledger"},  # it reads what is claimed, and believes none of it
-    "soft_changes": {  # it makes what is judged, and asks nothing of it
+    "records.soft_changes": {  # it makes what is judged, and asks nothing of it
         "frazil.landing.upsert.lane.newest",
         "frazil.landing.upsert.lane.soft",
         "frazil.landing.upsert.words",
     },
-    "query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
+    "derived.query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
 }
 
 HANDS = (
-    "compared", "conformance", "formats", "made", "producing", "topics", "waiting", "model.catalog",
-    "model.spark", "model.store", "model.topic",
+    "readers.compared", "formats.conformance", "formats.formats", "derived.made", "records.producing",
+    "records.topics", "runs.waiting", "model.parts.catalog", "model.parts.spark", "model.parts.store",
+    "model.parts.topic",
 )  # fmt: skip
 """Modules of the kit that bring about what is judged, or hold it; these may import anything."""
 
@@ -52,12 +55,16 @@ HANDS = (
 def imports(module: str) -> Iterator[str]:
     tree = ast.parse((KIT / f"{module.replace('.', '/')}.py").read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module in ("kit", *OURS):
+        if isinstance(node, ast.ImportFrom) and (node.module in OURS or _is_folder(node.module or "")):
             yield from (f"{node.module}.{each.name}" for each in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield node.module or ""
         elif isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
+
+
+def _is_folder(module: str) -> bool:
+    return (TESTS / module.replace(".", "/")).is_dir()
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
@@ -85,7 +92,7 @@ JUDGE = re.compile(r"_?(oracle|expected|should|truth)", re.IGNORECASE)
 """How functions and classes are called that do."""
 
 OTHERS = {
-    "dictionary_cloud": "it holds what is made there",
+    "clouds.dictionary_cloud": "it holds what is made there",
     "model.claims": "it asks the engine's own words whether they are true",
     "model.guards.guard": "it takes the engine's guards out",
 }

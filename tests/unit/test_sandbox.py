@@ -27,7 +27,7 @@ from pyiceberg.types import (
 
 from frazil.cli.views.sandbox import Answer, Rows, Sandbox, sandbox
 from frazil.errors import FrazilError, RepairError, UsageError
-from kit.equality_deletes import with_equality_delete
+from kit.tables.equality_deletes import with_equality_delete
 
 SECONDS = 60.0
 

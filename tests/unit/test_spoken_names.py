@@ -19,8 +19,8 @@ from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.table import Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
-from kit.advice import ROOT, advice
-from kit.spoken import FILLED, filled, texts
+from kit.pages.advice import ROOT, advice
+from kit.pages.spoken import FILLED, filled, texts
 
 FILLINGS = {
     "instead": "derive",

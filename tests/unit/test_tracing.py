@@ -12,8 +12,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from frazil.errors import OffsetsLostError
 from frazil.settings.systems.telemetry import TracingSettings
 from frazil.telemetry.tracing import traced
-from kit.receivers import Receiver, web_receiver
-from kit.waiting import wait_for
+from kit.logins.receivers import Receiver, web_receiver
+from kit.runs.waiting import wait_for
 
 TRADES = {"table": "local.trades", "topic": "trades"}
 

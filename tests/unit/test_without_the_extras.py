@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from packaging.utils import canonicalize_name
 
-from kit.requirements import reached
+from kit.pages.requirements import reached
 
 EXTRAS = ("local", "cloud", "graph", "tracing")
 

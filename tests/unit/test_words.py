@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import frazil
-from kit.advice import advice
+from kit.pages.advice import advice
 
 ROOT = Path(frazil.__file__).parents[2]
 FOLDERS = ("platform", "assets", "resources", "sensors", "docs")

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from kit.cloud_aws import CloudAws
-from kit.made_at_aws import TABLEFLOW, MadeAtAws
+from kit.clouds.cloud_aws import CloudAws
+from kit.clouds.made_at_aws import TABLEFLOW, MadeAtAws
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from frazil.errors import ClientSettingsError, ConfigureError, DifferentError, N
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.client_settings import client_settings
 from frazil_cloud.aws.secrets import SecretsManager
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
-from kit.cloud_confluent import CloudConfluent, Deployed
-from kit.made_at_aws import LAB, MadeAtAws
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed
+from kit.clouds.made_at_aws import LAB, MadeAtAws
 
 TAG = {"Key": "frazil", "Value": "lab"}
 WRITER = "lab_s3_glue_role"

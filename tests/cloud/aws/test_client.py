@@ -14,7 +14,7 @@ from frazil.settings.refusals import aws_refusal
 from frazil.settings.systems.aws import AwsSettings
 from frazil_cloud.aws.client import Aws, GoneError, ThereError
 from frazil_cloud.resource import AnswerLost, NotYet, RefusedYet, Throttled
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/writer"
 

@@ -12,7 +12,7 @@ from frazil.settings.systems.aws import AwsSettings
 from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.client_settings import client_settings
-from kit.cloud_aws import CloudAws
+from kit.clouds.cloud_aws import CloudAws
 
 NAMES = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}}).names
 KAFKA = NAMES.secret("app_consumer")

@@ -9,8 +9,8 @@ from pyiceberg.table import Table
 
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
-from kit.cloud_aws import ACCOUNT
-from kit.made_at_aws import MadeAtAws
+from kit.clouds.cloud_aws import ACCOUNT
+from kit.clouds.made_at_aws import MadeAtAws
 
 ROWS = pa.table({"symbol": ["ZVZZT", "ZXZZT"], "quantity": pa.array([1, 2], pa.int32())})
 

@@ -10,8 +10,8 @@ from frazil.errors import ConfigureError, DifferentError
 from frazil_cloud.aws.bucket import object_keys
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.rights.policies import canonical
-from kit.cloud_aws import ACCOUNT, CloudAws, policy, trust
-from kit.made_at_aws import FOREIGN, MadeAtAws
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, policy, trust
+from kit.clouds.made_at_aws import FOREIGN, MadeAtAws
 
 WRITER, READER = "lab_s3_glue_role", "lab_snowflake_s3_glue_role"
 

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from frazil.errors import NotAllowedError
-from kit.cloud_aws import ACCOUNT, CloudAws, code_of, policy
-from kit.made_at_aws import MadeAtAws
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, code_of, policy
+from kit.clouds.made_at_aws import MadeAtAws
 
 ROLES = {
     name: f"arn:aws:iam::{ACCOUNT}:role/lab_{name}" for name in ("s3_glue_role", "snowflake_s3_glue_role")
@@ -150,7 +150,7 @@ def test_the_reader_of_tableflow_s_tables_reads_where_they_lie(
     tableflow: MadeAtAws, monkeypatch: pytest.MonkeyPatch, told: str, lies: str
 ) -> None:
     """A path with two slashes in a row may be told of keys that have both, or one."""
-    monkeypatch.setattr("kit.made_at_aws.PATH", f"s3://lab-lake/{told}/v1/a-table")
+    monkeypatch.setattr("kit.clouds.made_at_aws.PATH", f"s3://lab-lake/{told}/v1/a-table")
     tableflow.create()
     s3 = tableflow.cloud.client("s3")
     for key in (f"{lies}/v1/a-table/data/x", "10110110/other/v1/x"):

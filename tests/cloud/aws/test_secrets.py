@@ -8,7 +8,7 @@ from frazil.errors import ConfigureError
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.secrets import SecretsManager
 from frazil_cloud.resource import AnswerLost, NotYet
-from kit.cloud_aws import CloudAws
+from kit.clouds.cloud_aws import CloudAws
 
 NAME, TAGS = "/confluent_cloud_resource/lab/flink", {"frazil": "frazil:lab"}
 

@@ -12,8 +12,8 @@ from frazil_cloud.confluent.accounts.keys import KeyDuty
 from frazil_cloud.confluent.client import Confluent, stored_pair
 from frazil_cloud.resource import Known
 from frazil_cloud.rotation.api_keys import ApiKeys
-from kit.cloud_confluent import KEY, KICKSTARTER, SECRET, CloudConfluent, Deployed
-from kit.rotations import AT_ONCE
+from kit.clouds.cloud_confluent import KEY, KICKSTARTER, SECRET, CloudConfluent, Deployed
+from kit.deployments.rotations import AT_ONCE
 
 ACCOUNTS = "/iam/v2/service-accounts"
 TOTALS = "stock_trades_with_totals"

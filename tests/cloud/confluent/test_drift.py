@@ -14,8 +14,8 @@ from frazil_cloud.confluent.client import stored_pair
 from frazil_cloud.confluent.refusals import Settled
 from frazil_cloud.confluent.tableflow import told_of
 from frazil_cloud.resource import Known, RefusedYet
-from kit.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
-from kit.waiting import wait_for
+from kit.clouds.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
+from kit.runs.waiting import wait_for
 
 ACCOUNTS = "/iam/v2/service-accounts"
 

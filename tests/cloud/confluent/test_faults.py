@@ -12,7 +12,7 @@ from frazil_cloud.confluent.client import Plane, stored_pair
 from frazil_cloud.resource import AnswerLost, RefusedYet
 from frazil_local.cloud.confluent.management import Keys
 from frazil_local.cloud.confluent.organization import Json, Organization
-from kit.cloud_confluent import CloudConfluent, Deployed
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed
 
 KEYS, CLUSTERS = "/iam/v2/api-keys", "/cmk/v2/clusters"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.cloud_confluent import KICKSTARTER, Deployed
+from kit.clouds.cloud_confluent import KICKSTARTER, Deployed
 
 NO_FLINK: dict[str, Any] = {"max_cfu": 0, "statements": (), "tableflow": ("stock_trades",)}
 

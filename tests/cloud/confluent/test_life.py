@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.cloud_confluent import Deployed
+from kit.clouds.cloud_confluent import Deployed
 
 
 def test_everything_is_made_found_again_proved_and_removed_twice(deployed: Deployed) -> None:

@@ -10,7 +10,7 @@ from frazil.errors import CloudSlowError
 from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import RefusedYet
-from kit.cloud_confluent import KICKSTARTER, Deployed, Given
+from kit.clouds.cloud_confluent import KICKSTARTER, Deployed, Given
 
 BINDINGS = {
     "app_manager-CloudClusterAdmin": "CloudClusterAdmin",

@@ -10,8 +10,8 @@ import pytest
 
 from frazil.errors import CloudSlowError
 from frazil_cloud.resource import Facts, Known
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy
-from kit.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, policy
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed, cloud_confluent
 
 ROLE, BUCKET = "tableflow_s3_glue_role", "tableflow-lake"
 ARN = f"arn:aws:iam::{ACCOUNT}:role/{ROLE}"

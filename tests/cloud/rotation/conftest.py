@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.alone import started_alone
-from kit.cloud_aws import CloudAws
-from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
-from kit.rotations import Administrator, RsaLab
+from kit.clouds.cloud_aws import CloudAws
+from kit.clouds.cloud_snowflake import CloudSnowflake, cloud_snowflake
+from kit.deployments.rotations import Administrator, RsaLab
+from kit.runs.alone import started_alone
 
 
 @pytest.fixture(scope="session")

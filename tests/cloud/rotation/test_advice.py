@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from frazil.errors import ConfigureError
-from kit.rotations import RsaLab
+from kit.deployments.rotations import RsaLab
 
 
 def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLab) -> None:

@@ -18,8 +18,8 @@ from frazil_cloud.patience import Waiting
 from frazil_cloud.resource import AnswerLost, RefusedYet
 from frazil_cloud.rotation.api_keys import ApiKeys
 from frazil_cloud.rotation.deployment import Rotation
-from kit.cloud_confluent import CloudConfluent, Deployed, Store
-from kit.rotations import AT_ONCE, later
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed, Store
+from kit.deployments.rotations import AT_ONCE, later
 
 SMALL: dict[str, Any] = {
     "name": "lab", "confluent": {"topics": [{"name": "trades"}], "max_cfu": 5}, "aws": {"bucket": "lab-lake"}

@@ -26,9 +26,9 @@ from frazil.kafka.clients import consumer
 from frazil.kafka.facts import describe
 from frazil.settings import reference
 from frazil.settings.profile import Settings
-from kit.locked_kafka import LISTENERS, LockedKafka, locked_kafka
-from kit.tokens import token_server
-from kit.waiting import PATIENCE, wait_for
+from kit.logins.tokens import token_server
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.locked_kafka import LISTENERS, LockedKafka, locked_kafka
 
 TOPIC = "trades"
 

@@ -26,10 +26,10 @@ from frazil_cloud.confluent.accounts.keys import KeyDuty
 from frazil_cloud.confluent.objects import objects
 from frazil_cloud.deployment import open_clouds
 from frazil_cloud.reconciler import Reconciler
-from kit.cloud_aws import CloudAws
-from kit.cloud_confluent import KEY, SECRET, CloudConfluent
-from kit.rotations import Administrator, RsaLab
-from kit.shell import Command, Said
+from kit.clouds.cloud_aws import CloudAws
+from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
+from kit.deployments.rotations import Administrator, RsaLab
+from kit.runs.shell import Command, Said
 from sensors.rotation import rotation_sensor
 
 SHOP = """type: assets.deployments.Deployment

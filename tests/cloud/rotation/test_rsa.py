@@ -22,7 +22,7 @@ from frazil_cloud.key_pair import KeyPair
 from frazil_cloud.resource import RefusedYet
 from frazil_cloud.rotation.candidate import StagedSecret
 from frazil_cloud.rotation.rsa import KeySlots
-from kit.rotations import AT_ONCE, RsaLab, later
+from kit.deployments.rotations import AT_ONCE, RsaLab, later
 
 
 class Died(BaseException):

@@ -17,10 +17,10 @@ from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import KeyDuty
 from frazil_cloud.key_pair import KeyPair, secret_values
 from frazil_cloud.rotation.api_keys import ApiKeys
-from kit.cloud_confluent import CloudConfluent, Deployed
-from kit.key_clients import calls, pair_of, under_load
-from kit.rotations import AT_ONCE, RsaLab, turn_api_keys_as_the_sources_do
-from kit.waiting import wait_for
+from kit.clouds.cloud_confluent import CloudConfluent, Deployed
+from kit.deployments.key_clients import calls, pair_of, under_load
+from kit.deployments.rotations import AT_ONCE, RsaLab, turn_api_keys_as_the_sources_do
+from kit.runs.waiting import wait_for
 
 TURNS = 2
 SMALL: dict[str, Any] = {

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kit.alone import started_alone
-from kit.cloud_aws import CloudAws
-from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
-from kit.in_snowflake import InSnowflake, in_snowflake_as
+from kit.clouds.cloud_aws import CloudAws
+from kit.clouds.cloud_snowflake import CloudSnowflake, cloud_snowflake
+from kit.clouds.in_snowflake import InSnowflake, in_snowflake_as
+from kit.runs.alone import started_alone
 
 _NUMBER = count()
 

@@ -23,11 +23,11 @@ from frazil_cloud.rotation.rsa import RsaKeys
 from frazil_cloud.rotation.snowflake_user import ServiceUser
 from frazil_cloud.snowflake.ownership import Marked
 from frazil_cloud.snowflake.rights.grants import Grants
-from kit import in_snowflake
-from kit.cloud_snowflake import CloudSnowflake
-from kit.in_snowflake import InSnowflake
-from kit.rotations import AT_ONCE
-from kit.standin import new_key
+from kit.clouds import in_snowflake
+from kit.clouds.cloud_snowflake import CloudSnowflake
+from kit.clouds.in_snowflake import InSnowflake
+from kit.deployments.rotations import AT_ONCE
+from kit.stack.standin import new_key
 
 
 def test_an_object_that_lost_its_comment_is_given_it_by_the_statement_that_the_error_names(

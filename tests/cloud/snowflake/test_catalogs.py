@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from frazil.errors import RepairError
-from kit.answering import Answer, serving
-from kit.cloud_snowflake import NOWHERE
-from kit.in_snowflake import InSnowflake
+from kit.clouds.cloud_snowflake import NOWHERE
+from kit.clouds.in_snowflake import InSnowflake
+from kit.wires.answering import Answer, serving
 
 CLIENT = {"client_id": "frazil", "client_secret": "a secret of a client"}
 

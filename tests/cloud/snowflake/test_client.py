@@ -14,9 +14,9 @@ from frazil.errors import ConfigureError, MissingError, NotAllowedError
 from frazil.settings.profile import Settings
 from frazil_cloud.resource import AnswerLost, Throttled
 from frazil_cloud.snowflake.client import Snowflake, administrator
-from kit import in_snowflake
-from kit.cloud_snowflake import CloudSnowflake
-from kit.standin import new_key
+from kit.clouds import in_snowflake
+from kit.clouds.cloud_snowflake import CloudSnowflake
+from kit.stack.standin import new_key
 
 
 class Kept:

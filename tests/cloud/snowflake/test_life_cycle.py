@@ -17,8 +17,8 @@ from frazil.errors import ConfigureError, NotAllowedError
 from frazil_cloud.plan import differences
 from frazil_cloud.resource import RefusedYet
 from frazil_cloud.snowflake.rights.grants import Grants
-from kit.in_snowflake import InSnowflake
-from kit.waiting import wait_for
+from kit.clouds.in_snowflake import InSnowflake
+from kit.runs.waiting import wait_for
 
 Deployments = Callable[..., InSnowflake]
 DOCS = Path(__file__).parents[3] / "docs" / "cloud.md"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kit.cloud_aws import CloudAws
-from kit.cloud_snowflake import cloud_snowflake
-from kit.in_snowflake import administrator, in_snowflake_as
+from kit.clouds.cloud_aws import CloudAws
+from kit.clouds.cloud_snowflake import cloud_snowflake
+from kit.clouds.in_snowflake import administrator, in_snowflake_as
 
 
 def test_views_are_described_after_a_restart(aws_process: CloudAws, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil_cloud.identities import settings_of
 from frazil_cloud.snowflake.tables import View
-from kit import in_snowflake
-from kit.cloud_aws import allow
-from kit.in_snowflake import ROWS, InSnowflake
+from kit.clouds import in_snowflake
+from kit.clouds.cloud_aws import allow
+from kit.clouds.in_snowflake import ROWS, InSnowflake
 
 
 def settings(made: InSnowflake) -> Settings:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.shell import Command
-from kit.tour import Frazil, Tour, differing, make_table, toured
+from kit.deployments.tour import Frazil, Tour, differing, make_table, toured
+from kit.runs.shell import Command
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.cloud_aws import allow, policy
-from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
+from kit.clouds.cloud_aws import allow, policy
+from kit.deployments.tour import Change, Frazil, Tour, explain, explained, heal, waves
 
 pytestmark = pytest.mark.nightly
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
-from kit.waiting import wait_for
+from kit.deployments.tour import Change, Frazil, Tour, explain, explained, heal, waves
+from kit.runs.waiting import wait_for
 
 pytestmark = pytest.mark.nightly
 

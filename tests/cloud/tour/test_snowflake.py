@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit.tour import Change, Frazil, Tour, explain, explained, heal, waves
+from kit.deployments.tour import Change, Frazil, Tour, explain, explained, heal, waves
 
 pytestmark = pytest.mark.nightly
 

@@ -12,8 +12,8 @@ from pyiceberg.table.snapshots import Operation
 from frazil.errors import CommitConflictError, FrazilError, TopicChangedError
 from frazil.landing.cut.note import notes
 from frazil.tables.metadata.snapshots import ancestors
-from kit.model.catalog import Applied
 from kit.model.oracle import Stuck, Wrong
+from kit.model.parts.catalog import Applied
 from kit.model.world import NAME, World
 
 __all__ = ["Claim"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kit.model.spark import is_within
-from kit.model.topic import Record, Topic
+from kit.model.parts.spark import is_within
+from kit.model.parts.topic import Record, Topic
 
 __all__ = ["MARKED", "is_of", "names"]
 

@@ -15,10 +15,10 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from frazil.landing.position.ledger import ledger_of
-from kit.model.catalog import Applied, ModelCatalog
 from kit.model.conditions import is_of
-from kit.model.store import Store
-from kit.model.topic import Record, Topic
+from kit.model.parts.catalog import Applied, ModelCatalog
+from kit.model.parts.store import Store
+from kit.model.parts.topic import Record, Topic
 
 __all__ = ["Broken", "Doubled", "Lost", "Oracle", "Stuck", "Wrong"]
 

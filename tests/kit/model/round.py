@@ -12,10 +12,10 @@ from frazil.errors import PositionLostError
 from frazil.landing.land import land
 from frazil.tables.commits.works import LANDING
 from frazil.upkeep.orphans import remove_orphans
-from kit.model.edges import Edges
 from kit.model.oracle import Stuck
-from kit.model.stage import Dice
-from kit.model.works import do
+from kit.model.parts.edges import Edges
+from kit.model.parts.stage import Dice
+from kit.model.works.works import do
 from kit.model.world import World
 
 __all__ = ["Case", "drawn", "every", "every_death", "play", "played", "shrunk"]

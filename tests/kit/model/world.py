@@ -19,12 +19,12 @@ from frazil.spec.names import TableName
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.leftovers import branches_of_works
-from kit.model.catalog import ModelCatalog
 from kit.model.conditions import is_of
 from kit.model.oracle import Doubled, Lost, Oracle, Stuck, Wrong
-from kit.model.stage import Dice, Stage
-from kit.model.store import Store
-from kit.model.topic import Topic
+from kit.model.parts.catalog import ModelCatalog
+from kit.model.parts.stage import Dice, Stage
+from kit.model.parts.store import Store
+from kit.model.parts.topic import Topic
 
 __all__ = ["NAME", "World"]
 

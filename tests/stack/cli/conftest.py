@@ -8,8 +8,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
-from kit.shell import NAMESPACE, Shell
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import NAMESPACE, Shell
 
 
 @pytest.fixture

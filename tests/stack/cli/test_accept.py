@@ -9,9 +9,9 @@ import pytest
 
 from frazil.landing.land import land
 from frazil.landing.repairs.acceptance import foreign_commits
-from kit.opened import table_of
-from kit.shell import Command
-from kit.topics import Topic
+from kit.readers.opened import table_of
+from kit.records.topics import Topic
+from kit.runs.shell import Command
 
 
 @pytest.mark.plain(why="the rows of ten records are deleted one by one")

@@ -19,10 +19,10 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
-from kit.opened import table_of
-from kit.shell import Command
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import upserts
+from kit.readers.opened import table_of
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import upserts
+from kit.runs.shell import Command
 
 
 @pytest.fixture

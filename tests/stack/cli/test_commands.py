@@ -12,9 +12,9 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.shell import NAMESPACE, Command, Shell
-from kit.targets import snowflake_path
-from kit.topics import Topic, create_topic
+from kit.readers.targets import snowflake_path
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import NAMESPACE, Command, Shell
 
 pytestmark = pytest.mark.plain(why="what commands tell of offsets is exact")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark.session import spark_name
-from kit.shell import NAMESPACE, Command, Shell
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import NAMESPACE, Command, Shell
 
 
 def test_tables_of_a_pipeline_are_read_as_of_one_moment_until_the_cut_is_dropped(

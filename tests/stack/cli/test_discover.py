@@ -8,8 +8,8 @@ from confluent_kafka import Producer
 
 from frazil.connections import Connections
 from frazil.kafka.clients import client_config
-from kit.shell import Command, Shell
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import Command, Shell
 
 
 def test_what_it_proposes_lands_the_topics_as_they_are(

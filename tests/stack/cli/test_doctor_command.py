@@ -6,9 +6,9 @@ from typing import Any
 
 from frazil.connections import Connections
 from frazil.doctor.run import SYSTEMS
-from kit.shell import NAMESPACE, Command
-from kit.topics import Topic
-from kit.waiting import PATIENCE
+from kit.records.topics import Topic
+from kit.runs.shell import NAMESPACE, Command
+from kit.runs.waiting import PATIENCE
 
 
 def by_right(document: Any) -> dict[tuple[str, str], dict[str, Any]]:

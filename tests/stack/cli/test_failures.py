@@ -10,8 +10,8 @@ import pytest
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.shell import NAMESPACE, Command, Shell
-from kit.topics import TRADE, Topic, create_topic, make_anew
+from kit.records.topics import TRADE, Topic, create_topic, make_anew
+from kit.runs.shell import NAMESPACE, Command, Shell
 
 
 def test_a_typo_in_a_spec_is_exit_code_2_with_file_and_line(frazil: Command, shell: Shell) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from frazil.landing.land import land
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.report import ForgetReport
-from kit.opened import table_of
-from kit.shell import Command
-from kit.topics import Topic
+from kit.readers.opened import table_of
+from kit.records.topics import Topic
+from kit.runs.shell import Command
 
 
 def test_forget_takes_rows_out_and_proves_by_its_report_that_they_are_gone(

@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from frazil.landing.land import land
-from kit.shell import FRAZIL, Command
-from kit.topics import Topic
+from kit.records.topics import Topic
+from kit.runs.shell import FRAZIL, Command
 
 
 @pytest.fixture

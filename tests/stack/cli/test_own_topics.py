@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from frazil.connections import Connections
-from kit.formats import plain, produce
-from kit.own_topics import OWN_TOPICS, OwnTopic
-from kit.shell import Said, Shell
-from kit.waiting import PATIENCE
+from kit.formats.formats import plain, produce
+from kit.records.own_topics import OWN_TOPICS, OwnTopic
+from kit.runs.shell import Said, Shell
+from kit.runs.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")

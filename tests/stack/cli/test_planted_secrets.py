@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from frazil.settings.profile import variable
-from kit.leaks import Search
-from kit.planted import MARK, planted, secret_settings
-from kit.waiting import PATIENCE
+from kit.logins.leaks import Search
+from kit.logins.planted import MARK, planted, secret_settings
+from kit.runs.waiting import PATIENCE
 
 _BIN = Path(sys.executable).parent
 _BESIDE = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.shell import Command, Shell
-from kit.topics import Topic, create_topic
-from kit.upserts import Upserts
+from kit.records.topics import Topic, create_topic
+from kit.records.upserts import Upserts
+from kit.runs.shell import Command, Shell
 
 
 def test_a_query_reads_tables_as_they_are_and_as_they_were(frazil: Command, topic: Topic, name: str) -> None:

@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from frazil.settings.profile import Settings
-from kit.dagster_servers import free_port, serving
-from kit.shell import Command
-from kit.waiting import PATIENCE, wait_for
+from kit.runs.shell import Command
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.dagster_servers import free_port, serving
 
 
 def test_the_commands_of_its_readme_work_as_they_stand(

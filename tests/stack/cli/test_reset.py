@@ -13,9 +13,9 @@ from frazil.publishing.targets import targets_of
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.storage import list_files
-from kit.opened import table_of
-from kit.shell import NAMESPACE, Command, Shell
-from kit.topics import Topic, create_topic
+from kit.readers.opened import table_of
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import NAMESPACE, Command, Shell
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
-from kit.shell import FRAZIL, NAMESPACE, Shell
-from kit.topics import TRADE, Topic, create_topic
-from kit.waiting import PATIENCE, wait_for
+from kit.records.topics import TRADE, Topic, create_topic
+from kit.runs.shell import FRAZIL, NAMESPACE, Shell
+from kit.runs.waiting import PATIENCE, wait_for
 from sensors.runs import tables_held
 
 EACH = 10

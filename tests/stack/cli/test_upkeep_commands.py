@@ -12,10 +12,10 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
-from kit.foreign import file_count, foreign_table
-from kit.shell import NAMESPACE, Command, Shell
-from kit.targets import read_glue, sync_glue
-from kit.topics import Topic, topic_maker
+from kit.readers.targets import read_glue, sync_glue
+from kit.records.topics import Topic, topic_maker
+from kit.runs.shell import NAMESPACE, Command, Shell
+from kit.tables.foreign import file_count, foreign_table
 
 
 @pytest.fixture

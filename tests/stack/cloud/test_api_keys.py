@@ -20,11 +20,11 @@ from frazil_cloud.confluent.client import Confluent
 from frazil_cloud.rotation.api_keys import ApiKeys
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
-from kit.cloud_confluent import KICKSTARTER, Deployed, Store
-from kit.key_clients import kafka_of, pair_of, received, refusal, topics_of, under_load
-from kit.rotations import AT_ONCE, turn_api_keys_as_the_sources_do
-from kit.shared_stack import free_offset
-from kit.waiting import wait_for
+from kit.clouds.cloud_confluent import KICKSTARTER, Deployed, Store
+from kit.deployments.key_clients import kafka_of, pair_of, received, refusal, topics_of, under_load
+from kit.deployments.rotations import AT_ONCE, turn_api_keys_as_the_sources_do
+from kit.runs.waiting import wait_for
+from kit.stack.shared_stack import free_offset
 
 PARTS = ("kafka", "registry", "cloud-aws", "cloud-confluent")
 TOPIC, GROUP = "stock_trades", "tableflow_kickstarter"

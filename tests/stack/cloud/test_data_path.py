@@ -17,11 +17,11 @@ from frazil.clients import Clients
 from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
-from kit.alone import alone
-from kit.shared_stack import free_offset
-from kit.shell import Command, Said
-from kit.three_clouds import write_deployment
-from kit.waiting import wait_for
+from kit.clouds.three_clouds import write_deployment
+from kit.runs.alone import alone
+from kit.runs.shell import Command, Said
+from kit.runs.waiting import wait_for
+from kit.stack.shared_stack import free_offset
 
 TRADES = int(os.environ.get("FRAZIL_TEST_TRADES", "20000"))
 PARTS = ("kafka", "registry", "spark", "cloud-aws", "cloud-confluent", "cloud-snowflake")

@@ -31,14 +31,14 @@ from frazil_cloud.deployment import open_clouds, reconciler_of
 from frazil_local.home import Home
 from frazil_local.parts import known_stack, prepared_stack
 from frazil_local.stack import Stack
-from kit.alone import alone
-from kit.in_clouds import at_aws, done, in_it, settings_in
-from kit.key_clients import KeyClients
-from kit.rotations import AT_ONCE
-from kit.shared_stack import free_offset
-from kit.shell import Command
-from kit.three_clouds import write_deployment
-from kit.waiting import wait_for
+from kit.clouds.in_clouds import at_aws, done, in_it, settings_in
+from kit.clouds.three_clouds import write_deployment
+from kit.deployments.key_clients import KeyClients
+from kit.deployments.rotations import AT_ONCE
+from kit.runs.alone import alone
+from kit.runs.shell import Command
+from kit.runs.waiting import wait_for
+from kit.stack.shared_stack import free_offset
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "cloud.md").read_text()

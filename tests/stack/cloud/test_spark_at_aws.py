@@ -16,7 +16,7 @@ from frazil_cloud.clouds import Clouds
 from frazil_cloud.reconciler import Reconciler
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
-from kit.shared_stack import free_offset
+from kit.stack.shared_stack import free_offset
 
 SPEC = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}})
 

@@ -11,8 +11,8 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from frazil_local.home import Home
-from kit.spark_cluster import SparkCluster
-from kit.topics import MakeTopic, topic_maker
+from kit.records.topics import MakeTopic, topic_maker
+from kit.stack.spark_cluster import SparkCluster
 
 
 @pytest.fixture(scope="package")

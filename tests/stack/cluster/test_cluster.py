@@ -16,13 +16,13 @@ from frazil.doctor.run import findings_of
 from frazil.landing.land import land
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.killed import landing_process
-from kit.made import make_made, make_source
-from kit.opened import data_files
-from kit.processes import kill
-from kit.spark_cluster import SparkCluster
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE, wait_for
+from kit.derived.made import make_made, make_source
+from kit.readers.opened import data_files
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.processes import kill
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.spark_cluster import SparkCluster
+from kit.wires.killed import landing_process
 
 EACH = 20
 MANY = 200_000

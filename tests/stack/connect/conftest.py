@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.tokens import Tokens, token_server
+from kit.logins.tokens import Tokens, token_server
 
 
 @pytest.fixture(scope="module")

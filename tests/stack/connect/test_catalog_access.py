@@ -18,10 +18,10 @@ from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil_local.authority import Authority
-from kit.gate import gate, signer
-from kit.tokens import CLIENT, SECRET, Tokens
-from kit.topics import topic_maker
-from kit.waiting import wait_for
+from kit.logins.tokens import CLIENT, SECRET, Tokens
+from kit.records.topics import topic_maker
+from kit.runs.waiting import wait_for
+from kit.wires.gate import gate, signer
 
 TOKEN = "a-static-token"
 

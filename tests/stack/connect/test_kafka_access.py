@@ -27,10 +27,10 @@ from frazil.kafka.probe import open_probe
 from frazil.landing.land import land
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil_local.authority import Authority
-from kit.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
-from kit.tokens import CLIENT, SECRET, Tokens
-from kit.topics import topic_maker
-from kit.waiting import PATIENCE, wait_for
+from kit.logins.tokens import CLIENT, SECRET, Tokens
+from kit.records.topics import topic_maker
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.locked_kafka import LISTENERS, PASSWORD, USER, LockedKafka, locked_kafka
 
 NAMESPACE = "connect_tests"
 WAYS = ("TLS", "MUTUAL", "PLAIN", "SCRAM", "OAUTH")

@@ -17,9 +17,9 @@ from frazil.formats.registry.client import registry_client
 from frazil.formats.registry.subjects import subject_versions
 from frazil.settings.profile import Settings
 from frazil_local.authority import Authority
-from kit.gate import gate
-from kit.tokens import CLIENT, SECRET, Tokens
-from kit.topics import Topic, topic_maker
+from kit.logins.tokens import CLIENT, SECRET, Tokens
+from kit.records.topics import Topic, topic_maker
+from kit.wires.gate import gate
 
 WAYS = ("certificate", "login", "token", "OAuth")
 LOGIN = "KEY:registry-secret"

@@ -17,10 +17,10 @@ from frazil.doctor.run import examine
 from frazil.errors import NotAllowedError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.over_the_wire import over_the_wire
-from kit.topics import TRADE, topic_maker
-from kit.waiting import PATIENCE
-from kit.wire import Asked, Wire, commits, puts, wired
+from kit.records.topics import TRADE, topic_maker
+from kit.runs.waiting import PATIENCE
+from kit.wires.over_the_wire import over_the_wire
+from kit.wires.wire import Asked, Wire, commits, puts, wired
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from frazil.settings.secret import revealed
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.session import spark_name
-from kit.gate import gate, signer
-from kit.topics import topic_maker
+from kit.records.topics import topic_maker
+from kit.wires.gate import gate, signer
 
 TOKEN = "a-static-token"
 STRANGER = {"access_key": "nobody", "secret_key": "nobodys"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.wheel import Environment, build_wheel, make_environment
+from kit.pages.wheel import Environment, build_wheel, make_environment
 
 DEFS = """
 type: assets.topic_tables.TopicTables

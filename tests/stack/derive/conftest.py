@@ -10,7 +10,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.formats.logical import Field
-from kit.made import TRADES, Made, MakeSource, MakeTable, Source, make_made, make_source
+from kit.derived.made import TRADES, Made, MakeSource, MakeTable, Source, make_made, make_source
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from frazil.connections import Connections
 from frazil_local.generators.airline import SKYONE
 from frazil_local.generators.chance import Chance
 from frazil_local.generators.generator import encoder
-from kit.shipped import Pipeline, Row, derived_spec, transformed
-from kit.tickets import ARRIVALS, LATER, NOW, SOON, TEXTS, Case, coming, tickets
+from kit.derived.shipped import Pipeline, Row, derived_spec, transformed
+from kit.records.tickets import ARRIVALS, LATER, NOW, SOON, TEXTS, Case, coming, tickets
 
 FLIGHT = (*TEXTS, "airline", "$$timestamp")
 

@@ -26,9 +26,9 @@ from frazil.spec.derived import Window
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.changing import KEYED, Changing, make_changing
-from kit.made import Made, MakeTable, make_source
-from kit.recomputed import recomputed
+from kit.derived.made import Made, MakeTable, make_source
+from kit.derived.recomputed import recomputed
+from kit.tables.changing import KEYED, Changing, make_changing
 
 RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "2"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "7"))

@@ -10,9 +10,9 @@ import pytest
 from frazil.connections import Connections
 from frazil.derive.publish import roll_back_derived
 from frazil.errors import OvertakenError, RetryError
-from kit.killed import derive_process
-from kit.made import Made, MakeTable, Source, make_made, make_source
-from kit.waiting import PATIENCE
+from kit.derived.made import Made, MakeTable, Source, make_made, make_source
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import derive_process
 
 KINDS = {
     "rows": "SELECT symbol, quantity, IF(quantity = 0, 'none', NULL) AS `$$error` FROM {}",

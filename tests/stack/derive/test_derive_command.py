@@ -7,8 +7,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from kit.made import NAMESPACE, Source
-from kit.shell import Command, Said, Shell
+from kit.derived.made import NAMESPACE, Source
+from kit.runs.shell import Command, Said, Shell
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_check
 from frazil.derive.positions.state import derived_states
-from kit.made import Made, MakeTable, Source
+from kit.derived.made import Made, MakeTable, Source
 
 
 def doubled(source: Source) -> str:

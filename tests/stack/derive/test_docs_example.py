@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from frazil.connections import Connections
-from kit.shell import Command
+from kit.runs.shell import Command
 
 PAGE = Path(__file__).parents[3] / "docs/derive.md"
 TOPICS = """\

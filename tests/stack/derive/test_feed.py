@@ -18,8 +18,8 @@ from frazil.kafka.facts import describe
 from frazil.kafka.provisioning import ensure_topic
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from kit.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers
-from kit.made import MakeTable, Source
+from kit.derived.fed import IN_A_TRANSACTION, NAMESPACE, Fed, fed, killed_feed, numbers
+from kit.derived.made import MakeTable, Source
 
 MOMENT = datetime(2026, 11, 21, 17, 30, 0, 123456, UTC)
 

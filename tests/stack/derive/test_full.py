@@ -9,7 +9,7 @@ import pytest
 
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.made import Made, MakeSource, MakeTable, Source, make_source
+from kit.derived.made import Made, MakeSource, MakeTable, Source, make_source
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

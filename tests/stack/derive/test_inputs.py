@@ -8,7 +8,7 @@ import pytest
 
 from frazil.errors import PositionLostError, RowsLostError
 from frazil.upkeep.compaction.run import compact
-from kit.made import Made, MakeTable, Source, make_source
+from kit.derived.made import Made, MakeTable, Source, make_source
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from frazil.formats.logical import Field, Map, Primitive
-from kit.made import Made, MakeSource, MakeTable, Source
-from kit.recomputed import recomputed
+from kit.derived.made import Made, MakeSource, MakeTable, Source
+from kit.derived.recomputed import recomputed
 
 BEGIN = datetime(2026, 3, 5, 12, tzinfo=UTC)
 SQL = "SELECT symbol, quantity, at FROM {}"

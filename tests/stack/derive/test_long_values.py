@@ -11,7 +11,7 @@ from frazil.connections import Connections
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
-from kit.made import Source, make_made
+from kit.derived.made import Source, make_made
 
 LONG = ["x" * 1500, "x" * 1499 + "y", "\U0001f600" * 400, "", "..", "a/b$c d+e%2F"]
 """Of a store's key, 1,024 bytes are all; of a folder's name less."""

@@ -20,8 +20,8 @@ from frazil.derive.publish import roll_back_derived
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.duck import duckdb_on
-from kit.made import Made, MakeSource, MakeTable, Source
+from kit.derived.made import Made, MakeSource, MakeTable, Source
+from kit.readers.duck import duckdb_on
 
 RUNS = int(os.environ.get("FRAZIL_TEST_DERIVATIONS", "3"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "7"))

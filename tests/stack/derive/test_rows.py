@@ -28,7 +28,7 @@ from frazil.errors import (
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.spark.session import spark_name
-from kit.made import NAMESPACE, Made, MakeSource, MakeTable, Source
+from kit.derived.made import NAMESPACE, Made, MakeSource, MakeTable, Source
 
 
 def doubled(source: Source) -> str:

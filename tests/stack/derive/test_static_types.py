@@ -15,8 +15,8 @@ from frazil.derive.tables import known_tables
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
-from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
-from kit.typed_queries import by_spark
+from kit.derived.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
+from kit.derived.typed_queries import by_spark
 
 TRADES = (
     ("symbol", "string"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from frazil.connections import Connections
-from kit.made import MakeTable
-from kit.tableflow import Tableflow, quantity_of
+from kit.deployments.tableflow import Tableflow, quantity_of
+from kit.derived.made import MakeTable
 
 
 def test_what_tableflow_commits_is_derived_once_and_its_table_stays_as_it_is(

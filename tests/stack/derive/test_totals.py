@@ -14,8 +14,8 @@ import pytest
 from frazil.formats.logical import Decimal, Field, Primitive
 from frazil.upkeep.compaction.run import compact as compact_files
 from frazil.upkeep.kind import Order
-from kit.made import Made, MakeSource, MakeTable, Source
-from kit.recomputed import recomputed
+from kit.derived.made import Made, MakeSource, MakeTable, Source
+from kit.derived.recomputed import recomputed
 
 BEGIN = datetime(2026, 3, 5, 12, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil_local.generators.chance import Chance
-from kit.shipped import Pipeline, Row, derived_spec, transformed
+from kit.derived.shipped import Pipeline, Row, derived_spec, transformed
 
 NOW = datetime(2026, 3, 5, 12, tzinfo=UTC)
 TRADE = "side string, quantity int, symbol string, price int, account string, userid string"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from frazil.errors import SpecError
-from kit.killed import derive_process
-from kit.made import Made, MakeTable, Source
-from kit.recomputed import recomputed
-from kit.waiting import PATIENCE
+from kit.derived.made import Made, MakeTable, Source
+from kit.derived.recomputed import recomputed
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import derive_process
 
 BEGIN = datetime(2026, 3, 5, 12, tzinfo=UTC)
 WINDOW = {"start": "minute", "length": "1m", "lateness": "2m"}

@@ -16,8 +16,8 @@ from confluent_kafka.schema_registry import SchemaRegistryError
 from pyiceberg.exceptions import NoSuchTableError
 
 from frazil.connections import Connections
-from kit.pages import RUN, Reader
-from kit.wheel import make_environment_of
+from kit.pages.pages import RUN, Reader
+from kit.pages.wheel import make_environment_of
 
 ROOT = Path(__file__).parents[3]
 

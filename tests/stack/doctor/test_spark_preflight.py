@@ -15,8 +15,8 @@ from frazil.connections import Connections
 from frazil.doctor.preflight import probes
 from frazil.doctor.run import findings_of
 from frazil_local.home import Home
-from kit import bare_spark
-from kit.tickets import ARRIVALS
+from kit.records.tickets import ARRIVALS
+from kit.stack import bare_spark
 
 STOPS = {
     "have every jar": (

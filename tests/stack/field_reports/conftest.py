@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from kit.compared import rows_are_their_records
-from kit.formats import MakeSource, Source, make_source
-from kit.topics import MakeTopic, topic_maker
+from kit.formats.formats import MakeSource, Source, make_source
+from kit.readers.compared import rows_are_their_records
+from kit.records.topics import MakeTopic, topic_maker
 
 __all__ = ["rows_are_their_records"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.topics import topic_maker
+from kit.records.topics import topic_maker
 
 VALUE = {"type": "record", "name": "V", "fields": [{"name": "n", "type": "int"}]}
 KEYS: dict[str, list[Any]] = {

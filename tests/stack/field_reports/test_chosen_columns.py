@@ -18,13 +18,13 @@ from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from frazil.settings.profile import Settings
 from frazil.spec.migrations import Migration
-from kit.avro_columns import payload
-from kit.avro_versions import decimal, record
-from kit.envelopes import FIELDS, avro_envelope, captured
-from kit.formats import Source, make_source
-from kit.protobuf import framed, message_class
-from kit.topics import TRADE, topic_maker
-from kit.upserts import upserts
+from kit.formats.avro_columns import payload
+from kit.formats.avro_versions import decimal, record
+from kit.formats.formats import Source, make_source
+from kit.formats.protobuf import framed, message_class
+from kit.records.envelopes import FIELDS, avro_envelope, captured
+from kit.records.topics import TRADE, topic_maker
+from kit.records.upserts import upserts
 
 PERSON = "planted-person-4471"
 COLUMNS = {"ssn": "leave_out", "n": "long", "many": "string"}

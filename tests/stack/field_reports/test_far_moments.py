@@ -29,12 +29,12 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
-from kit.envelopes import captured
-from kit.formats import MakeSource, Source, avro, in_numbers
-from kit.made import make_made
-from kit.topics import Topic, topic_maker
-from kit.upserts import Upserts, by_key, upserts
-from kit.waiting import PATIENCE
+from kit.derived.made import make_made
+from kit.formats.formats import MakeSource, Source, avro, in_numbers
+from kit.records.envelopes import captured
+from kit.records.topics import Topic, topic_maker
+from kit.records.upserts import Upserts, by_key, upserts
+from kit.runs.waiting import PATIENCE
 
 FAR = [  # days, microseconds: PostgreSQL's infinity as Debezium sends it, and the years 10000, 0 and -1
     (2_932_897, 9_223_372_036_825_200_000),

@@ -19,10 +19,10 @@ from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
 from frazil.settings.profile import Settings
-from kit.envelopes import captured
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import upserts
-from kit.waiting import PATIENCE
+from kit.records.envelopes import captured
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import upserts
+from kit.runs.waiting import PATIENCE
 
 MB = 2**20
 ALLOWED = {"max.message.bytes": str(70 * MB)}

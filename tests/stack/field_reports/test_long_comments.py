@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from frazil.publishing.glue import Glue
-from kit.formats import MakeSource, avro
+from kit.formats.formats import MakeSource, avro
 
 DOC = "What the customer said at the counter,\nas the clerk has heard it, and wrote it down. " * 6
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.formats import MakeSource, avro
-from kit.protobuf import message_class
+from kit.formats.formats import MakeSource, avro
+from kit.formats.protobuf import message_class
 
 EXACT = Context(prec=100)
 BEYOND = Decimal(10**38).scaleb(-2, EXACT)

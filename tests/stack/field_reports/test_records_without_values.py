@@ -15,9 +15,9 @@ from frazil.kafka.facts import topic_fact
 from frazil.kafka.probe import open_probe
 from frazil.kafka.tally import Tally
 from frazil.landing.land import land
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import upserts
-from kit.waiting import PATIENCE, wait_for
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import upserts
+from kit.runs.waiting import PATIENCE, wait_for
 
 MARKER = 1
 """The place that a transaction's end takes."""

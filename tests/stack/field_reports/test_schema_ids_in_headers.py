@@ -13,8 +13,8 @@ from confluent_kafka.schema_registry import Schema
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic, topic_maker
 
 KEYS, VALUES = "__key_schema_id", "__value_schema_id"
 GUID = b"\x01" + bytes(range(16))

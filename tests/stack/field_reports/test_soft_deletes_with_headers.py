@@ -9,8 +9,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.envelopes import Written, captured
-from kit.topics import topic_maker
+from kit.records.envelopes import Written, captured
+from kit.records.topics import topic_maker
 
 HEADERS = [
     ("__debezium.context.connectorName", b"postgresql"),

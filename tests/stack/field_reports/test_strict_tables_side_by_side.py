@@ -14,7 +14,7 @@ from confluent_kafka.schema_registry import Schema
 from frazil.connections import Connections
 from frazil.landing.many import land_many
 from frazil.landing.report import LandingReport
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.records.topics import MakeTopic, Topic, topic_maker
 
 JSON = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}, "required": ["n"]}
 PROTOBUF = 'syntax = "proto3"; message M { int64 n = 1; }'

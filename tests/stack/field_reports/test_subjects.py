@@ -11,7 +11,7 @@ from frazil.landing.land import land
 from frazil.landing.repairs.dead_letters import DeadLetter
 from frazil.landing.repairs.redrive import redrive
 from frazil.spec.topic import TableSpec
-from kit.topics import TRADE, MakeTopic, Topic, create_topic
+from kit.records.topics import TRADE, MakeTopic, Topic, create_topic
 
 NOTED = {**TRADE, "fields": [*TRADE["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}  # type: ignore[misc]
 

@@ -15,9 +15,9 @@ from frazil.landing.land import land
 from frazil.pipelines.folder import load_pipelines
 from frazil.spec.migrations import Migration
 from frazil.spec.topic import TableSpec
-from kit.opened import table_of
-from kit.shell import Command, Shell
-from kit.topics import TRADE, MakeTopic, Topic
+from kit.readers.opened import table_of
+from kit.records.topics import TRADE, MakeTopic, Topic
+from kit.runs.shell import Command, Shell
 
 RENAME = Migration.model_validate({"id": "new-name", "rename": {"from": "id", "to": "order_id"}})
 

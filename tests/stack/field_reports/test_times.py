@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kit.formats import MakeSource
+from kit.formats.formats import MakeSource
 
 MICROSECONDS = 1_795_612_753_273_000
 """A moment of 2026, in the unit that Kafka does not expect."""

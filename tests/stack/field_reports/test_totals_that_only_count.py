@@ -11,8 +11,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.formats.logical import Field, Primitive
-from kit.changing import make_changing
-from kit.made import make_made
+from kit.derived.made import make_made
+from kit.tables.changing import make_changing
 
 ORDERS = (
     Field("id", Primitive("int")),

@@ -11,8 +11,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.topics import MakeTopic, topic_maker
-from kit.upserts import upserts
+from kit.records.topics import MakeTopic, topic_maker
+from kit.records.upserts import upserts
 
 
 def order(namespace: str, **fields: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from grpc_tools import protoc
 
 from frazil.checks.run import run_check
 from frazil.errors import SchemaRefusedError, SuspendedError
-from kit.formats import MakeSource, Source, avro
+from kit.formats.formats import MakeSource, Source, avro
 
 
 def framed(schema_id: int, payload: bytes) -> bytes:

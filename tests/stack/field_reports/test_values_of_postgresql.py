@@ -12,7 +12,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.envelopes import (
+from kit.records.envelopes import (
     AT,
     FIELDS,
     JSON_ENVELOPE,
@@ -23,7 +23,7 @@ from kit.envelopes import (
     captured,
     embedded,
 )
-from kit.topics import MakeTopic, topic_maker
+from kit.records.topics import MakeTopic, topic_maker
 
 MARK = "__debezium_unavailable_value"
 BYTES = list(MARK.encode())

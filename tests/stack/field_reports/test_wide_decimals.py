@@ -13,10 +13,10 @@ from frazil.checks.run import run_check
 from frazil.clients import Clients
 from frazil.errors import SchemaRefusedError
 from frazil.settings.profile import Settings
-from kit.avro_columns import payload
-from kit.avro_versions import decimal, record
-from kit.formats import Source, make_source
-from kit.protobuf import framed, message_class
+from kit.formats.avro_columns import payload
+from kit.formats.avro_versions import decimal, record
+from kit.formats.formats import Source, make_source
+from kit.formats.protobuf import framed, message_class
 
 EXACT = Context(prec=100)
 NUMBERS = [Decimal(2**64 - 1), Decimal(-(10**63)).scaleb(-2, EXACT), Decimal("0.01")]

@@ -12,7 +12,7 @@ import pytest
 
 from frazil.formats.protocol import MOST_PLACES
 from frazil.tables.spark.session import spark_name
-from kit.formats import MakeSource, Source
+from kit.formats.formats import MakeSource, Source
 
 WIDTH = 1000
 WIDE = {"type": "object", "properties": {f"f{n}": {"type": "integer"} for n in range(WIDTH)}}

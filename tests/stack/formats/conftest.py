@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from kit.compared import rows_are_their_records
-from kit.formats import Source, make_source
+from kit.formats.formats import Source, make_source
+from kit.readers.compared import rows_are_their_records
 
 __all__ = ["rows_are_their_records"]
 

@@ -13,8 +13,8 @@ from frazil.formats.registry.client import registry_client
 from frazil.landing.decoding import with_decoded
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit import comma_separated
-from kit.comma_separated import KIND, CommaSeparated, registry_with
+from kit.tables import comma_separated
+from kit.tables.comma_separated import KIND, CommaSeparated, registry_with
 
 
 def test_records_of_a_new_format_become_rows_or_are_bad(

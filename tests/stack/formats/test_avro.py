@@ -11,7 +11,7 @@ from typing import Any
 import fastavro
 from confluent_kafka.schema_registry import Schema, SchemaReference
 
-from kit.avro_versions import (
+from kit.formats.avro_versions import (
     FEWER,
     GOOD,
     MOMENT,
@@ -29,7 +29,7 @@ from kit.avro_versions import (
     record,
     unit,
 )
-from kit.formats import Source, avro
+from kit.formats.formats import Source, avro
 
 MakeSource = Callable[..., Source]
 

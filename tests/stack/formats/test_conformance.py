@@ -13,8 +13,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField
 
 from frazil.connections import Connections
-from kit.conformance import NULLS, RECORDS, Case, Format
-from kit.formats import FORMATS, Source, make_source, same
+from kit.formats.conformance import NULLS, RECORDS, Case, Format
+from kit.formats.formats import FORMATS, Source, make_source, same
 
 CASES = [pytest.param(form, case, id=f"{form.name}-{case.name}") for form in FORMATS for case in form.cases]
 

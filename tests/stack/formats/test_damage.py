@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kit import avro_oracle, json_oracle, protobuf_oracle
-from kit.damage import FRAME, damaged
-from kit.formats import Source, same
+from kit.drawn.damage import FRAME, damaged
+from kit.formats import avro_oracle, json_oracle, protobuf_oracle
+from kit.formats.formats import Source, same
 
 MakeSource = Callable[..., Source]
 Row = dict[str, Any]

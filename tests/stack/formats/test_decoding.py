@@ -15,8 +15,8 @@ from frazil.formats.protocol import KEY, VALUE, HalfSchemas, WriterSchema
 from frazil.formats.record import BAD, OK, RecordColumns, RecordDecoder
 from frazil.landing.decoding import with_decoded
 from frazil.landing.source import record_schema
-from kit.avro_columns import payload
-from kit.avro_versions import array, decimal, fixed, record, unit
+from kit.formats.avro_columns import payload
+from kit.formats.avro_versions import array, decimal, fixed, record, unit
 
 FAR = [-(2**63), 2**63 - 1, -62_135_596_800_000_001, 253_402_300_800_000_000]
 """Moments that Python's own types can't hold."""

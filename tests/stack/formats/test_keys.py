@@ -9,7 +9,7 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.errors import ConfigureError, MissingError, SuspendedError
-from kit.formats import Source, avro
+from kit.formats.formats import Source, avro
 
 MakeSource = Callable[..., Source]
 

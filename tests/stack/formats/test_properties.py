@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from kit.formats import Source, same
-from kit.random_formats import RANDOM_FORMATS
-from kit.random_records import groups, value_of
+from kit.drawn.random_formats import RANDOM_FORMATS
+from kit.drawn.random_records import groups, value_of
+from kit.formats.formats import Source, same
 
 MakeSource = Callable[..., Source]
 

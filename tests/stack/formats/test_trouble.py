@@ -15,8 +15,8 @@ from frazil.clients import Clients
 from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.landing.position.ledger import read_ledger
-from kit.formats import Source, avro
-from kit.wire import Fate, Plan, Wire, wired
+from kit.formats.formats import Source, avro
+from kit.wires.wire import Fate, Plan, Wire, wired
 
 MakeSource = Callable[..., Source]
 

@@ -23,9 +23,9 @@ from frazil.connections import Connections
 from frazil.discovery.findings import discover
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
-from kit.gate import gate
-from kit.protobuf import message_class
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.formats.protobuf import message_class
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.wires.gate import gate
 
 AVRO = json.dumps(
     {

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from frazil.connections import Connections
-from kit.graphs import Graph, MakeGraph, write_graph
+from kit.graph.graphs import Graph, MakeGraph, write_graph
 
 
 @pytest.fixture

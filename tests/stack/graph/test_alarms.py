@@ -8,8 +8,8 @@ import dagster as dg
 import pytest
 
 from frazil.landing.halts.resume import resume
-from kit.graphs import MakeGraph
-from kit.receivers import Receiver, web_receiver
+from kit.graph.graphs import MakeGraph
+from kit.logins.receivers import Receiver, web_receiver
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from frazil.landing.land import land
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.graphs import Graph, MakeGraph, failures, verdicts
-from kit.opened import table_of
-from kit.targets import glue_path, snowflake_path
-from kit.topics import TRADE
-from kit.waiting import wait_for
+from kit.graph.graphs import Graph, MakeGraph, failures, verdicts
+from kit.readers.opened import table_of
+from kit.readers.targets import glue_path, snowflake_path
+from kit.records.topics import TRADE
+from kit.runs.waiting import wait_for
 from resources.reporting import held_key
 from sensors.runs import ARRIVALS
 

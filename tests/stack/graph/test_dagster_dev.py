@@ -13,11 +13,11 @@ import pytest
 import frazil
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.tables.catalogs.handle import TableHandle
-from kit.dagster_servers import free_port, serving
-from kit.foreign import file_count, foreign_table
-from kit.graphs import Graph, MakeGraph
-from kit.targets import read_glue
-from kit.waiting import PATIENCE, wait_for
+from kit.graph.graphs import Graph, MakeGraph
+from kit.readers.targets import read_glue
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.dagster_servers import free_port, serving
+from kit.tables.foreign import file_count, foreign_table
 
 
 @pytest.fixture

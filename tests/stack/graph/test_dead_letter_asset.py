@@ -11,8 +11,8 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
-from kit.graphs import Graph, MakeGraph, materialized, verdicts
-from kit.topics import Topic, create_topic
+from kit.graph.graphs import Graph, MakeGraph, materialized, verdicts
+from kit.records.topics import Topic, create_topic
 
 KEPT = {"on_bad_record": "dead_letter", "publish": []}
 

@@ -9,8 +9,8 @@ from assets.description import op_name
 from frazil.derive.derive import derive
 from frazil.landing.land import land
 from frazil.tables.catalogs.handle import TableHandle
-from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
-from kit.targets import snowflake_path
+from kit.graph.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.readers.targets import snowflake_path
 
 FLAGS = {
     "table": "flags",

@@ -22,11 +22,11 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.names import Things
 from frazil.tables.catalogs.handle import TableHandle
-from kit.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
-from kit.producing import BESIDE
-from kit.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
-from kit.topics import create_topic
-from kit.waiting import PATIENCE
+from kit.graph.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.readers.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
+from kit.records.producing import BESIDE
+from kit.records.topics import create_topic
+from kit.runs.waiting import PATIENCE
 from resources.reporting import DagsterReporter
 
 GROUPED = ("landing", "table", "upkeep")

@@ -7,8 +7,8 @@ import gc
 import dagster as dg
 import pytest
 
-from kit.graphs import Graph, MakeGraph
-from kit.growth import held
+from kit.graph.graphs import Graph, MakeGraph
+from kit.runs.growth import held
 
 TICKS, MOST_ROUNDS = 12, 4
 GROWTH = {"descriptors": TICKS - 1, "threads": TICKS - 1}

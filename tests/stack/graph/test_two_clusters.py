@@ -14,11 +14,11 @@ from frazil.connections import Connections
 from frazil.definitions import defs
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.clusters import write_clusters
-from kit.graphs import materialized
-from kit.producing import BESIDE
-from kit.shell import Command
-from kit.topics import Topic, create_topic
+from kit.graph.graphs import materialized
+from kit.records.producing import BESIDE
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import Command
+from kit.stack.clusters import write_clusters
 from resources.connections import FrazilConnections, spark_resource
 
 ROWS = 10

@@ -13,10 +13,10 @@ from frazil.landing.land import land
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.kinds import KINDS
-from kit.foreign import ROWS, file_count, foreign_table
-from kit.graphs import Graph, MakeGraph, all_paths, failures
-from kit.targets import read_glue, sync_glue
-from kit.topics import Topic
+from kit.graph.graphs import Graph, MakeGraph, all_paths, failures
+from kit.readers.targets import read_glue, sync_glue
+from kit.records.topics import Topic
+from kit.tables.foreign import ROWS, file_count, foreign_table
 
 AT_ONCE = {"upkeep": {"small_bytes": 1}, "publish": []}
 """Two small files are enough for a compaction."""

@@ -10,9 +10,9 @@ import dagster as dg
 import pytest
 import requests
 
-from kit.dagster_servers import free_port, serving
-from kit.graphs import Graph, MakeGraph, all_paths
-from kit.waiting import PATIENCE, wait_for
+from kit.graph.graphs import Graph, MakeGraph, all_paths
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.dagster_servers import free_port, serving
 
 # Without a queue, for no daemon runs here that would empty it.
 INSTANCE = """\

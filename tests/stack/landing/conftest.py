@@ -6,8 +6,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.compared import rows_are_their_records
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.readers.compared import rows_are_their_records
+from kit.records.topics import MakeTopic, Topic, topic_maker
 
 __all__ = ["rows_are_their_records"]
 

@@ -15,8 +15,8 @@ from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.spark.session import spark_name
-from kit.topics import MakeTopic, Topic, make_anew
-from kit.waiting import PATIENCE
+from kit.records.topics import MakeTopic, Topic, make_anew
+from kit.runs.waiting import PATIENCE
 
 
 def mended(letter: DeadLetter) -> bytes:

@@ -16,7 +16,7 @@ from frazil.errors import SuspendedError
 from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
 
 READING = {
     "type": "object",

@@ -12,7 +12,7 @@ from frazil.errors import AuditFailedError
 from frazil.landing import write
 from frazil.landing.land import land
 from frazil.landing.source import read_slices
-from kit.topics import TRADE, MakeTopic, Topic
+from kit.records.topics import TRADE, MakeTopic, Topic
 
 Place = tuple[int, int]
 """Partition and offset."""

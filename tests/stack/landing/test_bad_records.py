@@ -9,8 +9,8 @@ from frazil.errors import SuspendedError
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.position.state import table_states
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
 
 
 def trade(topic: Topic, quantity: int = 1) -> bytes:

@@ -12,8 +12,8 @@ from frazil.discovery.findings import discover
 from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.spec.migrations import Migration
-from kit.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
-from kit.topics import MakeTopic, topic_maker
+from kit.records.envelopes import AT, FIELDS, Captured, Written, avro_envelope, captured
+from kit.records.topics import MakeTopic, topic_maker
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from frazil.landing.report import LandingReport
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from kit.envelopes import Captured, Written, captured
-from kit.topics import MakeTopic, topic_maker
+from kit.records.envelopes import Captured, Written, captured
+from kit.records.topics import MakeTopic, topic_maker
 
 NAMESPACE = "landing_tests"
 MODES: Mapping[str, Mapping[str, Any]] = {

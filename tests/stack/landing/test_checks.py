@@ -18,9 +18,9 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.spark.session import spark_name
-from kit.targets import sync_glue, sync_snowflake
-from kit.topics import TRADE, Topic
-from kit.waiting import PATIENCE
+from kit.readers.targets import sync_glue, sync_snowflake
+from kit.records.topics import TRADE, Topic
+from kit.runs.waiting import PATIENCE
 
 also = pytest.mark.also("glue", why="there is no pointer behind the table to compare with")
 """Where it makes no difference who owns the table."""

@@ -13,11 +13,11 @@ from frazil.checks.run import run_check
 from frazil.errors import OvertakenError
 from frazil.landing.land import land
 from frazil.upkeep.orphans import remove_orphans
-from kit import killed
-from kit.leftovers import MONTH, unnamed
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE, wait_for
+from kit.readers.leftovers import MONTH, unnamed
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.wires import killed
 
 pytestmark = [
     pytest.mark.also("glue", why="its commit is another one, and its lock"),

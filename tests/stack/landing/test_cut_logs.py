@@ -18,9 +18,9 @@ from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from frazil_local.stack import Stack
-from kit.processes import kill
-from kit.shared_stack import free_offset
-from kit.topics import Topic, topic_maker
+from kit.records.topics import Topic, topic_maker
+from kit.runs.processes import kill
+from kit.stack.shared_stack import free_offset
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from frazil.landing.cut.listing import drop_cut, found_cut, members_of
 from frazil.landing.land import land
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
-from kit.opened import table_of
-from kit.topics import MakeTopic, Topic
+from kit.readers.opened import table_of
+from kit.records.topics import MakeTopic, Topic
 
 
 def by_tag(topic: Topic) -> int:

@@ -21,10 +21,10 @@ from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
-from kit.made import make_made
-from kit.opened import table_of
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
+from kit.derived.made import make_made
+from kit.readers.opened import table_of
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
 
 also = pytest.mark.also("glue", why="another engine commits to Glue itself")
 """Where it makes no difference who owns the table."""

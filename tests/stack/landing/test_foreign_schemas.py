@@ -11,7 +11,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.landing.land import land
 from frazil.quoting import quoted
 from frazil.tables.spark.session import spark_name
-from kit.topics import Topic
+from kit.records.topics import Topic
 
 
 def test_a_type_that_another_engine_widens_is_taken_and_a_name_that_it_changes_is_refused(

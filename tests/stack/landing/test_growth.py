@@ -15,8 +15,8 @@ import pytest
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.continuous.work import WarmWork
-from kit.growth import held
-from kit.topics import topic_maker
+from kit.records.topics import topic_maker
+from kit.runs.growth import held
 
 TABLES = 3
 ROUNDS = max(6, int(os.environ.get("FRAZIL_TEST_GROWTH", "0")) // TABLES)

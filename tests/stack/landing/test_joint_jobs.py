@@ -17,11 +17,11 @@ from frazil.landing.position.ledger import read_ledger
 from frazil.landing.report import LandingReport
 from frazil.landing.source import Logs
 from frazil.upkeep.orphans import remove_orphans
-from kit.killed import joint_process
-from kit.opened import table_of
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.readers.opened import table_of
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import joint_process
 
 MONTH = 30 * 86400.0
 OTHER = {

@@ -26,10 +26,10 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
-from kit.keyed import KINDS, MODES, Case, Keyed, Row, drawn, keyed
-from kit.made import Made, make_made
-from kit.opened import table_of
-from kit.topics import topic_maker
+from kit.derived.made import Made, make_made
+from kit.readers.opened import table_of
+from kit.records.keyed import KINDS, MODES, Case, Keyed, Row, drawn, keyed
+from kit.records.topics import topic_maker
 
 CASES = int(os.environ.get("FRAZIL_TEST_KEYS", "1"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "11"))

@@ -17,10 +17,10 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
-from kit.duck import duckdb_on
-from kit.producing import BESIDE
-from kit.stored import stored
-from kit.topics import MakeTopic, Topic
+from kit.readers.duck import duckdb_on
+from kit.readers.stored import stored
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
 
 
 def test_every_record_becomes_one_row_with_its_metadata(make_topic: MakeTopic) -> None:

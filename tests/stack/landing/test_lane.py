@@ -27,10 +27,10 @@ from frazil.tables.metadata.manifests import added_files
 from frazil.tables.spark.session import spark_name
 from frazil.tables.writing.parquet import FileLayout
 from frazil.upkeep.orphans import remove_orphans
-from kit.killed import landing_process
-from kit.opened import table_of
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.readers.opened import table_of
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import landing_process
 
 MONTH = 30 * 86400.0
 

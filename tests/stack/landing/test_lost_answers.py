@@ -13,12 +13,12 @@ from frazil.errors import FrazilError, PartDownError
 from frazil.landing.land import land
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.opened import data_files, table_of
-from kit.over_the_wire import over_the_wire
-from kit.producing import BESIDE
-from kit.sound import unreadable
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.wire import Asked, Fate, Plan, Wire, commits, creates, puts
+from kit.readers.opened import data_files, table_of
+from kit.readers.sound import unreadable
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.wires.over_the_wire import over_the_wire
+from kit.wires.wire import Asked, Fate, Plan, Wire, commits, creates, puts
 
 pytestmark = [
     pytest.mark.also("glue", why="a commit that is not answered ends in another way"),

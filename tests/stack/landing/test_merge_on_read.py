@@ -13,10 +13,10 @@ from frazil.landing.repairs.acceptance import accept, foreign_commits
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
-from kit.delete_files import delete_by_equality
-from kit.opened import table_of
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import upserts
+from kit.readers.opened import table_of
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import upserts
+from kit.tables.delete_files import delete_by_equality
 
 
 @pytest.fixture

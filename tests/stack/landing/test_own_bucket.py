@@ -12,8 +12,8 @@ from frazil.landing.land import land
 from frazil.publishing.snowflake.statements import volume_of
 from frazil.settings.profile import Settings
 from frazil.upkeep.compaction.run import Order, compact
-from kit.stored import files_under
-from kit.topics import topic_maker
+from kit.readers.stored import files_under
+from kit.records.topics import topic_maker
 
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d"
 

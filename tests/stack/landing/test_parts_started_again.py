@@ -28,12 +28,12 @@ from frazil.upkeep.run import do_work
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from frazil_local.stack import Stack
-from kit.killed import NAMESPACE
-from kit.opened import data_files
-from kit.processes import kill
-from kit.shared_stack import all_parts_alike, free_offset
-from kit.topics import Topic, create_topic
-from kit.waiting import wait_for
+from kit.readers.opened import data_files
+from kit.records.topics import Topic, create_topic
+from kit.runs.processes import kill
+from kit.runs.waiting import wait_for
+from kit.stack.shared_stack import all_parts_alike, free_offset
+from kit.wires.killed import NAMESPACE
 from resources.connections import spark_resource
 
 # Spark's client says so where it gives up; pytest would make an error of it.

@@ -27,14 +27,14 @@ from frazil.spec.topic import TableSpec
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from frazil_local.stack import Stack
-from kit.full_storage import full_storage
-from kit.killed import NAMESPACE, compaction_process, landing_process
-from kit.leftovers import cleaned_up, unnamed
-from kit.processes import kill
-from kit.shared_stack import all_parts_alike, free_offset
-from kit.stored import files_under
-from kit.topics import Topic, create_topic
-from kit.waiting import PATIENCE, wait_for
+from kit.readers.leftovers import cleaned_up, unnamed
+from kit.readers.stored import files_under
+from kit.records.topics import Topic, create_topic
+from kit.runs.processes import kill
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.full_storage import full_storage
+from kit.stack.shared_stack import all_parts_alike, free_offset
+from kit.wires.killed import NAMESPACE, compaction_process, landing_process
 
 PARTS = ("storage", "aws", "kafka", "registry", "spark")
 """What landings need; upkeep's own Spark is up for as long as one test."""

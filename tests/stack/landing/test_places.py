@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
-from kit.over_the_wire import over_the_wire
-from kit.topics import topic_maker
+from kit.records.topics import topic_maker
+from kit.wires.over_the_wire import over_the_wire
 
 
 def test_the_settings_storage_is_asked_whatever_the_catalog_names(stack: Settings, fresh_name: str) -> None:

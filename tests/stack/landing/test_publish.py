@@ -22,10 +22,10 @@ from frazil.spec.topic import LandWhen
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.spark.session import spark_name
-from kit.branches import make_branch
-from kit.producing import BESIDE
-from kit.stored import files_under
-from kit.topics import Topic
+from kit.readers.stored import files_under
+from kit.records.producing import BESIDE
+from kit.records.topics import Topic
+from kit.tables.branches import make_branch
 
 pytestmark = pytest.mark.also("glue", why="its commit is another one")
 

@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.errors import SuspendedError
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
 
 ORDER = '{"type":"record","name":"Order","namespace":"shop","fields":[{"name":"n","type":"int"}]}'
 REFUND = '{"type":"record","name":"Refund","namespace":"shop","fields":[{"name":"n","type":"int"}]}'

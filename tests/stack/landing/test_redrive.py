@@ -13,10 +13,10 @@ from frazil.landing.land import land
 from frazil.landing.position.state import table_states
 from frazil.landing.repairs.dead_letters import DeadLetter
 from frazil.landing.repairs.redrive import redrive
-from kit import killed
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.waiting import PATIENCE
+from kit.wires import killed
 
 """Where it makes no difference who owns the table."""
 

@@ -18,13 +18,13 @@ from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
-from kit.killed import REPLAYED, replay_process
-from kit.leftovers import MONTH, unnamed
-from kit.made import make_made
-from kit.opened import table_of
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
-from kit.waiting import PATIENCE
+from kit.derived.made import make_made
+from kit.readers.leftovers import MONTH, unnamed
+from kit.readers.opened import table_of
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import REPLAYED, replay_process
 
 """Where it makes no difference who owns the table."""
 

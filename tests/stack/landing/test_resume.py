@@ -9,8 +9,8 @@ from frazil.errors import ConfigureError, FrazilError, SuspendedError
 from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
 from frazil.landing.position.state import table_states
-from kit.producing import BESIDE
-from kit.topics import MakeTopic, Topic
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic
 
 
 @pytest.fixture

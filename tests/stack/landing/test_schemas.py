@@ -21,7 +21,7 @@ from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
 from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.tables.catalogs.handle import TableHandle
-from kit.topics import TRADE, Topic
+from kit.records.topics import TRADE, Topic
 
 MIGRATIONS = (
     Migration(id="way", rename=Rename(from_="side", to="way")),

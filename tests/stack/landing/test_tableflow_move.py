@@ -22,8 +22,8 @@ from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from kit.tableflow import Tableflow, places_of
-from kit.topics import Topic, topic_maker
+from kit.deployments.tableflow import Tableflow, places_of
+from kit.records.topics import Topic, topic_maker
 
 PARTITIONS, BY_TABLEFLOW, LATER, LAST = 6, 200_000, 10_000, 1_000
 

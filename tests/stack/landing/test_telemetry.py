@@ -11,9 +11,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from frazil.clients import Clients
 from frazil.landing.land import land
-from kit.receivers import Receiver, web_receiver
-from kit.topics import Topic
-from kit.waiting import wait_for
+from kit.logins.receivers import Receiver, web_receiver
+from kit.records.topics import Topic
+from kit.runs.waiting import wait_for
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from frazil.kafka.probe import ONE_RECORD, open_probe
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.position.state import TableState, table_states
-from kit.topics import MakeTopic, Topic, make_anew
-from kit.waiting import PATIENCE, wait_for
+from kit.records.topics import MakeTopic, Topic, make_anew
+from kit.runs.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.plain(why="what is lost or hidden is told by offsets")
 

@@ -16,9 +16,9 @@ from frazil.landing.land import land
 from frazil.landing.position.state import known_states, table_states
 from frazil.settings.profile import Settings
 from frazil.spec.topic import LandWhen, TableSpec
-from kit.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
-from kit.topics import Topic
-from kit.waiting import PATIENCE, wait_for
+from kit.records.topics import Topic
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 
 pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
 

@@ -16,11 +16,11 @@ from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.killed import upsert_process
-from kit.opened import data_files, table_of
-from kit.topics import TRADE, MakeTopic, Topic, topic_maker
-from kit.upserts import Upserts, upserts
-from kit.waiting import PATIENCE
+from kit.readers.opened import data_files, table_of
+from kit.records.topics import TRADE, MakeTopic, Topic, topic_maker
+from kit.records.upserts import Upserts, upserts
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import upsert_process
 
 EVERYTHING = Order(everything=True)
 

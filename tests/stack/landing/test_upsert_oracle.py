@@ -26,14 +26,14 @@ from frazil.landing.repairs.rollback import roll_back
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.duck import duckdb_on
-from kit.envelopes import captured
-from kit.killed import upsert_process
-from kit.opened import table_of
-from kit.targets import sync_glue, sync_snowflake
-from kit.topics import topic_maker
-from kit.upserts import Change, Upserts, by_key, upserts
-from kit.waiting import PATIENCE
+from kit.readers.duck import duckdb_on
+from kit.readers.opened import table_of
+from kit.readers.targets import sync_glue, sync_snowflake
+from kit.records.envelopes import captured
+from kit.records.topics import topic_maker
+from kit.records.upserts import Change, Upserts, by_key, upserts
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import upsert_process
 
 CHANGES = int(os.environ.get("FRAZIL_TEST_UPSERTS", "20000"))
 SEED = int(os.environ.get("FRAZIL_TEST_SEED", "0")) or random.randrange(1, 2**31)

@@ -9,9 +9,9 @@ from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.derived import DerivedSpec
 from frazil.tables.spark.session import spark_name
-from kit.envelopes import Written, captured
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import upserts
+from kit.records.envelopes import Written, captured
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import upserts
 
 
 @pytest.fixture(scope="module", autouse=True)

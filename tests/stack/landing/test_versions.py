@@ -14,14 +14,14 @@ from frazil.connections import Connections
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.repairs.rollback import roll_back
-from kit.commits import position
-from kit.envelopes import captured
-from kit.killed import upsert_process
-from kit.opened import table_of
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.upserts import by_key
-from kit.versions import History, versions_of
-from kit.waiting import PATIENCE
+from kit.readers.opened import table_of
+from kit.records.envelopes import captured
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.records.upserts import by_key
+from kit.records.versions import History, versions_of
+from kit.runs.waiting import PATIENCE
+from kit.tables.commits import position
+from kit.wires.killed import upsert_process
 
 
 @pytest.fixture

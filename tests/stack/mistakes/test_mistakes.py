@@ -11,8 +11,8 @@ from frazil.connections import Connections
 from frazil.kafka.facts import describe
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
-from kit.shell import NAMESPACE, Command, Shell
-from kit.topics import Topic, create_topic
+from kit.records.topics import Topic, create_topic
+from kit.runs.shell import NAMESPACE, Command, Shell
 
 
 def schema(*fields: str) -> str:

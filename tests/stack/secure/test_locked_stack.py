@@ -40,11 +40,11 @@ from frazil_local.generators.generator import generate
 from frazil_local.home import Home, secret
 from frazil_local.locks import locks_of
 from frazil_local.ports import LOOPBACK, recall
-from kit.day import IN_ENVIRONMENTS, KEPT, Day, a_day_of_work, events, log_events
-from kit.leaks import Search
-from kit.own_stack import Own
-from kit.planted import MARK, PARTS, plant_parts, planted, secret_settings, secrets_of
-from kit.shared_stack import bring_down, bring_up, is_to_stay
+from kit.graph.day import IN_ENVIRONMENTS, KEPT, Day, a_day_of_work, events, log_events
+from kit.logins.leaks import Search
+from kit.logins.planted import MARK, PARTS, plant_parts, planted, secret_settings, secrets_of
+from kit.stack.own_stack import Own
+from kit.stack.shared_stack import bring_down, bring_up, is_to_stay
 
 TRADES, FLAGGED = "stock_trades", "flagged_stock_trades"
 COUNT = 200

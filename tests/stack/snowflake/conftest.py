@@ -8,8 +8,8 @@ import pytest
 
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
-from kit.standin import StandIn, access_sql, over_stack
-from kit.trades import Trades, make_trades
+from kit.readers.trades import Trades, make_trades
+from kit.stack.standin import StandIn, access_sql, over_stack
 
 
 @pytest.fixture(scope="module")

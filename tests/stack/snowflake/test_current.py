@@ -8,10 +8,10 @@ from frazil.publishing.current_view import current_sql
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.quoting import quoted
 from frazil.tables.spark.session import spark_name
-from kit.opened import table_of
-from kit.targets import sync_glue
-from kit.topics import topic_maker
-from kit.upserts import Upserts, by_key
+from kit.readers.opened import table_of
+from kit.readers.targets import sync_glue
+from kit.records.topics import topic_maker
+from kit.records.upserts import Upserts, by_key
 
 
 def test_snowflake_has_a_view_of_the_newest_record_of_each_key_and_spark_takes_its_query(

@@ -16,7 +16,7 @@ from dagster_snowflake import SnowflakeResource
 from frazil.errors import ConfigureError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.settings.profile import Settings
-from kit.standin import KeyPair, StandIn, new_key
+from kit.stack.standin import KeyPair, StandIn, new_key
 from resources.snowflake import snowflake_resources
 
 ISSUER = "https://login.example"

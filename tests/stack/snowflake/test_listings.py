@@ -9,8 +9,8 @@ from pyiceberg.types import IntegerType, LongType, MapType, NestedField, StringT
 from frazil.connections import Connections
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from kit.standin import StandIn
-from kit.trades import Trades
+from kit.readers.trades import Trades
+from kit.stack.standin import StandIn
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import requests
 from snowflake.connector.errors import DatabaseError
 
 from frazil_local.snowflake.rights.users import fingerprint
-from kit.standin import StandIn, new_key
+from kit.stack.standin import StandIn, new_key
 
 BAD_TOKEN = 390144
 

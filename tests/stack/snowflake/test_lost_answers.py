@@ -14,9 +14,9 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.publishing.snowflake import login
-from kit.targets import read_snowflake, sync_snowflake
-from kit.trades import Trades
-from kit.wire import Asked, Fate, Wire, wired
+from kit.readers.targets import read_snowflake, sync_snowflake
+from kit.readers.trades import Trades
+from kit.wires.wire import Asked, Fate, Wire, wired
 
 FATES: tuple[Fate, ...] = ("dropped", "cut", "failed", "halved", "refused")
 

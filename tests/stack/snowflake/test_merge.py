@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.standin import StandIn
+from kit.stack.standin import StandIn
 
 MERGE = (
     "merge into {target} as t using {source} on t.id = {key} "

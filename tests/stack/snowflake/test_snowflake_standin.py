@@ -10,9 +10,9 @@ import requests
 
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
-from kit.equality_deletes import with_equality_delete
-from kit.standin import StandIn, access_sql, new_key, over_stack, volume_sql
-from kit.trades import Trades
+from kit.readers.trades import Trades
+from kit.stack.standin import StandIn, access_sql, new_key, over_stack, volume_sql
+from kit.tables.equality_deletes import with_equality_delete
 
 NOT_THERE = (2003, "02000")
 

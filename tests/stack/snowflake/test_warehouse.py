@@ -19,8 +19,8 @@ from frazil.publishing.snowflake.connection import open_snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
-from kit.targets import read_snowflake, snowflake_path, sync_snowflake
-from kit.trades import Trades, make_trades
+from kit.readers.targets import read_snowflake, snowflake_path, sync_snowflake
+from kit.readers.trades import Trades, make_trades
 
 
 def query(settings: Settings, sql: str) -> list[tuple[Any, ...]]:

@@ -16,7 +16,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.frame import files_frame, held_frame
 from frazil.tables.spark.session import spark_name
-from kit.delete_files import delete_by_equality
+from kit.tables.delete_files import delete_by_equality
 
 TYPES = """
     number INT, small FLOAT, money DECIMAL(9, 2), day DATE, moment TIMESTAMP, raw BINARY,

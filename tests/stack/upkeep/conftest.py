@@ -6,7 +6,7 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.records.topics import MakeTopic, Topic, topic_maker
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from frazil.connections import Connections
-from kit.waiting import PATIENCE
+from kit.runs.waiting import PATIENCE
 
 FOR_EVER = 50_000
 """Tasks of 0.1 s each: an hour of work on any machine. It is cancelled when the test has seen enough."""

@@ -31,7 +31,7 @@ from frazil.upkeep.kind import Order
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import LastWork, remembered
-from kit.topics import MakeTopic, Topic
+from kit.records.topics import MakeTopic, Topic
 
 NAMESPACE = "upkeep_tests"
 SCHEMA = pa.schema([("side", pa.string()), ("quantity", pa.int64())])

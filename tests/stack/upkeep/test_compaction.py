@@ -32,10 +32,10 @@ from frazil.tables.writing.presence import values_told
 from frazil.upkeep.compaction.run import Step, compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.work import WorkReport
-from kit import killed
-from kit.opened import data_files, table_of
-from kit.topics import MakeTopic, Topic, topic_maker
-from kit.waiting import PATIENCE
+from kit.readers.opened import data_files, table_of
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.runs.waiting import PATIENCE
+from kit.wires import killed
 
 EACH = 5
 """Records of a small landing."""

@@ -17,10 +17,10 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
-from kit.opened import data_files, table_of
-from kit.producing import BESIDE
-from kit.stored import files_under, stored
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.readers.opened import data_files, table_of
+from kit.readers.stored import files_under, stored
+from kit.records.producing import BESIDE
+from kit.records.topics import MakeTopic, Topic, topic_maker
 
 DAY = 86400.0
 ONLY_THE_HEAD = {"min_snapshots": 1, "keep_snapshots_for": "7d"}

@@ -33,12 +33,12 @@ from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget, proofs
 from frazil.upkeep.forgetting.report import ForgetReport, read_report
-from kit.made import Made, make_made
-from kit.opened import table_of
-from kit.stored import files_under
-from kit.targets import read_snowflake, sync_glue, sync_snowflake
-from kit.topics import MakeTopic, Topic
-from kit.upserts import upserts
+from kit.derived.made import Made, make_made
+from kit.readers.opened import table_of
+from kit.readers.stored import files_under
+from kit.readers.targets import read_snowflake, sync_glue, sync_snowflake
+from kit.records.topics import MakeTopic, Topic
+from kit.records.upserts import upserts
 
 PLANTED = "planted-person-7731"
 DAY = 86_400.0

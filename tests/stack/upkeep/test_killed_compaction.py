@@ -8,12 +8,12 @@ import time
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from kit.killed import NAMESPACE, compaction_process
-from kit.leftovers import cleaned_up, unnamed
-from kit.opened import data_files, table_of
-from kit.stored import files_under
-from kit.topics import topic_maker
-from kit.waiting import PATIENCE
+from kit.readers.leftovers import cleaned_up, unnamed
+from kit.readers.opened import data_files, table_of
+from kit.readers.stored import files_under
+from kit.records.topics import topic_maker
+from kit.runs.waiting import PATIENCE
+from kit.wires.killed import NAMESPACE, compaction_process
 
 
 def test_what_a_killed_compaction_wrote_goes_and_nothing_else(

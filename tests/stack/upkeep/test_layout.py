@@ -17,8 +17,8 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.opened import table_of
-from kit.topics import Topic, topic_maker
+from kit.readers.opened import table_of
+from kit.records.topics import Topic, topic_maker
 
 
 @pytest.fixture

@@ -24,9 +24,9 @@ from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows
-from kit.opened import table_of
-from kit.topics import TRADE, Topic, topic_maker
-from kit.upserts import Upserts, upserts
+from kit.readers.opened import table_of
+from kit.records.topics import TRADE, Topic, topic_maker
+from kit.records.upserts import Upserts, upserts
 
 HOUR = 3_600_000
 SCHEMA = {

@@ -18,7 +18,7 @@ from frazil.upkeep.kind import Work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import WorkReport
-from kit.foreign import ROWS, file_count, foreign_table
+from kit.tables.foreign import ROWS, file_count, foreign_table
 
 NAMESPACE = "upkeep_tests"
 HOUR, MONTH = 3600.0, 30 * 86400.0

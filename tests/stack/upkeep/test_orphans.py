@@ -18,10 +18,10 @@ from frazil.tables.commits.leftovers import drop_branch
 from frazil.tables.commits.works import LANDING, work_name
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
-from kit.branches import make_branch
-from kit.opened import table_of
-from kit.stored import files_under
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.readers.opened import table_of
+from kit.readers.stored import files_under
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.tables.branches import make_branch
 
 DAY = 86400.0
 MARGIN = 3 * DAY

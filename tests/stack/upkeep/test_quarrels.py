@@ -20,8 +20,8 @@ from frazil.landing.report import LandingReport
 from frazil.upkeep.kinds import KINDS as UPKEEP
 from frazil.upkeep.run import do_work
 from frazil.upkeep.work import WorkReport
-from kit.opened import table_of
-from kit.topics import TRADE, Topic, topic_maker
+from kit.readers.opened import table_of
+from kit.records.topics import TRADE, Topic, topic_maker
 
 LANDINGS, MOST_LANDINGS = 6, 60
 NEW_FIELDS = (2, 4)

@@ -15,9 +15,9 @@ from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.run import show
-from kit.duck import duckdb_on
-from kit.targets import read_snowflake, sync_glue, sync_snowflake
-from kit.topics import Topic, topic_maker
+from kit.readers.duck import duckdb_on
+from kit.readers.targets import read_snowflake, sync_glue, sync_snowflake
+from kit.records.topics import Topic, topic_maker
 
 FEW = Upkeep(min_snapshots=1, max_snapshots=2)
 

@@ -16,8 +16,8 @@ from frazil.landing.land import land
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.duck import duckdb_on
-from kit.opened import (
+from kit.readers.duck import duckdb_on
+from kit.readers.opened import (
     data_files,
     files_with,
     opened_by_duckdb,
@@ -25,7 +25,7 @@ from kit.opened import (
     opened_by_spark,
     table_of,
 )
-from kit.topics import MakeTopic, Topic
+from kit.records.topics import MakeTopic, Topic
 
 KEEP = {"retention.ms": "-1"}
 """Else Kafka deletes records as soon as they are that old."""

@@ -23,10 +23,10 @@ from frazil.tables.commits.suspension import SUSPENDED
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import expire_rows
-from kit.branches import make_branch
-from kit.opened import data_files, table_of
-from kit.targets import sync_glue
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.readers.opened import data_files, table_of
+from kit.readers.targets import sync_glue
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.tables.branches import make_branch
 
 pytestmark = pytest.mark.plain(why="positions are exact")
 

@@ -26,9 +26,9 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.run import Step, expire_rows
 from frazil.upkeep.work import WorkReport
-from kit.branches import make_branch
-from kit.opened import data_files, table_of
-from kit.topics import MakeTopic, Topic, topic_maker
+from kit.readers.opened import data_files, table_of
+from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.tables.branches import make_branch
 
 HOUR = 3600
 KEPT = timedelta(hours=24)

@@ -16,8 +16,8 @@ from frazil.upkeep.kind import Order
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work, show
 from frazil.upkeep.work import last_works, only_upkeep_since
-from kit.foreign import ROWS, foreign_table
-from kit.targets import read_glue, read_snowflake, sync_glue, sync_snowflake
+from kit.readers.targets import read_glue, read_snowflake, sync_glue, sync_snowflake
+from kit.tables.foreign import ROWS, foreign_table
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from frazil.landing.land import land
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import is_gone
-from kit.topics import Topic
+from kit.records.topics import Topic
 
 AS_A_MANIFEST = 4_096
 """Bytes. The client can't keep an answer that is longer than what it asked for, and a refusal is 300."""

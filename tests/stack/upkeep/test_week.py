@@ -11,9 +11,9 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.position.ledger import read_ledger
-from kit.opened import table_of
-from kit.topics import Topic, topic_maker
-from kit.week import Outcome, Pace, live_through
+from kit.readers.opened import table_of
+from kit.records.topics import Topic, topic_maker
+from kit.runs.week import Outcome, Pace, live_through
 
 pytestmark = pytest.mark.nightly
 

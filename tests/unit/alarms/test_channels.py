@@ -14,7 +14,7 @@ from frazil.alarms.channels import channels_of, tell
 from frazil.alarms.journal import Cause, Journal, Subject
 from frazil.settings.systems.alarms import AlarmSettings, MailSettings
 from frazil_local.authority import Authority
-from kit.receivers import Receiver, mail_receiver, web_receiver
+from kit.logins.receivers import Receiver, mail_receiver, web_receiver
 
 COUNT = Subject("check", "row_count", "local.a")
 WRONG = Cause("row_count", "7 rows, <8> expected.")

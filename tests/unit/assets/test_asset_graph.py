@@ -11,7 +11,7 @@ from assets.description import TopicTable
 from frazil.errors import SpecError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.checkout import DERIVED, EVERYTHING, GROUPS, TOPICS, edges, layers_of
+from kit.graph.checkout import DERIVED, EVERYTHING, GROUPS, TOPICS, edges, layers_of
 
 LAYERS = ("kafka", "iceberg", "glue", "snowflake")
 METADATA = [

@@ -18,7 +18,7 @@ from frazil.pipelines import file as pipelines
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from kit.checkout import GROUPS, edges
+from kit.graph.checkout import GROUPS, edges
 
 PIPELINE = """\
 type: assets.topic_tables.TopicTables

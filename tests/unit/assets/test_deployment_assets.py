@@ -14,8 +14,8 @@ from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.resource import Resource
-from kit.dictionary_cloud import Cloud, Thing
-from kit.graphs import failures, materialized, verdicts
+from kit.clouds.dictionary_cloud import Cloud, Thing
+from kit.graph.graphs import failures, materialized, verdicts
 
 SHOP = """type: assets.deployments.Deployment
 attributes:

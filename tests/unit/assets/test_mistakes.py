@@ -10,9 +10,9 @@ import pytest
 from assets.component import folder_definitions
 from frazil.definitions import defs
 from frazil.errors import SpecError
-from kit.checkout import edges
-from kit.mixed import BROKEN, write_mixed
-from kit.shell import TOPICS
+from kit.graph.checkout import edges
+from kit.graph.mixed import BROKEN, write_mixed
+from kit.runs.shell import TOPICS
 
 SOUND = {"kafka/orders", "iceberg/local/orders", "kafka/g", "iceberg/local/g", "iceberg/local/own"}
 KEY = dg.AssetKey(["pipelines", "key"])

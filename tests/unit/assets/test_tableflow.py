@@ -9,8 +9,8 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from frazil.definitions import defs
-from kit.checkout import edges
-from kit.tableflow import CLUSTER, TOPIC, Logs, Tableflow, clients
+from kit.deployments.tableflow import CLUSTER, TOPIC, Logs, Tableflow, clients
+from kit.graph.checkout import edges
 from resources.connections import FrazilConnections
 
 PIPELINE = f"""\

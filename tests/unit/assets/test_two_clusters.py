@@ -16,8 +16,8 @@ from frazil.errors import PartDownError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.kinds import KINDS
-from kit.checkout import edges
-from kit.clusters import EU, Lake, lake_in, write_clusters
+from kit.graph.checkout import edges
+from kit.stack.clusters import EU, Lake, lake_in, write_clusters
 from resources.connections import FrazilConnections, spark_resource
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))

@@ -17,7 +17,7 @@ from frazil.formats.protocol import VALUE
 from frazil.formats.registry.client import registry_client
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.answering import serving
+from kit.wires.answering import serving
 
 ROW = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}
 CHANGE = {

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from frazil.cli.main import run
-from kit.clusters import Lake, lake_in
-from kit.mixed import BROKEN, TABLES, write_mixed
+from kit.graph.mixed import BROKEN, TABLES, write_mixed
+from kit.stack.clusters import Lake, lake_in
 
 Frazil = Callable[..., tuple[int, str, str]]
 """Exit code, what is on stdout and on stderr."""

@@ -9,7 +9,7 @@ import pytest
 from frazil.cli.console import paper
 from frazil.cli.views import doctor
 from frazil.doctor.probe import Finding
-from kit.shell import Command
+from kit.runs.shell import Command
 
 ACL = "kafka-acls.sh --bootstrap-server broker-1.kafka.example:9092 --add --operation Read --topic {}"
 LONG = "iceberg_tables_of_a_team_with_a_long_name.orders_of_customers_in_europe"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from botocore.session import Session
 
-from kit.shell import Command
+from kit.runs.shell import Command
 
 PROFILE = {
     "aws": {"access_key": "AKID", "secret_key": "secret", "region": "eu-central-1"},

@@ -15,7 +15,7 @@ from frazil.cli.views.graph import draw, label
 from frazil.definitions import graph_of
 from frazil.errors import UsageError
 from frazil.graph import Asset, AssetGraph
-from kit.shell import Command
+from kit.runs.shell import Command
 
 README_PICTURE = Path(__file__).parents[3] / "docs/images/asset_graph.svg"
 

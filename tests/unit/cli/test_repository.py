@@ -13,7 +13,7 @@ import yaml
 
 from frazil.cli.authoring.repository import TEMPLATES
 from frazil.cli.authoring.requirement import own_requirement
-from kit.shell import Command
+from kit.runs.shell import Command
 
 CI = ".github/workflows/check.yml"
 

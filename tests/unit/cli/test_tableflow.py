@@ -12,7 +12,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from frazil.cli.main import run
-from kit.tableflow import CLUSTER, TOPIC, Logs, Tableflow, clients
+from kit.deployments.tableflow import CLUSTER, TOPIC, Logs, Tableflow, clients
 
 PIPELINE = f"""\
 type: assets.topic_tables.TopicTables

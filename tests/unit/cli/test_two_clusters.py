@@ -14,7 +14,7 @@ from pyiceberg.types import LongType, NestedField
 
 from frazil.cli.main import run
 from frazil.cli.selection import select
-from kit.clusters import EU, Lake, lake_in, write_clusters
+from kit.stack.clusters import EU, Lake, lake_in, write_clusters
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
 

@@ -6,7 +6,7 @@ import pytest
 
 from frazil.errors import CloudSlowError, MissingError, PlanStaleError
 from frazil_cloud.reconciler import Reconciler
-from kit.dictionary_cloud import Cloud, Thing
+from kit.clouds.dictionary_cloud import Cloud, Thing
 
 
 def of(cloud: Cloud, patience: float = 20.0) -> Reconciler:

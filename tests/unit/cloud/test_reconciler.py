@@ -12,8 +12,8 @@ from frazil_cloud.patience import Patience, Waiting
 from frazil_cloud.plan import Change, Step
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts, Known, NotYet, RefusedYet
-from kit.dictionary_cloud import Cloud, Killed, Thing
-from kit.waiting import PATIENCE
+from kit.clouds.dictionary_cloud import Cloud, Killed, Thing
+from kit.runs.waiting import PATIENCE
 
 
 def of(cloud: Cloud, *, patience: float = 20.0) -> Reconciler:

@@ -13,8 +13,8 @@ from frazil.landing.land import land
 from frazil.landing.plan import Plan, make_plan
 from frazil.landing.position.history import History
 from frazil.landing.position.state import table_states
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import SPEC, World
 
 

@@ -15,7 +15,7 @@ from frazil.landing.report import LandingReport
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from kit.continuous import SETTINGS, Clock, FakeWork, Heard, name_of
+from kit.runs.continuous import SETTINGS, Clock, FakeWork, Heard, name_of
 
 TRADES = TableSpec(topic="trades")
 

@@ -14,8 +14,8 @@ from frazil.continuous.runner import Runner
 from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError, SuspendedError
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
-from kit.continuous import SETTINGS, FakeWork, Heard, name_of
-from kit.waiting import wait_for
+from kit.runs.continuous import SETTINGS, FakeWork, Heard, name_of
+from kit.runs.waiting import wait_for
 
 SPECS = [TableSpec(topic=topic) for topic in ("a", "b")]
 A, B = map(name_of, SPECS)

@@ -8,7 +8,7 @@ from frazil.continuous.schedule import TURN_BYTES, Backoff, Pace, Schedule, turn
 from frazil.errors import PartDownError, RepairError
 from frazil.landing.arrivals import Due
 from frazil.spec.topic import TableSpec
-from kit.continuous import Clock, due
+from kit.runs.continuous import Clock, due
 
 SLOW = TableSpec(topic="slow")
 QUICK = TableSpec(topic="quick", freshness="5s")

@@ -21,8 +21,8 @@ from frazil.errors import (
 )
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.continuous import Clock
-from kit.many_tables import Topics, clients_of
+from kit.graph.many_tables import Topics, clients_of
+from kit.runs.continuous import Clock
 
 SPEC = TableSpec(topic="t", namespace="n", publish=[])
 

@@ -28,10 +28,10 @@ from frazil.landing.land import land
 from frazil.landing.position.ledger import ledgers
 from frazil.landing.repairs.rollback import roll_back
 from frazil.tables.catalogs.handle import TableHandle
-from kit.model import derivations
-from kit.model.derivations import MADE, made_spec
-from kit.model.edges import COLUMNS, edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import COLUMNS, edges
+from kit.model.parts.stage import Dice
+from kit.model.works import derivations
+from kit.model.works.derivations import MADE, made_spec
 from kit.model.world import NAME, SPEC, World
 
 

@@ -15,7 +15,7 @@ from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.settings.profile import Settings
 from frazil.spec.derived import Feed
 from frazil.spec.names import TableName
-from kit.answering import serving
+from kit.wires.answering import serving
 
 NAME = TableName("shop", "large")
 COLUMNS = Schema(NestedField(1, "id", LongType()), NestedField(2, "n", LongType()))

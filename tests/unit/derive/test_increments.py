@@ -19,7 +19,7 @@ from frazil.errors import PositionLostError
 from frazil.landing.repairs.acceptance import foreign_commits
 from frazil.landing.upsert.key import KEY_COLUMNS
 from frazil.spec.names import TableName
-from kit.delete_files import delete_by_position, live
+from kit.tables.delete_files import delete_by_position, live
 
 ROWS = pa.table({"n": [1, 2, 3]})
 

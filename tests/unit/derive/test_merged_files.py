@@ -13,8 +13,8 @@ from frazil.errors import CommitConflictError
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.metadata.manifests import delete_manifests
-from kit.commits import NAME, Lake, lake_on
-from kit.delete_files import delete_by_equality, delete_by_position, live
+from kit.tables.commits import NAME, Lake, lake_on
+from kit.tables.delete_files import delete_by_equality, delete_by_position, live
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
-from kit.mixed import BROKEN, TABLES, write_mixed
+from kit.graph.mixed import BROKEN, TABLES, write_mixed
 
 
 @pytest.fixture

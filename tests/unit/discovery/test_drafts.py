@@ -13,7 +13,7 @@ from frazil.discovery.drafts.draft import draft_of
 from frazil.discovery.halves import tried
 from frazil.discovery.proposal import propose
 from frazil.discovery.sample import Sample
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 MILLIS = 1_760_000_000_000
 

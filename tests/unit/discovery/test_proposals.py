@@ -14,7 +14,7 @@ from frazil.discovery.proposal import propose
 from frazil.discovery.sample import Sample
 from frazil.pipelines.file import load_pipeline
 from frazil.settings.profile import Settings
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 FRAMED = b"\0\0\0\0\x07\x02"
 MIB = 2**20

@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from frazil.cli.commands import Named
 from frazil.cli.main import make_app
-from kit.pages import RUN
+from kit.pages.pages import RUN
 
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

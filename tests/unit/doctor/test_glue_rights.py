@@ -13,7 +13,7 @@ from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.run import findings_of
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.wire import Wire
+from kit.wires.wire import Wire
 
 RIGHTS = ["find the database", "get an entry", "update an entry", "make an entry", "read the table's entry"]
 OF_AN_ENTRY = {

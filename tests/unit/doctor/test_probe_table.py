@@ -17,7 +17,7 @@ from frazil.doctor.run import findings_of
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from kit.lying import LOST, LyingCatalog
+from kit.wires.lying import LOST, LyingCatalog
 
 STEPS = ["list the tables", "make a table", "write to it", "read from it", "delete a file of it", "drop it"]
 

@@ -19,8 +19,8 @@ from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.row_key import NO_KEY, row_key
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.answering import Server, serving
-from kit.followed import followed
+from kit.pages.followed import followed
+from kit.wires.answering import Server, serving
 
 LONG, TEXT = Primitive("long"), Primitive("string")
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}

@@ -15,7 +15,7 @@ from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
 from frazil.settings.profile import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
-from kit.comma_separated import KIND, SCHEMA_ID, CommaSeparated, registry_with
+from kit.tables.comma_separated import KIND, SCHEMA_ID, CommaSeparated, registry_with
 
 SPEC = TableSpec(topic="parcels")
 

@@ -13,10 +13,11 @@ from frazil.formats.avro.decoding import arrow
 from frazil.formats.avro.decoding.rowwise import RowReader
 from frazil.formats.avro.limits import MOST_BYTES, MOST_ITEMS
 from frazil.formats.protocol import MOST_PLACES
-from kit import avro_oracle
-from kit.avro_cases import AVRO, HINTS
-from kit.avro_columns import AvroColumns, payload
-from kit.avro_versions import (
+from kit.drawn.damage import FRAME, damaged
+from kit.formats import avro_oracle
+from kit.formats.avro_cases import AVRO, HINTS
+from kit.formats.avro_columns import AvroColumns, payload
+from kit.formats.avro_versions import (
     FEWER,
     GOOD,
     MOMENT,
@@ -37,9 +38,8 @@ from kit.avro_versions import (
     record,
     unit,
 )
-from kit.conformance import Case
-from kit.damage import FRAME, damaged
-from kit.formats import same
+from kit.formats.conformance import Case
+from kit.formats.formats import same
 
 
 def _fields(case: Case) -> list[dict[str, Any]]:

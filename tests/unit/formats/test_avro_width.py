@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from frazil.formats.avro.decoding.arrow import reader_of
 from frazil.formats.avro.decoding.shapes import leaves_per_byte
 from frazil.formats.avro.schemas.parser import parse_avro
-from kit.examples import examples
-from kit.random_formats import RANDOM_FORMATS
-from kit.random_records import groups, value_of
+from kit.drawn.examples import examples
+from kit.drawn.random_formats import RANDOM_FORMATS
+from kit.drawn.random_records import groups, value_of
 
 RANDOM = next(of for of in RANDOM_FORMATS if of.name == "avro")
 

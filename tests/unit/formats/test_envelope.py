@@ -17,7 +17,7 @@ from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
 from frazil.formats.record import HalfSchemas, file_fields, row_columns, schemas_of
 from frazil.formats.row_key import row_key
 from frazil.spec.topic import TableSpec
-from kit.envelopes import (
+from kit.records.envelopes import (
     FIELDS,
     JSON_ENVELOPE,
     JSON_KEY,

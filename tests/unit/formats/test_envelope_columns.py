@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from frazil.exact import values_of
-from kit.debezium_records import Debezium
-from kit.envelopes import AT, SEEN
+from kit.records.debezium_records import Debezium
+from kit.records.envelopes import AT, SEEN
 
 MARK = "__debezium_unavailable_value"
 LAST = 253_402_300_799_999

@@ -17,8 +17,8 @@ from frazil.formats.logical import Struct
 from frazil.formats.types import from_iceberg, to_iceberg
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
-from kit.examples import examples
-from kit.schema_pairs import Expected, Pair, schema_pairs
+from kit.drawn.examples import examples
+from kit.drawn.schema_pairs import Expected, Pair, schema_pairs
 
 SPEC = TableSpec(topic="t", namespace="n")
 

@@ -16,7 +16,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
 from frazil.formats.types import to_iceberg
-from kit.followed import followed
+from kit.pages.followed import followed
 
 DEEP = "[" * 10_000
 INT = {"name": "a", "type": "int"}

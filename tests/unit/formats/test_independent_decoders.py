@@ -20,9 +20,9 @@ from frazil.formats.bare import Bare, Unknown
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from kit import avro_cases, json_cases
-from kit.avro_columns import payload
-from kit.conformance import RECORDS, Case
+from kit.formats import avro_cases, json_cases
+from kit.formats.avro_columns import payload
+from kit.formats.conformance import RECORDS, Case
 
 _AVRO = AvroDecoder(
     HalfSchemas(VALUE, Avro(), "s-value", (WriterSchema(1, 1, json.dumps(avro_cases.wide()), "AVRO"),))

@@ -13,11 +13,11 @@ from frazil.exact import rows_of
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from kit import json_oracle
-from kit.damage import FRAME, damaged
-from kit.formats import plain, same
-from kit.json_cases import DEFINED, JSON, LEFT_OUT, MONEY, obj
-from kit.json_texts import BAD, GOOD, SCHEMA
+from kit.drawn.damage import FRAME, damaged
+from kit.formats import json_oracle
+from kit.formats.formats import plain, same
+from kit.formats.json_cases import DEFINED, JSON, LEFT_OUT, MONEY, obj
+from kit.formats.json_texts import BAD, GOOD, SCHEMA
 
 
 def version(schema_id: int, schema: Any, *dependencies: tuple[str, Any]) -> WriterSchema:

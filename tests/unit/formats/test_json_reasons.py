@@ -10,7 +10,7 @@ import pytest
 from frazil.errors import SchemaRefusedError
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.protocol import KEY, VALUE, HalfSchemas, WriterSchema
-from kit.json_texts import BAD, SCHEMA
+from kit.formats.json_texts import BAD, SCHEMA
 
 ID = 7
 

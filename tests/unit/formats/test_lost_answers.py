@@ -13,8 +13,8 @@ from frazil.errors import PartDownError
 from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
 from frazil.settings.profile import Settings
-from kit.answering import serving
-from kit.wire import Fate, Wire, wired
+from kit.wires.answering import serving
+from kit.wires.wire import Fate, Wire, wired
 
 KNOWN = {"subject": "t-value", "version": 1, "id": 7, "schema": '"int"', "schemaType": "AVRO"}
 PASSING: tuple[Fate, ...] = tuple(set(get_args(Fate)) - {"forbidden", "hangs"})

@@ -22,7 +22,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.wires.known import naming_of
 from frazil.formats.wires.naming import NOTHING, Naming
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 HEADER = "__value_schema_id"
 GUIDS = {7: uuid.uuid5(uuid.NAMESPACE_URL, "seven"), 9: uuid.uuid5(uuid.NAMESPACE_URL, "nine")}

@@ -17,10 +17,10 @@ from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessage
 from frazil.formats.protobuf.schema import message_to_logical
 from frazil.formats.protocol import VALUE, HalfSchemas
 from frazil.formats.wires.prefix import Header, WireError, header_of
-from kit import protobuf_oracle as oracle
-from kit.damage import FRAME, damaged
-from kit.formats import same
-from kit.protobuf import framed, message_class, proto
+from kit.drawn.damage import FRAME, damaged
+from kit.formats import protobuf_oracle as oracle
+from kit.formats.formats import same
+from kit.formats.protobuf import framed, message_class, proto
 
 ID = 7
 WIDE = """syntax = "proto3";

@@ -15,7 +15,7 @@ from frazil.formats.protobuf.decoder import Message, ProtobufDecoder, batches_of
 from frazil.formats.protobuf.messages import PtarsMessages
 from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import VALUE, HalfSchemas
-from kit.protobuf import framed, message_class, proto
+from kit.formats.protobuf import framed, message_class, proto
 
 BUILT_IN = (
     *(f"google/type/{name}.proto" for name in (

@@ -11,7 +11,7 @@ from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct,
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import WriterSchema
-from kit.protobuf import proto
+from kit.formats.protobuf import proto
 
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")
 BOOL, BINARY, MOMENT = Primitive("boolean"), Primitive("binary"), Primitive("timestamptz")

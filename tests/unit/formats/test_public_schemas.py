@@ -21,7 +21,7 @@ from frazil.formats.columns.unmappable import REFUSED, Unmappable
 from frazil.formats.kinds import schema_format
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import VALUE, Decoder, HalfSchemas, WriterSchema
-from kit.followed import followed
+from kit.pages.followed import followed
 
 HERE = Path(__file__).parent / "public_schemas"
 TEXT = Unmappable.of("text")

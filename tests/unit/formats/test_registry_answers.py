@@ -15,7 +15,7 @@ from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.registry.subjects import WantedSchema, subject_versions, version_like
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.answering import Server, serving
+from kit.wires.answering import Server, serving
 
 GOOD = {"subject": "t-value", "version": 1, "id": 7, "schema": '"int"', "schemaType": "AVRO"}
 

@@ -22,7 +22,7 @@ from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.json.schemas.logical import json_columns
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import VALUE, ArrowDecoder, HalfSchemas, WriterSchema
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 TEXT = Unmappable.of("text")
 NODE = {

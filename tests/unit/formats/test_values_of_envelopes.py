@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from frazil.formats.bare import Unknown
-from kit.debezium_records import Debezium
+from kit.records.debezium_records import Debezium
 
 ROW: dict[str, Any] = {"key": "a", "quantity": 5, "note": None, "at": None, "seen": None}
 

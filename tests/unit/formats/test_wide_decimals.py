@@ -22,9 +22,9 @@ from frazil.formats.protobuf.decoder import ProtobufDecoder
 from frazil.formats.protobuf.format import Protobuf
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.spec.topic import TableSpec
-from kit.avro_columns import AvroColumns, payload
-from kit.avro_versions import array, decimal, record
-from kit.protobuf import framed, message_class, proto
+from kit.formats.avro_columns import AvroColumns, payload
+from kit.formats.avro_versions import array, decimal, record
+from kit.formats.protobuf import framed, message_class, proto
 
 EXACT = Context(prec=100)
 MOST = Decimal(10**38 - 1).scaleb(-2, EXACT)

@@ -14,8 +14,8 @@ from frazil.settings.profile import Settings
 from frazil.settings.systems.aws import AwsSettings
 from frazil.settings.systems.kafka import KafkaSettings
 from frazil_local.authority import Authority
-from kit.msk import Broker, msk
-from kit.waiting import wait_for
+from kit.logins.msk import Broker, msk
+from kit.runs.waiting import wait_for
 
 KEY, SECRET = "AKIDEXAMPLE", "the secret of the key"
 

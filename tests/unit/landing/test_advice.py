@@ -46,9 +46,9 @@ from frazil.tables.rewrites import remainder
 from frazil.tables.spark.faults import files_there
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.model.edges import edges
-from kit.model.foreign import delete
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
+from kit.model.works.foreign import delete
 from kit.model.world import NAME, SPEC, World
 
 

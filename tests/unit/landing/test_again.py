@@ -42,8 +42,8 @@ from frazil.tables.spark.faults import spark_job
 from frazil.upkeep.compaction.rewrite import compaction_job
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.model.edges import COLUMNS, edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import COLUMNS, edges
+from kit.model.parts.stage import Dice
 from kit.model.world import NAME, SPEC, World
 
 WIDER = RecordColumns(Struct(()), Struct((*COLUMNS.value, Field("note", Primitive("string"), optional=True))))

@@ -24,11 +24,11 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import open_catalog
-from kit.commits import NAME, Lake, lake_of, landed
-from kit.lying import glue_in_process
-from kit.many_tables import RestTables, Topics, clients_of, rest_tables
-from kit.table_histories import HISTORIES, Happen, rolled_back
-from kit.wire import Wire, wired
+from kit.graph.many_tables import RestTables, Topics, clients_of, rest_tables
+from kit.tables.commits import NAME, Lake, lake_of, landed
+from kit.tables.table_histories import HISTORIES, Happen, rolled_back
+from kit.wires.lying import glue_in_process
+from kit.wires.wire import Wire, wired
 
 MANY, MOVED, HOUR = 300, 15, 3600.0
 SPEC = TableSpec(topic="t", namespace="n", publish=[])

@@ -8,8 +8,8 @@ import pytest
 
 from frazil.errors import OffsetsLostError
 from frazil.landing.land import Step, land
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import SPEC, World
 
 CAPPED = SPEC.model_copy(update={"max_records": 2, "on_lost_records": "stop"})

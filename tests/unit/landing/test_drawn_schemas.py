@@ -38,13 +38,13 @@ from frazil.formats.types import to_iceberg
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.pyiceberg import OWN_CODE, transaction
-from kit.drawn_formats import DRAWN_FORMATS, Written
-from kit.drawn_schemas import changed, columns_of, drawn, later, refusals, value_of
-from kit.duck import extensions
-from kit.followed import followed
-from kit.formats import plain, same
-from kit.protoc import ready_protoc
-from kit.random_records import Group
+from kit.drawn.drawn_formats import DRAWN_FORMATS, Written
+from kit.drawn.drawn_schemas import changed, columns_of, drawn, later, refusals, value_of
+from kit.drawn.protoc import ready_protoc
+from kit.drawn.random_records import Group
+from kit.formats.formats import plain, same
+from kit.pages.followed import followed
+from kit.readers.duck import extensions
 
 COUNT = int(os.environ.get("FRAZIL_TEST_SCHEMAS", "24"))
 SEED = os.environ.get("FRAZIL_TEST_SEED", "0")

@@ -29,7 +29,7 @@ from frazil.spec.migrations import Drop, Migration, Rename, Retype
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.suspension import SUSPENDED, SUSPENDED_BY
 from frazil.tables.migrations import MIGRATIONS
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 SPEC = TableSpec(topic="t")
 INT, LONG, STRING = Primitive("int"), Primitive("long"), Primitive("string")

@@ -15,7 +15,7 @@ from frazil.landing.land import Step
 from frazil.landing.report import LandingReport
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.waiting import wait_for
+from kit.runs.waiting import wait_for
 
 QUICK, SLOW = TableSpec(topic="quick"), TableSpec(topic="slow")
 

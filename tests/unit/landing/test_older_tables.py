@@ -16,8 +16,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.table import Upkeep
 from frazil.tables.layout import METADATA_STAYS
 from frazil.upkeep.expiry.expiry import expire
-from kit.commits import COLUMNS, NAME, SPEC, Lake, landed, position, rows
-from kit.lying import LyingCatalog
+from kit.tables.commits import COLUMNS, NAME, SPEC, Lake, landed, position, rows
+from kit.wires.lying import LyingCatalog
 
 BY_WRITERS = next(iter(METADATA_STAYS))
 """The property by which Iceberg's writers delete old metadata files."""

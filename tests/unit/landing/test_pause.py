@@ -22,8 +22,8 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.suspension import TABLEFLOW
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import NAME, SPEC, World
 
 SUSPENDING = SPEC.model_copy(update={"on_bad_record": "suspend"})

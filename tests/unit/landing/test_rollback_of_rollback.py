@@ -10,8 +10,8 @@ from frazil.errors import MissingError
 from frazil.landing.land import land
 from frazil.landing.position.ledger import ledgers, read_ledger
 from frazil.landing.repairs.rollback import roll_back
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import World
 
 

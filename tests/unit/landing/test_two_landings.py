@@ -10,8 +10,8 @@ import pytest
 from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.position.state import table_states
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import SPEC, World
 
 

@@ -19,7 +19,7 @@ from frazil_local.jars import Jar, Jars, read_lock
 from frazil_local.northwind.changes import change_rows
 from frazil_local.parts import known_stack, prepared_stack
 from frazil_local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
-from kit.own_stack import names_of_parts
+from kit.stack.own_stack import names_of_parts
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from frazil.settings.profile import Settings
 from frazil_local.home import Home
 from frazil_local.parts import known_stack, prepared_stack
 from frazil_local.stack import Stack
-from kit.own_stack import names_of_parts
+from kit.stack.own_stack import names_of_parts
 
 
 @pytest.fixture

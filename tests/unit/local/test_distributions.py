@@ -18,7 +18,7 @@ from frazil.kafka.provisioning import TopicState
 from frazil_local.generators import GENERATORS
 from frazil_local.generators.airline import AIRPORTS, addresses
 from frazil_local.generators.chance import Chance, Origin
-from kit.distributions import assert_uniform
+from kit.drawn.distributions import assert_uniform
 
 NOW = datetime(2026, 3, 5, 17, 30, 12, tzinfo=UTC)
 CHANCE = Chance(11, lambda: NOW)

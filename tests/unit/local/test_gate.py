@@ -19,7 +19,7 @@ from frazil.tables.catalogs.login import ClientCredentials
 from frazil_local.authority import Authority
 from frazil_local.server import get
 from frazil_local.servers.gate import TOKENS, Gate, Issuer
-from kit.gate import server_tls
+from kit.wires.gate import server_tls
 
 CLIENT, SECRET = "frazil", "a secret of more than thirty-two letters"
 LOGIN = {"grant_type": "client_credentials", "client_id": CLIENT, "client_secret": SECRET}

@@ -17,7 +17,7 @@ from frazil_local.northwind.postgres import _program
 from frazil_local.northwind.rows import COUNTS, customer, first_rows
 from frazil_local.parts import known_stack, prepared_stack
 from frazil_local.stack import Stack
-from kit.own_stack import names_of_parts
+from kit.stack.own_stack import names_of_parts
 
 OWN = {"postgres", "connect"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from frazil.errors import ConfigureError
 from frazil_local.ports import DEFAULTS, LOOPBACK, choose, is_taken, parse, recall, remember, taken
-from kit.shared_stack import free_offset
+from kit.stack.shared_stack import free_offset
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 import stamina
 
 from frazil_local.process import Running, find, log_tail, start, step_back, stop
-from kit.processes import is_up, kill
-from kit.waiting import PATIENCE, wait_for
+from kit.runs.processes import is_up, kill
+from kit.runs.waiting import PATIENCE, wait_for
 
 SLEEP = "import time; time.sleep(600)"
 THREADS = """

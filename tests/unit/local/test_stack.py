@@ -18,7 +18,7 @@ from frazil_local.ports import LOOPBACK
 from frazil_local.process import Progress, find, start, stop
 from frazil_local.server import Launch, Server
 from frazil_local.stack import Stack
-from kit.waiting import wait_for
+from kit.runs.waiting import wait_for
 
 SILENT = "import time; time.sleep(600)"
 TALKATIVE = """

@@ -11,7 +11,7 @@ from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
-from kit.clusters import EU, write_clusters
+from kit.stack.clusters import EU, write_clusters
 
 SETTINGS = Settings(connections={EU: {}})
 

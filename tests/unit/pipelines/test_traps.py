@@ -9,7 +9,7 @@ import pytest
 from frazil.errors import SpecError
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
-from kit.yaml_traps import TRAPS
+from kit.graph.yaml_traps import TRAPS
 
 HEAD = "type: assets.topic_tables.TopicTables\nattributes:\n  tables:\n    - topic: t\n      "
 

@@ -22,8 +22,8 @@ from frazil.tables.commits.rewrite import stage_same_rows
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.metadata.snapshots import summary_of
 from frazil.tables.writing.data_files import write_files
-from kit.mirrored import NAME, Mirror
-from kit.wire import Fate, Wire
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.wire import Fate, Wire
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from kit.answering import serving
-from kit.mirrored import NAME, Mirror
-from kit.wire import Wire
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.answering import serving
+from kit.wires.wire import Wire
 
 
 @pytest.fixture

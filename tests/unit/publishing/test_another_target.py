@@ -20,7 +20,7 @@ from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
 from frazil.spec.table import THROUGH
 from frazil.spec.topic import TableSpec
-from kit.pointer_file import PointerFile
+from kit.tables.pointer_file import PointerFile
 from resources.connections import FrazilConnections
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))

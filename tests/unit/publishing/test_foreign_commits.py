@@ -13,8 +13,8 @@ from frazil.errors import RepairError
 from frazil.publishing.glue import Glue
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.run import show
-from kit.mirrored import NAME, Mirror
-from kit.wire import Fate, Wire
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.wire import Fate, Wire
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.wire import Asked, Fate, Wire, commits
+from kit.wires.wire import Asked, Fate, Wire, commits
 
 SPEC = TableSpec(topic="orders")
 DONE: tuple[Fate, ...] = ("dropped", "cut", "failed", "replayed", "late", "trickles")

@@ -20,8 +20,8 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
-from kit import commits
-from kit.answering import Rows, Server, at_hand, serving
+from kit.tables import commits
+from kit.wires.answering import Rows, Server, at_hand, serving
 
 SPEC = TableSpec(topic="t", namespace="n")
 

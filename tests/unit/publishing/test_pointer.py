@@ -9,8 +9,8 @@ from pyiceberg.table import Table
 
 from frazil.publishing.pointer import is_foreign, metadata_shown
 from frazil.publishing.target import Shown
-from kit.commits import lake_of
-from kit.lying import LyingCatalog
+from kit.tables.commits import lake_of
+from kit.wires.lying import LyingCatalog
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
-from kit.mirrored import NAME, Mirror
-from kit.wire import Wire
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.wire import Wire
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)
 """Far fewer snapshots than landings: what Glue shows is soon past them."""

@@ -27,7 +27,7 @@ from frazil.publishing.snowflake.connection import open_snowflake
 from frazil.settings import reference
 from frazil.settings.profile import Settings
 from frazil_cloud.key_pair import KeyPair
-from kit.waiting import PATIENCE
+from kit.runs.waiting import PATIENCE
 
 SETTINGS = Settings.load(snowflake={"account": "us-one", "user": "frazil", "token": "said"})
 

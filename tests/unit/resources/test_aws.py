@@ -16,7 +16,7 @@ from dagster_aws.ssm import SSMResource
 
 import frazil
 from frazil.settings.profile import Settings
-from kit.lying import glue_in_process
+from kit.wires.lying import glue_in_process
 from resources.aws import aws_resources
 
 PRODUCTION = Path(frazil.__file__).parents[2] / "docs" / "deploy" / "dagster.yaml"

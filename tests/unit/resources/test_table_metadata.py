@@ -19,8 +19,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.pyiceberg import live_entries
 from frazil.upkeep.census import FILES_READ
-from kit.commits import NAME, lake_on
-from kit.many_tables import Topics, clients_of
+from kit.graph.many_tables import Topics, clients_of
+from kit.tables.commits import NAME, lake_on
 from resources.metadata import table_metadata
 
 SPEC = TableSpec(topic="t", namespace="n", publish=[])

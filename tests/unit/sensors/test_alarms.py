@@ -17,7 +17,7 @@ from frazil.pipelines.folder import Broken, Pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
-from kit.receivers import Receiver, web_receiver
+from kit.logins.receivers import Receiver, web_receiver
 from resources.connections import FrazilConnections, spark_resource
 from sensors.alarms import alarms_sensor
 

@@ -13,7 +13,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
-from kit.dictionary_cloud import Cloud, Thing
+from kit.clouds.dictionary_cloud import Cloud, Thing
 from sensors.drift import drift_sensor, watched_drift
 
 SPEC = DeploymentSpec.model_validate({"name": "shop", "aws": {"bucket": "shop-bucket"}})

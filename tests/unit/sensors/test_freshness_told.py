@@ -10,7 +10,7 @@ from frazil.landing.arrivals import Arrivals
 from frazil.landing.position.state import State, TableState
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.continuous import Clock
+from kit.runs.continuous import Clock
 from sensors.freshness import Freshness
 
 STALE, FRESH = 3, 50

@@ -11,8 +11,8 @@ import pytest
 from frazil.clients import Clients
 from frazil.errors import OvertakenError, PartDownError
 from frazil.spec.topic import TableSpec
-from kit.continuous import SETTINGS, FakeWork, due, name_of
-from kit.waiting import PATIENCE
+from kit.runs.continuous import SETTINGS, FakeWork, due, name_of
+from kit.runs.waiting import PATIENCE
 from sensors.small_landings import SmallLandings
 
 ORDERS, TRADES = TableSpec(topic="orders"), TableSpec(topic="trades")

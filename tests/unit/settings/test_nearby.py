@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from frazil.settings.nearby import to_start
-from kit.advice import ROOT
+from kit.pages.advice import ROOT
 
 
 @pytest.mark.parametrize(

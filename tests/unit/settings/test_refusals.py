@@ -12,7 +12,7 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.settings.refusals import aws_refusal
-from kit.wire import wired
+from kit.wires.wire import wired
 
 FILE = "s3://lake/warehouse/shop.db/orders/data/1.parquet"
 OF_GLUE = (

@@ -22,8 +22,8 @@ from frazil.settings import reference
 from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal, read_anew, revealed
 from frazil_cloud.key_pair import KeyPair
-from kit.answering import serving
-from kit.gate import gate
+from kit.wires.answering import serving
+from kit.wires.gate import gate
 
 GOOD = {"subject": "t-value", "version": 1, "id": 7, "schema": '"int"', "schemaType": "AVRO"}
 

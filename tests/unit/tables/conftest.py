@@ -9,9 +9,9 @@ import pytest
 
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
-from kit.commits import Lake, lake_of
-from kit.lying import LIES, LyingCatalog, glue_in_process
-from kit.wire import Wire, wired
+from kit.tables.commits import Lake, lake_of
+from kit.wires.lying import LIES, LyingCatalog, glue_in_process
+from kit.wires.wire import Wire, wired
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from frazil.errors import FrazilError
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
-from kit.commits import COMMITS, NAME, Lake, landed
-from kit.sound import refusals_of_java
+from kit.readers.sound import refusals_of_java
+from kit.tables.commits import COMMITS, NAME, Lake, landed
 
 DAY = 86_400.0
 SNAPSHOTS = ("landing", "derivation", "compaction")

@@ -31,8 +31,8 @@ from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.writing.conversion import fitted
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.unwritable import refuse_unwritable
-from kit.partition_values import partition_value
-from kit.written_files import NAME, kind, written
+from kit.readers.partition_values import partition_value
+from kit.tables.written_files import NAME, kind, written
 
 MOMENT = dt.datetime(2026, 11, 23, 1, 2, 3, 456789, dt.UTC)
 

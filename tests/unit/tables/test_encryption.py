@@ -25,8 +25,8 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.unwritable import unwritable
-from kit.lying import glue_in_process
-from kit.wire import Wire, puts, wired
+from kit.wires.lying import glue_in_process
+from kit.wires.wire import Wire, puts, wired
 
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/0a1b2c3d"
 NAME = TableName("n", "t")

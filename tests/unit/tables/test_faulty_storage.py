@@ -29,9 +29,9 @@ from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.transfer import OldFile, rows_in
-from kit.duck import duckdb_on
-from kit.lying import glue_in_process
-from kit.wire import Asked, Wire, wired
+from kit.readers.duck import duckdb_on
+from kit.wires.lying import glue_in_process
+from kit.wires.wire import Asked, Wire, wired
 
 NAME = TableName("n", "t")
 FIELDS = Field("n", Primitive("long")), Field("text", Primitive("string"))

@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.layout import create_table
 from frazil.tables.writing.data_files import file_layout
-from kit.written_files import NAME, kind, written
+from kit.tables.written_files import NAME, kind, written
 
 
 @pytest.fixture

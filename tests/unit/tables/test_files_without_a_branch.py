@@ -12,7 +12,7 @@ from frazil.landing.publication import Landed
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.writing.data_files import write_files
-from kit.commits import NAME, Lake, landed, ledger, rows
+from kit.tables.commits import NAME, Lake, landed, ledger, rows
 
 
 def written(lake: Lake, until: float) -> Landed:

@@ -16,8 +16,8 @@ from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
 from frazil.tables.catalogs.file_io import LateFileIO, opened_files
 from frazil.tables.catalogs.handle import TableHandle
-from kit.answering import Answer, at_hand
-from kit.commits import NAME
+from kit.tables.commits import NAME
+from kit.wires.answering import Answer, at_hand
 
 PLANTED = "planted_code"
 ACCESS = {"access_key": "key", "secret_key": "secret"}

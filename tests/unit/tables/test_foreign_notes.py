@@ -16,7 +16,7 @@ from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.snapshots import ancestors, number
 from frazil.tables.migrations import MIGRATIONS, retired
 from frazil.upkeep.facts import read_facts
-from kit.commits import Lake
+from kit.tables.commits import Lake
 
 GOOD = {
     "frazil.spans": '{"0":[0,2]}', "frazil.topic": "t", "frazil.topic-id": "id", "frazil.start": '{"0":0}',

@@ -9,10 +9,10 @@ import pytest
 from pyiceberg.table import Table
 
 from frazil.errors import FrazilError
-from kit.commits import NAME
-from kit.lying import LIES, LOST, LyingCatalog
-from kit.made_tables import bare, make, make_letters
-from kit.sound import unreadable
+from kit.derived.made_tables import bare, make, make_letters
+from kit.readers.sound import unreadable
+from kit.tables.commits import NAME
+from kit.wires.lying import LIES, LOST, LyingCatalog
 
 Make = Callable[[LyingCatalog], object]
 MAKERS: dict[str, Make] = {"landed": make, "dead letters": make_letters}

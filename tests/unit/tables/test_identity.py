@@ -15,9 +15,9 @@ from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
-from kit.gate import gate
-from kit.lying import glue_in_process
-from kit.sts import BASE, EXTERNAL_ID, ROLE, WEB_TOKEN, Sts, token_service
+from kit.logins.sts import BASE, EXTERNAL_ID, ROLE, WEB_TOKEN, Sts, token_service
+from kit.wires.gate import gate
+from kit.wires.lying import glue_in_process
 
 KEYS = {"access_key": BASE, "secret_key": "planted"}
 TAKEN = {**KEYS, "role_arn": ROLE, "external_id": EXTERNAL_ID}

@@ -9,8 +9,8 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import publish
 from frazil.tables.commits.works import work_name
-from kit.branches import make_branch
-from kit.commits import NAME, Lake, landed, stage
+from kit.tables.branches import make_branch
+from kit.tables.commits import NAME, Lake, landed, stage
 
 
 def branches(lake: Lake) -> set[str]:

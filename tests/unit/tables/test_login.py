@@ -11,9 +11,9 @@ from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
 from frazil_local.authority import Authority
-from kit.answering import serving
-from kit.gate import gate
-from kit.planted import encrypt
+from kit.logins.planted import encrypt
+from kit.wires.answering import serving
+from kit.wires.gate import gate
 
 PASSWORD = "the-password"
 

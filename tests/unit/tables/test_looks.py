@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyiceberg.manifest import ManifestFile
 
-from kit.commits import Lake
-from kit.sound import Looks
+from kit.readers.sound import Looks
+from kit.tables.commits import Lake
 
 
 @pytest.mark.parametrize("what", ["manifest list", "manifest", "data file"])

@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from frazil.errors import FrazilError, OvertakenError
-from kit.commits import COMMITS, Lake, position
-from kit.lying import LIES, LOST, LyingCatalog
-from kit.sound import unreadable
-from kit.wire import Wire, commits
+from kit.readers.sound import unreadable
+from kit.tables.commits import COMMITS, Lake, position
+from kit.wires.lying import LIES, LOST, LyingCatalog
+from kit.wires.wire import Wire, commits
 
 UNTRUE = ("nothing was changed", "is visible", "as it was", "quicker")
 """What no error may say of a commit that nobody knows the outcome of."""

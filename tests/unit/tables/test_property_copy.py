@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import FrazilError
-from kit.commits import Lake, landed, position
+from kit.tables.commits import Lake, landed, position
 
 
 def expire_all_but(lake: Lake, *kept: int) -> None:

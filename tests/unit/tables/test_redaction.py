@@ -13,7 +13,7 @@ from frazil.settings.profile import Settings
 from frazil.tables.catalogs.client_properties import spark_properties
 from frazil.tables.spark.redaction import OF_SERVER, OF_SESSION, SECRETS, SPARK_CATALOG
 from frazil_local.authority import Authority
-from kit.planted import MARK, encrypt, planted
+from kit.logins.planted import MARK, encrypt, planted
 
 KEYS = {name: planted(name) for name in ("access_key", "secret_key", "session_token")}
 OAUTH = {"token_url": "https://t", "client_id": "frazil", "client_secret": planted("client")}

@@ -18,8 +18,8 @@ from frazil.settings.profile import Settings
 from frazil.tables.spark.connect import connect_session
 from frazil.tables.spark.session import is_spent, open_spark, shares_workers, spark_errors
 from frazil_local.authority import Authority
-from kit.connect_server import connect_server
-from kit.waiting import PATIENCE
+from kit.runs.waiting import PATIENCE
+from kit.wires.connect_server import connect_server
 
 TOKEN = "planted-5f0c9d"
 

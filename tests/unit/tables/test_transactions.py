@@ -7,7 +7,7 @@ from pyiceberg import table as pyiceberg_table
 from pyiceberg.table import Transaction
 
 from frazil.tables.catalogs.pyiceberg import transaction
-from kit.commits import Lake
+from kit.tables.commits import Lake
 
 
 def staged(tx: Transaction) -> Transaction:

@@ -36,7 +36,7 @@ from frazil.upkeep.forgetting.made import MadeOf, refuse_behind
 from frazil.upkeep.forgetting.report import ForgetReport, read_report
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.row_expiry.run import expire_rows
-from kit.mirrored import DAY, NAME, Mirror
+from kit.readers.mirrored import DAY, NAME, Mirror
 
 READER = TableName(NAME.namespace, "totals")
 COLUMNS = Schema(NestedField(1, "user_id", LongType()))

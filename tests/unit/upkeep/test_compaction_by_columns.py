@@ -34,8 +34,8 @@ from frazil.upkeep.compaction.kind import Compaction
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Known, View
-from kit.delete_files import delete_by_equality, delete_by_position, live
-from kit.tasks_here import spark_here
+from kit.runs.tasks_here import spark_here
+from kit.tables.delete_files import delete_by_equality, delete_by_position, live
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", table="t")

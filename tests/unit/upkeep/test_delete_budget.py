@@ -31,8 +31,8 @@ from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.kind import Finding, Known, Order, View
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.work import WorkReport
-from kit.delete_files import delete_by_equality, delete_by_position, live
-from kit.tasks_here import spark_here
+from kit.runs.tasks_here import spark_here
+from kit.tables.delete_files import delete_by_equality, delete_by_position, live
 
 NAME = TableName("n", "t")
 ROWS = 100

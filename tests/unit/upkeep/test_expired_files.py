@@ -29,7 +29,7 @@ from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.storage import key_of, list_files, named_keys
-from kit.examples import examples
+from kit.drawn.examples import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from frazil.spec.table import Upkeep
 from frazil.upkeep.expiry.retention import plan_expiry
-from kit.examples import examples
-from kit.histories import HOUR, START, History
+from kit.drawn.examples import examples
+from kit.tables.histories import HOUR, START, History
 
 WEEK = Upkeep(min_snapshots=2)
 

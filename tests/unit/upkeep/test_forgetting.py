@@ -30,8 +30,8 @@ from frazil.tables.commits.erasure import must_go, older_than_forgotten
 from frazil.upkeep.expiry.retention import aged_refs, plan_expiry
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.proof import prove
-from kit.histories import History
-from kit.lying import LyingCatalog
+from kit.tables.histories import History
+from kit.wires.lying import LyingCatalog
 
 SCHEMA = Schema(
     NestedField(1, "user_id", LongType()),

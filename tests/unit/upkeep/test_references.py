@@ -20,7 +20,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.layout import create_table
-from kit.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)
 READER = TableName(NAME.namespace, "totals")

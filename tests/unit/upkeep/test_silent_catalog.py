@@ -12,7 +12,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from kit.lying import LyingCatalog
+from kit.wires.lying import LyingCatalog
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,7 +19,7 @@ from frazil.tables.commits.leftovers import branches_of_works
 from frazil.tables.metadata.manifests import files_matching
 from frazil.upkeep.expiry.survivors import Leaving, Says, Taken, take_out
 from frazil.upkeep.row_expiry.plan import PastRows
-from kit.commits import NAME, Lake, lake_on, position
+from kit.tables.commits import NAME, Lake, lake_on, position
 
 UNTOLD = Says({"frazil.upkeep": "forgetting"}, lambda *_: {})
 """As of dead letters: they have no ledger of what was forgotten."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, code_of, policy, trust
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, code_of, policy, trust
 
 ARN = f"arn:aws:iam::{ACCOUNT}"
 OK = "ok"

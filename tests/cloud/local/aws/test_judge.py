@@ -9,8 +9,8 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, cloud_aws, code_of, policy, trust
-from kit.waiting import wait_for
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, cloud_aws, code_of, policy, trust
+from kit.runs.waiting import wait_for
 
 ROOT = f"arn:aws:iam::{ACCOUNT}:root"
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/r"

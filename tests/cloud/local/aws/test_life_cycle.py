@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kit.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
+from kit.clouds.cloud_aws import ACCOUNT, CloudAws, allow, policy, trust
 
 TAGS = [{"Key": "frazil", "Value": "lab"}]
 BUCKET = {"Bucket": "lake"}

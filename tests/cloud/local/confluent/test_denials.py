@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kit.cloud_confluent import KEY, SECRET, CloudConfluent
-from kit.waiting import wait_for
+from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
+from kit.runs.waiting import wait_for
 
 ACCOUNTS, ENVIRONMENTS, CLUSTERS = "/iam/v2/service-accounts", "/org/v2/environments", "/cmk/v2/clusters"
 KEYS, BINDINGS, POOLS = "/iam/v2/api-keys", "/iam/v2/role-bindings", "/fcpm/v2/compute-pools"

@@ -8,7 +8,7 @@ import pytest
 
 from frazil.formats.registry.subjects import WantedSchema, register
 from frazil_local.cloud.confluent.flink.job import Selection, selection_of, types_of
-from kit.tableflow import Registry
+from kit.deployments.tableflow import Registry
 
 TRADE = {
     "type": "record", "name": "trade",

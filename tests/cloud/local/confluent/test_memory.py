@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from frazil_local.cloud.confluent.organization import ENVIRONMENTS, KEYS, Organization, Places
-from kit.cloud_confluent import KEY, SECRET
+from kit.clouds.cloud_confluent import KEY, SECRET
 
 
 def test_an_organization_outlives_its_process_in_a_file_that_others_cannot_read(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import requests
 
-from kit.confluent_openapi import Document
+from kit.clouds.confluent_openapi import Document
 
 PART = {
     "paths": {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kit.cloud_confluent import CloudConfluent, awaited
-from kit.waiting import wait_for
+from kit.clouds.cloud_confluent import CloudConfluent, awaited
+from kit.runs.waiting import wait_for
 
 
 @dataclass

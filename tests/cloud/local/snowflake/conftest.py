@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.alone import started_alone
-from kit.cloud_snowflake import CloudSnowflake, cloud_snowflake
+from kit.clouds.cloud_snowflake import CloudSnowflake, cloud_snowflake
+from kit.runs.alone import started_alone
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from kit.cloud_snowflake import CloudSnowflake, User
+from kit.clouds.cloud_snowflake import CloudSnowflake, User
 
 OK = "ok"
 INSUFFICIENT = "003001 42501"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kit.cloud_snowflake import CloudSnowflake
+from kit.clouds.cloud_snowflake import CloudSnowflake
 
 NO_CURRENT_DATABASE = "090105 22000"
 

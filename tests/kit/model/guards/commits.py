@@ -10,8 +10,8 @@ from pyiceberg.table import Transaction
 from pyiceberg.table.update import AssertRefSnapshotId
 
 from frazil.tables.commits import commit, ledger, rollback, stage
-from kit.model.catalog import ModelCatalog
 from kit.model.guards.guard import LANDERS, Guard, Out, nothing, put
+from kit.model.parts.catalog import ModelCatalog
 
 __all__ = ["COMMITS"]
 

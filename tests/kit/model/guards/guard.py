@@ -13,9 +13,9 @@ from pyiceberg.table import Transaction
 from frazil.tables.commits import replacement
 from frazil.tables.commits.rewrite import stage_new_rows
 from frazil.tables.metadata.manifests import HeadReader
-from kit.model.edges import Edges
+from kit.model.parts.edges import Edges
+from kit.model.parts.stage import Dice
 from kit.model.round import Case, Works, play
-from kit.model.stage import Dice
 
 __all__ = ["LANDERS", "Guard", "Out", "nothing", "put", "put_any"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from frazil_cloud import deployment
-from kit.dictionary_cloud import Cloud, Thing
-from kit.shell import Command, Said
+from kit.clouds.dictionary_cloud import Cloud, Thing
+from kit.runs.shell import Command, Said
 
 SHOP = """type: assets.deployments.Deployment
 attributes:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from frazil_cloud import deployment
-from kit.shell import Said
+from kit.runs.shell import Said
 
 Deploy = Callable[..., Said]
 Write = Callable[[str], None]

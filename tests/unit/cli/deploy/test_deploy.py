@@ -15,8 +15,8 @@ from frazil.settings.profile import Settings
 from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
-from kit.dictionary_cloud import Cloud, Thing
-from kit.shell import Said
+from kit.clouds.dictionary_cloud import Cloud, Thing
+from kit.runs.shell import Said
 
 Deploy = Callable[..., Said]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.shell import TOPICS, Command
+from kit.runs.shell import TOPICS, Command
 
 
 @pytest.fixture

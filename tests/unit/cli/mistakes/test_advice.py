@@ -19,7 +19,7 @@ from frazil.graph import Asset, AssetGraph, load_graph
 from frazil_local.cli.generate import Kind, _change_database, _chosen
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
-from kit.shell import TABLES, Command
+from kit.runs.shell import TABLES, Command
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_metrics_are_served_at_another_port(capsys: pytest.CaptureFixture[str]) 
         except OSError:
             return False
 
-    from kit.waiting import wait_for
+    from kit.runs.waiting import wait_for
 
     wait_for(answers)
 

@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
-from kit.mistakes import ARGUMENTS
-from kit.shell import Command
+from kit.graph.mistakes import ARGUMENTS
+from kit.runs.shell import Command
 
 
 @pytest.mark.parametrize(("line", "told"), ARGUMENTS)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.shell import FRAZIL
-from kit.waiting import PATIENCE
+from kit.runs.shell import FRAZIL
+from kit.runs.waiting import PATIENCE
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
-from kit.clusters import Lake, lake_in
-from kit.shell import Command
+from kit.runs.shell import Command
+from kit.stack.clusters import Lake, lake_in
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.mistakes import FILES, TOPIC
-from kit.shell import TABLES, Command
+from kit.graph.mistakes import FILES, TOPIC
+from kit.runs.shell import TABLES, Command
 
 ORDERS = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}'
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kit.mistakes import SETTINGS
-from kit.shell import Command
+from kit.graph.mistakes import SETTINGS
+from kit.runs.shell import Command
 
 
 @pytest.mark.parametrize(("name", "value", "told"), SETTINGS)

@@ -13,8 +13,8 @@ import yaml
 from frazil.cli.commands import catalogues
 from frazil.clients import Clients
 from frazil.errors import PartDownError
-from kit.advice import advice
-from kit.shell import TABLES, Command
+from kit.pages.advice import advice
+from kit.runs.shell import TABLES, Command
 
 OF_TABLES = {name for each in catalogues() for name in each.names} - {
     "up", "down", "status", "logs", "env", "deploy", "rotate", "graph", "demo", "generate", "doctor",

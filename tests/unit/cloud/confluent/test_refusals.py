@@ -12,7 +12,7 @@ import requests
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil_cloud.confluent.client import Plane
 from frazil_cloud.resource import AnswerLost, RefusedYet, Throttled
-from kit.answering import Server, serving
+from kit.wires.answering import Server, serving
 
 SHAPES: list[Any] = [
     {"errors": [{"id": "1", "status": "4", "code": "c", "detail": "the reason"}]},

@@ -5,7 +5,7 @@ import pytest
 from frazil.derive.queries.columns import lineage, typed
 from frazil.derive.queries.query import parse_query
 from frazil.errors import SpecError
-from kit.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
+from kit.derived.query_cases import PARAMETERS, RIGHT, TABLES, WRONG
 
 
 def columns(text: str) -> dict[str, str]:

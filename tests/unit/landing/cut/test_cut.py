@@ -18,8 +18,8 @@ from frazil.landing.cut.listing import Cut, drop_cut, members_of, read_cuts
 from frazil.landing.land import land
 from frazil.landing.position.ledger import ledger_of, read_ledger
 from frazil.upkeep.expiry.expiry import expire
-from kit.model.edges import edges
-from kit.model.stage import Dice
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
 from kit.model.world import SPEC, World
 
 

@@ -15,7 +15,7 @@ import pytest
 from frazil.landing.lane import joint
 from frazil.landing.lane.joint import MOST, SMALL_RECORDS, JointJobs, Part, RunPart, alone
 from frazil.landing.source import Logs, Reading
-from kit.waiting import PATIENCE, wait_for
+from kit.runs.waiting import PATIENCE, wait_for
 
 SESSION: Any = SimpleNamespace()
 AT_ONCE = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kit.model.replayed import two_landings
+from kit.model.works.replayed import two_landings
 from kit.model.world import World
 
 

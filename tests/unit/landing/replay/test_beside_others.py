@@ -12,7 +12,7 @@ from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.model.replayed import SKIPPING, adds_up, just_before_the_commit, ledger, letters, make, rows
+from kit.model.works.replayed import SKIPPING, adds_up, just_before_the_commit, ledger, letters, make, rows
 from kit.model.world import SPEC, World
 
 

@@ -20,10 +20,10 @@ from frazil.errors import (
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from frazil.landing.replay.run import replay
-from kit.model.edges import edges
-from kit.model.replayed import SKIPPING, forget_letters, ledger, letters, make, rows
-from kit.model.stage import Dice
-from kit.model.works import do
+from kit.model.parts.edges import edges
+from kit.model.parts.stage import Dice
+from kit.model.works.replayed import SKIPPING, forget_letters, ledger, letters, make, rows
+from kit.model.works.works import do
 from kit.model.world import SPEC, UPSERTS, World
 
 

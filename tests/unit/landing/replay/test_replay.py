@@ -8,7 +8,7 @@ from frazil.landing.repairs.redrive import redrive
 from frazil.landing.repairs.rollback import roll_back
 from frazil.landing.replay.run import replay
 from frazil.tables.commits.suspension import PAUSE, SUSPENDED_BY
-from kit.model.replayed import SKIPPING, adds_up, ledger, letters, make, rows
+from kit.model.works.replayed import SKIPPING, adds_up, ledger, letters, make, rows
 from kit.model.world import SPEC, World
 
 

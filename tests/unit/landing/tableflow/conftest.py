@@ -9,7 +9,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 
 from frazil.clients import Clients
-from kit.tableflow import Logs, Tableflow, clients
+from kit.deployments.tableflow import Logs, Tableflow, clients
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from frazil.landing.tableflow.release import release
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import remove_properties
 from frazil.tables.commits.stage import StagedFiles, publish
-from kit.tableflow import OWN, SPANS, SPEC, TOPIC, Logs, Tableflow, adopted, clients
+from kit.deployments.tableflow import OWN, SPANS, SPEC, TOPIC, Logs, Tableflow, adopted, clients
 
 
 def landing(connections: Clients) -> Landed:

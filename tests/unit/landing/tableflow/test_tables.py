@@ -24,7 +24,7 @@ from frazil.spec.topic import TableSpec
 from frazil.upkeep.due import look_for_work
 from frazil.upkeep.kinds import KINDS
 from frazil.upkeep.run import do_work
-from kit.tableflow import CLUSTER, SPANS, TOPIC, TRADE, Logs, Registry, Tableflow, clients
+from kit.deployments.tableflow import CLUSTER, SPANS, TOPIC, TRADE, Logs, Registry, Tableflow, clients
 
 SPEC = TableSpec(topic=TOPIC, mode="tableflow", publish=())
 

@@ -34,8 +34,8 @@ from frazil.landing.tableflow.takeover import take_over
 from frazil.spec.names import TableName, things
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import publish
-from kit import tableflow as kit
-from kit.tableflow import (
+from kit.deployments import tableflow as kit
+from kit.deployments.tableflow import (
     NAME,
     OWN,
     SPANS,

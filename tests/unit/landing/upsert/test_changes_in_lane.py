@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from frazil.landing.upsert.lane import deal
-from kit.debezium_records import Debezium
-from kit.envelopes import AT, SEEN
-from kit.upserted import Raw, Upserted
+from kit.records.debezium_records import Debezium
+from kit.records.envelopes import AT, SEEN
+from kit.tables.upserted import Raw, Upserted
 
 MODES: Mapping[str, Mapping[str, str]] = {
     "hard": {},

@@ -21,7 +21,7 @@ from frazil.landing.upsert.merge import MergeLanded
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
-from kit.commits import NAME, ledger
+from kit.tables.commits import NAME, ledger
 
 VERSIONS = TableSpec(topic="t", namespace="n", mode="cdc", versions="all", publish=())
 UPSERT = TableSpec(topic="t", namespace="n", mode="upsert", publish=())

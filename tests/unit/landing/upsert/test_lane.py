@@ -23,7 +23,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.writing import transfer
 from frazil.tables.writing.sorting import SortKey
 from frazil.tables.writing.transfer import OldFile
-from kit.upserted import BUCKETS, Divided, Upserted
+from kit.tables.upserted import BUCKETS, Divided, Upserted
 
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}

@@ -27,7 +27,7 @@ from frazil.landing.upsert.words import (
     TOMBSTONE,
     WINS,
 )
-from kit.soft_changes import MICROS, drawn, expected, rows_by_key, soft, table
+from kit.records.soft_changes import MICROS, drawn, expected, rows_by_key, soft, table
 
 PLACES = {"partition": PARTITION, "offset": OFFSET, "at": TIMESTAMP, "lsn": LSN}
 ROW = {"key": "a", "value": 7, "op": "u", "deleted_at": None}

@@ -10,7 +10,7 @@ import pytest
 from frazil.landing.upsert.lane.truncating import older_rows
 from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
-from kit.soft_changes import drawn, expected, rows_by_key, soft, table
+from kit.records.soft_changes import drawn, expected, rows_by_key, soft, table
 
 
 @pytest.mark.parametrize("lsn", ["", "lsn"])

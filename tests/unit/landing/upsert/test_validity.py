@@ -17,7 +17,7 @@ from frazil.landing.upsert.truncates.notes import Truncates
 from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
 from frazil.spec.topic import TableSpec
-from kit.versions import Told, Version, versions_of
+from kit.records.versions import Told, Version, versions_of
 
 SPEC = TableSpec(topic="t", mode="cdc", versions="all", metadata_names="portable")
 NAMES = names_by_word(SPEC)

@@ -24,7 +24,7 @@ from frazil.tables.reading.frame import reader_of
 from frazil.tables.reading.held import are_parquet, deletes_by_file
 from frazil.tables.reading.parts import planned
 from frazil.tables.writing.data_files import write_files
-from kit.delete_files import delete_by_equality, delete_by_position, live
+from kit.tables.delete_files import delete_by_equality, delete_by_position, live
 
 FIELDS = (
     Field("number", Primitive("long"), optional=True),
