@@ -116,9 +116,8 @@ def test_each_command_that_a_page_tells_of_is_taken_by_the_command_line() -> Non
 def of_page(text: str) -> list[str]:
     """The commands of a page: those in its sentences, and those in its blocks for a shell."""
     blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    typed = [
-        line for block in blocks for line in re.findall(r"^frazil (.*?)(?: *#.*)?$", block, re.MULTILINE)
-    ]
+    end = r"(?: > \S+| *#.*)?$"  # where its answer goes, or what is said of it
+    typed = [line for block in blocks for line in re.findall(rf"^frazil (.*?){end}", block, re.MULTILINE)]
     return [*commands(text), *typed]
 
 
