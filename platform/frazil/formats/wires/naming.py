@@ -9,7 +9,7 @@ https://avro.apache.org/docs/1.12.0/specification/#single-object-encoding.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,43 +63,46 @@ class Naming:
         import pyarrow.compute as pc
 
         named = _last(names, values, self.header) if self.header else None
-        objects = flags_of(pc.starts_with(raw, SINGLE_OBJECT).fill_null(False)) if self._has_objects else None
-        if named is None and (objects is None or not objects.any()):
+        marks = self._marks(raw, named)
+        if named is None and marks is None:
             return raw
-        named = pa.nulls(len(raw), pa.binary()) if named is None else named
-        if objects is not None:
-            own = pc.and_(pa.array(objects), named.is_null())
-            named = pc.if_else(own, pc.binary_slice(raw, 0, _OBJECT), named)
-            raw = pc.if_else(own, pc.binary_slice(raw, _OBJECT, 2**31 - 1), raw)
-        told = named.dictionary_encode()
-        prefixes = pa.array([*map(self._prefix, values_of(told.dictionary)), b""], pa.binary())
-        prefix = prefixes.take(told.indices.fill_null(len(prefixes) - 1))
-        # What is named by nobody's name must not be taken for a prefix: no decoder takes what is empty.
-        payload = pc.if_else(pc.and_(prefix.is_null(), raw.is_valid()), b"", raw)
-        return pc.binary_join_element_wise(prefix.fill_null(b""), payload, b"")
+        prefix, is_unknown = pa.array([b""] * len(raw), pa.binary()), pa.array([False] * len(raw))
+        for found, meaning in ((named, self._of_header), (marks, self._of_mark)):
+            if found is not None:
+                known = _translated(found, meaning)
+                prefix = pc.coalesce(known, prefix)
+                is_unknown = pc.or_(is_unknown, pc.and_not(found.is_valid(), known.is_valid()))
+        if marks is not None:
+            raw = pc.if_else(marks.is_valid(), pc.binary_slice(raw, _OBJECT, 2**31 - 1), raw)
+        # What names no schema that is known must not be taken for a prefix: no decoder takes what is empty.
+        payload = pc.if_else(pc.and_(is_unknown, raw.is_valid()), b"", raw)
+        return pc.binary_join_element_wise(prefix, payload, b"")
 
     def prefixed_one(self, raw: bytes, headers: Headers) -> bytes:
         """The same of one payload."""
-        name = self._name(raw, headers)
-        if name is None:
+        if (name := self._header_in(headers)) is not None:
+            prefix, payload = self._of_header(name), raw
+        elif self._is_object(raw):
+            prefix, payload = self._of_mark(raw[:_OBJECT]), raw[_OBJECT:]
+        else:
             return raw
-        prefix = self._prefix(name)
-        payload = raw[_OBJECT:] if name.startswith(SINGLE_OBJECT) else raw
         return b"" if prefix is None else prefix + payload
 
     def reason(self, half: Half, raw: bytes, headers: Headers) -> Reason | None:
         """Why a payload's schema is not known though something names it; None where nothing is amiss."""
-        name = self._name(raw, headers)
-        if name is None or self._prefix(name) is not None:
+        name = self._header_in(headers)
+        if name is None:
+            if not self._is_object(raw) or self._of_mark(raw[:_OBJECT]) is not None:
+                return None
+            return (
+                "schema_id",
+                f"fingerprint {raw[2:_OBJECT].hex()} is of no version of subject {self.subject}",
+            )
+        if self._of_header(name) is not None:
             return None
-        if name.startswith(SINGLE_OBJECT):
-            return "schema_id", f"fingerprint {name[2:].hex()} is of no version of subject {self.subject}"
         code = f"{'key_' if half.word == 'key' else ''}{SCHEMA_HEADER}"
         if not name.startswith(GUID) or len(name) < _WITH_GUID or name[:_WITH_GUID] in self.ids:
-            return (
-                code,
-                f"header {self.header} holds bytes that name no schema: {name[:20].hex()}",
-            )
+            return code, f"header {self.header} holds bytes that name no schema: {name[:20].hex()}"
         guid, prefix = uuid.UUID(bytes=name[1:_WITH_GUID]), f"{half.word}.schema.id.serializer"
         if any(known.startswith(GUID) for known in self.ids):
             return code, f"header {self.header} names schema {guid}, which is not of subject {self.subject}"
@@ -112,19 +115,33 @@ class Naming:
     def _has_objects(self) -> bool:
         return any(name.startswith(SINGLE_OBJECT) for name in self.ids)
 
-    def _name(self, raw: bytes, headers: Headers) -> bytes | None:
-        """What names the schema of a payload, where that is not the prefix; of two headers the last one."""
-        for name, value in reversed([*headers]):
-            if name == self.header and value is not None:
-                return value
-        return raw[:_OBJECT] if self._has_objects and raw.startswith(SINGLE_OBJECT) else None
+    def _is_object(self, raw: bytes) -> bool:
+        return self._has_objects and raw.startswith(SINGLE_OBJECT)
 
-    def _prefix(self, name: bytes | None) -> bytes | None:
-        """The prefix that stands for a name; None where it means no schema."""
-        if name is None:
+    def _marks(self, raw: pa.BinaryArray, named: pa.BinaryArray | None) -> pa.BinaryArray | None:
+        """The first bytes of Avro objects that no header names, null of others; None where there is none."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not self._has_objects:
             return None
-        if name.startswith(SINGLE_OBJECT):
-            return header_bytes(self.ids[name]) if name in self.ids else None
+        own = pc.starts_with(raw, SINGLE_OBJECT).fill_null(False)
+        own = own if named is None else pc.and_not(own, named.is_valid())
+        if not flags_of(own).any():
+            return None
+        return pc.if_else(own, pc.binary_slice(raw, 0, _OBJECT), pa.scalar(None, pa.binary()))
+
+    def _header_in(self, headers: Headers) -> bytes | None:
+        """The value of the header that names the schema; of two the last one."""
+        named = (value for name, value in reversed([*headers]) if name == self.header and value is not None)
+        return next(named, None)
+
+    def _of_mark(self, mark: bytes) -> bytes | None:
+        """The prefix that stands for an object's first bytes; None where they mean no schema."""
+        return header_bytes(self.ids[mark]) if mark in self.ids else None
+
+    def _of_header(self, name: bytes) -> bytes | None:
+        """The prefix that stands for a header's value; None where it means no schema."""
         size = _WITH_GUID if name.startswith(GUID) else HEADER
         schema_id = self.ids.get(name[:size]) if name.startswith(GUID) else _id(name)
         if schema_id is None:
@@ -151,6 +168,15 @@ NOTHING = Naming()
 
 def _id(name: bytes) -> int | None:
     return int.from_bytes(name[1:HEADER], "big") if name.startswith(ID) and len(name) >= HEADER else None
+
+
+def _translated(found: pa.BinaryArray, meaning: Callable[[bytes], bytes | None]) -> pa.BinaryArray:
+    """What each value means; null where there is none, or it means nothing."""
+    import pyarrow as pa
+
+    told = found.dictionary_encode()
+    means = [meaning(name) for name in values_of(told.dictionary)]
+    return pa.array(means, pa.binary()).take(told.indices)
 
 
 def _last(names: pa.ListArray, values: pa.ListArray, name: str) -> pa.BinaryArray | None:
