@@ -66,8 +66,8 @@ class Case:
 
 RATIO = "CPU ratio"
 KINDS: tuple[Kind, ...] = ("avro", "json", "protobuf")
-NARROW_AIM = {"avro": 0.75, "json": 1.2, "protobuf": 0.75}
-WIDE_AIM = {"avro": 0.55, "json": 1.2, "protobuf": 0.7}
+NARROW_AIM = {"avro": 0.75, "json": 0.75, "protobuf": 0.75}
+WIDE_AIM = {"avro": 0.55, "json": 0.55, "protobuf": 0.7}
 CLEAN = sample("avro", NARROW, "avro, clean")
 CASES = (
     Case(Trades(), 3_000_000, RATIO, ("<=", 0.75), metadata="full"),
