@@ -76,5 +76,5 @@ def _bad(schemas: HalfSchemas, parts: Sequence[bytes | None], headers: Sequence[
     raw = [p if p is None else naming.prefixed_one(p, h) for p, h in zip(parts, of, strict=True)]
     ok = decoder.arrow().decode(pa.array(raw, pa.binary())).ok.to_pylist()
     bad = {n: part for n, part in enumerate(parts) if part is not None and not ok[n]}
-    named = {n: naming.reason(schemas.half, part, of[n]) for n, part in bad.items()}
+    named = {n: naming.reason(part, of[n]) for n, part in bad.items()}
     return {n: (named[n] or decoder.explain(raw[n] or b""))[1] for n in bad}

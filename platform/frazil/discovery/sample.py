@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Message
 
-from frazil.formats.wires.naming import schema_header
+from frazil.formats.wires.naming import schema_headers
 from frazil.kafka.facts import TopicFacts
 from frazil.kafka.probe import open_probe
 from frazil.settings.profile import Settings
@@ -53,7 +53,7 @@ class Sample:
 
     def names_schemas(self, half: str) -> bool:
         """Whether a header of some record names the schema of a half."""
-        return any(name == schema_header(half) for name, _ in chain.from_iterable(self.headers))
+        return any(name in schema_headers(half) for name, _ in chain.from_iterable(self.headers))
 
     def place(self, number: int) -> str:
         """Where a record of the sample stands: partition and offset."""

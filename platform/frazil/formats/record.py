@@ -141,8 +141,8 @@ class RecordDecoder:
         fault: str | None = None, headers: Headers = (),
     ) -> Reason:  # fmt: skip
         """Why the record is bad, by what `decode` said of both halves; the key comes first."""
-        for half, raw, naming in zip((KEY, VALUE), (raw_key, raw_value), self.named, strict=True):
-            if raw is not None and (reason := naming.reason(half, raw, headers)):
+        for raw, naming in zip((raw_key, raw_value), self.named, strict=True):
+            if raw is not None and (reason := naming.reason(raw, headers)):
                 return reason
         raw_key, raw_value = self.prefixed(raw_key, raw_value, headers)
         if raw_key is not None and not key_ok:

@@ -11,6 +11,7 @@ from typing import Any
 import avro.schema
 import fastavro
 import pytest
+import requests
 from confluent_kafka.schema_registry import Schema, header_schema_id_serializer, prefix_schema_id_serializer
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
@@ -25,6 +26,7 @@ from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
 from kit.formats.protobuf import message_class
 from kit.records.topics import MakeTopic, Topic, topic_maker
+from kit.runs.waiting import PATIENCE
 from kit.wires.gate import gate
 
 AVRO = json.dumps(
@@ -208,6 +210,24 @@ def test_a_guid_of_another_subject_makes_a_dead_letter_that_is_redriven_once_it_
     assert (letter["reason_code"], letter["schema_id"]) == ("schema_header", None)
     assert str(guid) in letter["reason"]
     assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [(1, "later", 2)]
+
+
+def test_apicurios_header_names_the_content_by_the_id_that_its_confluent_api_has(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(trades=False, key_format="string")
+    schema_id = topic.connections.registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
+    api = topic.connections.settings.registry.url.partition("/apis/")[0] + "/apis/registry/v3"
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, json.loads(AVRO), {"n": 1, "t": "by Apicurio"})
+    header = ("apicurio.value.contentId", schema_id.to_bytes(8, "big"))
+    topic.send_keyed([(b"k", stream.getvalue())], headers=[header])
+
+    report = land(topic.spec, topic.connections)
+
+    assert requests.get(f"{api}/ids/contentIds/{schema_id}", timeout=PATIENCE).json() == json.loads(AVRO)
+    assert report.dead_letters == 0
+    assert found(topic) == [(1, "by Apicurio")]
 
 
 def test_discover_proposes_the_table_that_lands_them(make_topic: MakeTopic) -> None:

@@ -100,7 +100,7 @@ def test_a_header_names_the_schema_that_confluents_client_finds(
             continue
         wanted = by_confluent(kind, one, of)
         assert got == (wanted or b"")
-        assert (naming.reason(VALUE, one, of) is None) == (wanted is not None)
+        assert (naming.reason(one, of) is None) == (wanted is not None)
 
 
 def test_a_record_without_a_value_stays_one_whatever_its_headers_say() -> None:
@@ -120,7 +120,7 @@ def test_an_avro_object_of_its_own_is_told_by_the_fingerprint_of_its_schema() ->
     naming = named("AVRO")
 
     assert by_columns(naming, raw, [[], [], []]) == [b"\0\0\0\0\x09\x02", b"", raw[2]]
-    assert [naming.reason(VALUE, each, []) for each in raw] == [
+    assert [naming.reason(each, []) for each in raw] == [
         None, ("schema_id", f"fingerprint {bytes(8).hex()} is of no version of subject s"), None,
     ]  # fmt: skip
 
@@ -137,8 +137,8 @@ def test_without_framing_nothing_but_the_newest_schema_is_meant() -> None:
 
 
 def test_a_registry_without_guids_is_named_as_the_reason() -> None:
-    naming = Naming(HEADER, "s")
-    code, why = naming.reason(VALUE, b"{}", [(HEADER, b"\1" + OTHER.bytes)]) or ("", "")
+    naming = Naming("value", "s")
+    code, why = naming.reason(b"{}", [(HEADER, b"\1" + OTHER.bytes)]) or ("", "")
 
     assert code == "schema_header"
     assert str(OTHER) in why
@@ -170,3 +170,49 @@ def test_the_index_of_a_message_is_read_from_the_header() -> None:
     (found,) = by_columns(named("PROTOBUF"), [b"\x08\x01"], [[(HEADER, stream.getvalue())]])
 
     assert found == b"\0\0\0\0\x07\x02\x02\x08\x01"
+
+
+APICURIO = "apicurio.value.contentId"
+
+
+def content_id(number: int) -> bytes:
+    return number.to_bytes(8, "big")
+
+
+def test_apicurios_header_has_the_id_of_the_schemas_content() -> None:
+    headers: Sequence[Headers] = [
+        [(APICURIO, content_id(7))],
+        [(APICURIO, content_id(2**32 + 7))],
+        [(APICURIO, b"7")],
+        [(APICURIO, content_id(9)), (HEADER, b"\1" + GUIDS[7].bytes)],
+        [("apicurio.value.globalId", content_id(7))],
+    ]
+
+    found = by_columns(named(), [b"{}"] * 5, headers)
+
+    assert found == [b"\0\0\0\0\x07{}", b"", b"", b"\0\0\0\0\x07{}", b""]
+    assert [named().prefixed_one(b"{}", each) for each in headers] == found
+    assert [named().reason(b"{}", each) is None for each in headers] == [True, False, False, True, False]
+    _, why = named().reason(b"{}", headers[4]) or ("", "")
+    assert "apicurio.registry.use-id" in why
+
+
+def test_apicurios_own_protobuf_is_not_taken_for_confluents() -> None:
+    headers: Headers = [(APICURIO, content_id(7))]
+
+    assert by_columns(named("PROTOBUF"), [b"\x08\x01"], [headers]) == [b""]
+    code, why = named("PROTOBUF").reason(b"\x08\x01", headers) or ("", "")
+    assert (code, "Apicurio's own Protobuf" in why) == ("schema_header", True)
+
+
+def test_a_batch_in_which_each_record_is_named_otherwise_is_told_apart() -> None:
+    raw = [b"\0\0\0\0\x09\x02", MARK + b"\x04", b"\x06", b"\x08", MARK + b"\x0a"]
+    headers: Sequence[Headers] = [
+        [], [("other", b"x")], [(HEADER, b"\1" + GUIDS[7].bytes)], [(APICURIO, content_id(9))],
+        [(APICURIO, content_id(7))],
+    ]  # fmt: skip
+
+    assert by_columns(named("AVRO"), raw, headers) == [
+        b"\0\0\0\0\x09\x02", b"\0\0\0\0\x09\x04", b"\0\0\0\0\x07\x06", b"\0\0\0\0\x09\x08",
+        b"\0\0\0\0\x07" + MARK + b"\x0a",
+    ]  # fmt: skip

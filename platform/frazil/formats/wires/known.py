@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import HalfSchemas, WriterSchema
-from frazil.formats.wires.naming import GUID, NOTHING, SINGLE_OBJECT, Naming, schema_header
+from frazil.formats.wires.naming import GUID, NOTHING, SINGLE_OBJECT, Naming
 
 
 def naming_of(schemas: HalfSchemas) -> Naming:
@@ -15,9 +15,7 @@ def naming_of(schemas: HalfSchemas) -> Naming:
     if not schemas.writers or not schemas.framed:
         return NOTHING
     ids = {name: writer.schema_id for writer in schemas.writers for name in _names(writer)}
-    return Naming(
-        schema_header(schemas.half.word), schemas.subject, ids, schemas.writers[-1].kind == "PROTOBUF"
-    )
+    return Naming(schemas.half.word, schemas.subject, ids, schemas.writers[-1].kind == "PROTOBUF")
 
 
 def _names(writer: WriterSchema) -> Iterator[bytes]:

@@ -2,8 +2,8 @@
 
 Such a payload is given the prefix that it lacks before it is decoded, so that decoders know one wire. Records
 of all wires may lie on one topic. Sources: Confluent's `HeaderSchemaIdSerializer` and
-`DualSchemaIdDeserializer` (schema-serializer, 8.0) for headers; for objects of their own
-https://avro.apache.org/docs/1.12.0/specification/#single-object-encoding.
+`DualSchemaIdDeserializer` (schema-serializer, 8.0), Apicurio's `KafkaSerdeHeaders` (3.3), and for objects of
+their own https://avro.apache.org/docs/1.12.0/specification/#single-object-encoding.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of, values_of
-from frazil.formats.protocol import Half, Reason
+from frazil.formats.protocol import Reason
 from frazil.formats.wires.prefix import HEADER, WireError, header_bytes, header_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Headers = Iterable[tuple[str, bytes | None]]
 """Of one record, in order."""
+
+Meaning = Callable[[bytes], bytes | None]
+"""Gives the prefix that stands for what names a schema; None where it means none."""
 
 SCHEMA_HEADER = "schema_header"
 """Code of a reason: a header names a schema that nobody knows; of keys behind `key_`."""
@@ -39,14 +42,16 @@ _OBJECT, _WITH_GUID = 10, 17  # bytes of these, with what they begin with
 class Naming:
     """What may name the schemas of one half beside the prefix; nothing, where it has no schemas.
 
+    Where several things do, the first counts: Confluent's header, Apicurio's, an object's first bytes.
+
     Args:
-        header: The header that may.
+        half: `key` or `value`, in the names of headers; empty where nothing may.
         subject: For people.
         ids: Schema ids by what names them: a GUID as it stands in the header, or an object's first bytes.
         indexed: Whether the indexes of a message follow, as in Protobuf.
     """
 
-    header: str = ""
+    half: str = ""
     subject: str = ""
     ids: Mapping[bytes, int] = field(default_factory=dict)
     indexed: bool = False
@@ -62,54 +67,70 @@ class Naming:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        named = _last(names, values, self.header) if self.header else None
+        found = [(_last(names, values, name), meaning) for name, meaning in self._headers.items()]
+        named = [values for values, _ in found if values is not None]
         marks = self._marks(raw, named)
-        if named is None and marks is None:
+        if not named and marks is None:
             return raw
-        prefix, is_unknown = pa.array([b""] * len(raw), pa.binary()), pa.array([False] * len(raw))
-        for found, meaning in ((named, self._of_header), (marks, self._of_mark)):
-            if found is not None:
-                known = _translated(found, meaning)
-                prefix = pc.coalesce(known, prefix)
-                is_unknown = pc.or_(is_unknown, pc.and_not(found.is_valid(), known.is_valid()))
+        prefix = pa.nulls(len(raw), pa.binary())
+        is_named = pa.array([False] * len(raw))
+        for each, meaning in (*found, (marks, self._of_mark)):
+            if each is not None:
+                known = pc.if_else(is_named, None, _translated(each, meaning))
+                prefix, is_named = pc.coalesce(prefix, known), pc.or_(is_named, each.is_valid())
         if marks is not None:
             raw = pc.if_else(marks.is_valid(), pc.binary_slice(raw, _OBJECT, 2**31 - 1), raw)
         # What names no schema that is known must not be taken for a prefix: no decoder takes what is empty.
-        payload = pc.if_else(pc.and_(is_unknown, raw.is_valid()), b"", raw)
-        return pc.binary_join_element_wise(prefix, payload, b"")
+        is_unknown = pc.and_(pc.and_(is_named, prefix.is_null()), raw.is_valid())
+        return pc.binary_join_element_wise(prefix.fill_null(b""), pc.if_else(is_unknown, b"", raw), b"")
 
     def prefixed_one(self, raw: bytes, headers: Headers) -> bytes:
         """The same of one payload."""
-        if (name := self._header_in(headers)) is not None:
-            prefix, payload = self._of_header(name), raw
+        if named := self._header_in(headers):
+            name, value = named
+            prefix, payload = self._headers[name](value), raw
         elif self._is_object(raw):
             prefix, payload = self._of_mark(raw[:_OBJECT]), raw[_OBJECT:]
         else:
             return raw
         return b"" if prefix is None else prefix + payload
 
-    def reason(self, half: Half, raw: bytes, headers: Headers) -> Reason | None:
+    def reason(self, raw: bytes, headers: Headers) -> Reason | None:
         """Why a payload's schema is not known though something names it; None where nothing is amiss."""
-        name = self._header_in(headers)
-        if name is None:
-            if not self._is_object(raw) or self._of_mark(raw[:_OBJECT]) is not None:
+        if named := self._header_in(headers):
+            name, value = named
+            if self._headers[name](value) is not None:
                 return None
-            return (
-                "schema_id",
-                f"fingerprint {raw[2:_OBJECT].hex()} is of no version of subject {self.subject}",
-            )
-        if self._of_header(name) is not None:
+            return f"{'key_' if self.half == 'key' else ''}{SCHEMA_HEADER}", self._why(name, value)
+        if not self._is_object(raw) or self._of_mark(raw[:_OBJECT]) is not None:
             return None
-        code = f"{'key_' if half.word == 'key' else ''}{SCHEMA_HEADER}"
-        if not name.startswith(GUID) or len(name) < _WITH_GUID or name[:_WITH_GUID] in self.ids:
-            return code, f"header {self.header} holds bytes that name no schema: {name[:20].hex()}"
-        guid, prefix = uuid.UUID(bytes=name[1:_WITH_GUID]), f"{half.word}.schema.id.serializer"
+        return "schema_id", f"fingerprint {raw[2:_OBJECT].hex()} is of no version of subject {self.subject}"
+
+    def _why(self, name: str, value: bytes) -> str:
+        """Why a header's value names no schema."""
+        if name == f"apicurio.{self.half}.globalId":
+            return (
+                f"header {name} is a global id, which is not read: set apicurio.registry.use-id to contentId"
+            )
+        if self.indexed and name.startswith("apicurio."):
+            return (
+                f"header {name} is of Apicurio's own Protobuf, which is not read: use Confluent's serializer"
+            )
+        if not value.startswith(GUID) or len(value) < _WITH_GUID or value[:_WITH_GUID] in self.ids:
+            return f"header {name} holds bytes that name no schema: {value[:20].hex()}"
+        guid, prefix = uuid.UUID(bytes=value[1:_WITH_GUID]), f"{self.half}.schema.id.serializer"
         if any(known.startswith(GUID) for known in self.ids):
-            return code, f"header {self.header} names schema {guid}, which is not of subject {self.subject}"
-        return code, (
-            f"header {self.header} names schema {guid}, and this registry tells no GUIDs: have the producer "
+            return f"header {name} names schema {guid}, which is not of subject {self.subject}"
+        return (
+            f"header {name} names schema {guid}, and this registry tells no GUIDs: have the producer "
             f"put the id before the payload ({prefix}: PrefixSchemaIdSerializer)"
         )
+
+    @property
+    def _headers(self) -> Mapping[str, Meaning]:
+        """What each header means, those first that count before others."""
+        meanings: tuple[Meaning, ...] = (self._of_header, self._of_content_id, lambda _: None)
+        return dict(zip(schema_headers(self.half), meanings, strict=True)) if self.half else {}
 
     @property
     def _has_objects(self) -> bool:
@@ -118,7 +139,7 @@ class Naming:
     def _is_object(self, raw: bytes) -> bool:
         return self._has_objects and raw.startswith(SINGLE_OBJECT)
 
-    def _marks(self, raw: pa.BinaryArray, named: pa.BinaryArray | None) -> pa.BinaryArray | None:
+    def _marks(self, raw: pa.BinaryArray, named: Iterable[pa.BinaryArray]) -> pa.BinaryArray | None:
         """The first bytes of Avro objects that no header names, null of others; None where there is none."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -126,15 +147,16 @@ class Naming:
         if not self._has_objects:
             return None
         own = pc.starts_with(raw, SINGLE_OBJECT).fill_null(False)
-        own = own if named is None else pc.and_not(own, named.is_valid())
+        for each in named:
+            own = pc.and_not(own, each.is_valid())
         if not flags_of(own).any():
             return None
         return pc.if_else(own, pc.binary_slice(raw, 0, _OBJECT), pa.scalar(None, pa.binary()))
 
-    def _header_in(self, headers: Headers) -> bytes | None:
-        """The value of the header that names the schema; of two the last one."""
-        named = (value for name, value in reversed([*headers]) if name == self.header and value is not None)
-        return next(named, None)
+    def _header_in(self, headers: Headers) -> tuple[str, bytes] | None:
+        """The header that names the schema, and its value; of two of one name the last one."""
+        there = {name: value for name, value in headers if value is not None}
+        return next(((name, there[name]) for name in self._headers if name in there), None)
 
     def _of_mark(self, mark: bytes) -> bytes | None:
         """The prefix that stands for an object's first bytes; None where they mean no schema."""
@@ -149,6 +171,11 @@ class Naming:
         prefix = header_bytes(schema_id)
         return self._indexed(prefix + name[size:]) if self.indexed else prefix
 
+    def _of_content_id(self, value: bytes) -> bytes | None:
+        """The prefix that stands for Apicurio's id of a content: its Confluent API has the same ids."""
+        number = int.from_bytes(value, "big")
+        return header_bytes(number) if len(value) == 8 and number < 2**32 and not self.indexed else None
+
     def _indexed(self, prefix: bytes) -> bytes | None:
         """A prefix with the indexes of a message; None where they end early. What follows is ignored."""
         try:
@@ -157,9 +184,9 @@ class Naming:
             return None
 
 
-def schema_header(half: str) -> str:
-    """The header that may name the schema of a `key` or a `value`."""
-    return f"__{half}_schema_id"
+def schema_headers(half: str) -> tuple[str, ...]:
+    """The headers that may name the schema of a `key` or a `value`: Confluent's, and Apicurio's two."""
+    return f"__{half}_schema_id", f"apicurio.{half}.contentId", f"apicurio.{half}.globalId"
 
 
 NOTHING = Naming()
@@ -170,7 +197,7 @@ def _id(name: bytes) -> int | None:
     return int.from_bytes(name[1:HEADER], "big") if name.startswith(ID) and len(name) >= HEADER else None
 
 
-def _translated(found: pa.BinaryArray, meaning: Callable[[bytes], bytes | None]) -> pa.BinaryArray:
+def _translated(found: pa.BinaryArray, meaning: Meaning) -> pa.BinaryArray:
     """What each value means; null where there is none, or it means nothing."""
     import pyarrow as pa
 
