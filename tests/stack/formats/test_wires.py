@@ -212,7 +212,7 @@ def test_a_guid_of_another_subject_makes_a_dead_letter_that_is_redriven_once_it_
     assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [(1, "later", 2)]
 
 
-def test_apicurios_header_names_the_content_by_the_id_that_its_confluent_api_has(
+def test_apicurios_header_names_a_content_by_the_id_of_its_confluent_api(
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic(trades=False, key_format="string")
