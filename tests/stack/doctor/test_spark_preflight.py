@@ -32,7 +32,7 @@ SLOWS = {
 
 
 ZONE = "America/St_Johns"
-ELSEWHERE = {"TZ": ZONE, "PYTHONPATH": str(Path(bare_spark.__file__).parents[1])}
+ELSEWHERE = {"TZ": ZONE, "PYTHONPATH": str(Path(bare_spark.__file__).parents[2])}
 
 
 @pytest.fixture(scope="module")
