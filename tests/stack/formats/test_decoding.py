@@ -46,8 +46,8 @@ def alike(connections: Connections, by: RecordDecoder, values: list[bytes | None
     ]
     records = pa.Table.from_pylist(rows, schema=record_schema())
     (batch,) = records.to_batches()
-    names = pa.nulls(len(batch), pa.list_(pa.string()))
-    verdicts = by.arrow().decode(batch["raw_key"], batch["raw_value"], names)
+    headers = (pa.nulls(len(batch), pa.list_(kind)) for kind in (pa.string(), pa.binary()))
+    verdicts = by.arrow().decode(batch["raw_key"], batch["raw_value"], *headers)
 
     found = with_decoded(connections.spark.createDataFrame(records), by).toArrow().sort_by("offset")
 
