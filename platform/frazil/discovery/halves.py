@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from frazil.discovery.sample import Sample
+from frazil.exact import flags_of
 from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.record import half_schemas, row_columns, schemas_of
@@ -74,7 +75,7 @@ def _bad(schemas: HalfSchemas, parts: Sequence[bytes | None], headers: Sequence[
 
     decoder, naming, of = schemas.decoder(), naming_of(schemas), headers or [()] * len(parts)
     raw = [p if p is None else naming.prefixed_one(p, h) for p, h in zip(parts, of, strict=True)]
-    ok = decoder.arrow().decode(pa.array(raw, pa.binary())).ok.to_pylist()
+    ok = flags_of(decoder.arrow().decode(pa.array(raw, pa.binary())).ok)
     bad = {n: part for n, part in enumerate(parts) if part is not None and not ok[n]}
     named = {n: naming.reason(part, of[n]) for n, part in bad.items()}
     return {n: (named[n] or decoder.explain(raw[n] or b""))[1] for n in bad}
