@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
 from frazil.exact import rows_of, values_of
@@ -16,9 +16,8 @@ from frazil.formats.logical import Struct
 from frazil.formats.protocol import UNREADABLE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import from_iceberg
-from frazil.formats.wires.naming import Headers
 from frazil.kafka.facts import topic_fact
-from frazil.kafka.probe import open_probe
+from frazil.kafka.probe import headers_of, open_probe
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
 from frazil.tables.metadata.extents import bounds_of
@@ -153,7 +152,7 @@ def _compare(
         if message is None:
             compared.gone += 1
             continue
-        wanted = decoder.values(message.key(), message.value(), _headers(message))
+        wanted = decoder.values(message.key(), message.value(), headers_of(message))
         if wanted is None:
             unread = _is_of_unread_version(decoder, message)
             compared.unread, compared.untold = compared.unread + unread, compared.untold + (not unread)
@@ -163,14 +162,9 @@ def _compare(
             compared.different.append(f"{place}, {found[0]}")
 
 
-def _headers(message: Message) -> Headers:
-    pairs: Any = message.headers() or ()
-    return [*pairs]
-
-
 def _is_of_unread_version(decoder: RecordDecoder, message: Message) -> bool:
     """Whether a half was written by a version of its subject that the newest one does not read."""
-    raw = decoder.prefixed(message.key(), message.value(), _headers(message))
+    raw = decoder.prefixed(message.key(), message.value(), headers_of(message))
     halves = zip((decoder.key, decoder.value), raw, strict=True)
     return any(raw is not None and half.explain(raw)[0] == UNREADABLE for half, raw in halves)
 

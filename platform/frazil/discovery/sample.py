@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from confluent_kafka import Message
 
 from frazil.formats.wires.naming import schema_headers
 from frazil.kafka.facts import TopicFacts
-from frazil.kafka.probe import open_probe
+from frazil.kafka.probe import headers_of, open_probe
 from frazil.settings.profile import Settings
 
 _PARTITIONS = 8
@@ -74,7 +73,7 @@ def take_sample(settings: Settings, facts: TopicFacts) -> Sample:
         tuple(_bytes(m.value()) for m in records),
         tuple(m.timestamp()[1] for m in records),
         tuple(sorted(taken)),
-        tuple(_headers(m) for m in records),
+        tuple(map(headers_of, records)),
     )
 
 
@@ -83,11 +82,6 @@ def _ends(busy: list[tuple[int, int, int]]) -> Iterator[dict[int, tuple[int, int
     most = _RECORDS // max(len(busy), 1)
     yield {p: (first, min(first + most, end)) for p, first, end in busy}
     yield {p: (max(end - most, first + most), end) for p, first, end in busy if first + most < end}
-
-
-def _headers(message: Message) -> tuple[tuple[str, bytes | None], ...]:
-    pairs: Any = message.headers() or ()
-    return tuple(pairs)
 
 
 def _bytes(part: str | bytes | None) -> bytes | None:

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
@@ -183,6 +184,12 @@ def open_probe(settings: Settings, topic: str, **extra: str | int | bool) -> Ite
         yield Probe(reader, topic)
     finally:
         reader.close()
+
+
+def headers_of(message: Message) -> tuple[tuple[str, bytes | None], ...]:
+    """The names and values of a record's headers, in order."""
+    pairs: Any = message.headers() or ()
+    return tuple(pairs)
 
 
 def _runs(messages: Sequence[Message]) -> Iterator[tuple[int, list[int], bool]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Message
 
 from frazil.formats.batches.oversize import bounded
-from frazil.kafka.probe import open_probe
+from frazil.kafka.probe import headers_of, open_probe
 from frazil.landing.plan import Plan
 from frazil.landing.source import Reading, record_schema
 from frazil.settings.profile import Settings
@@ -54,8 +54,7 @@ def _held(topic: str, messages: Sequence[Message], most: int) -> pa.Table:
 
 def _sizes(message: Message) -> dict[str, int]:
     """Bytes of a record's parts."""
-    headers: Any = message.headers() or ()
-    of_headers = sum(len(name.encode()) + len(value or b"") for name, value in headers)
+    of_headers = sum(len(name.encode()) + len(value or b"") for name, value in headers_of(message))
     return {"key": len(message.key() or b""), "value": len(message.value() or b""), "headers": of_headers}
 
 
@@ -63,7 +62,6 @@ def _row(topic: str, message: Message) -> Mapping[str, Any]:
     kind, milliseconds = message.timestamp()
     if kind == TIMESTAMP_NOT_AVAILABLE:
         milliseconds = -1
-    headers: Any = message.headers()  # pairs of names and bytes
     return {
         "raw_key": message.key(),
         "raw_value": message.value(),
@@ -72,5 +70,5 @@ def _row(topic: str, message: Message) -> Mapping[str, Any]:
         "offset": message.offset(),
         "timestamp": milliseconds * 1000 if abs(milliseconds) <= _LONGEST else None,
         "timestampType": kind - 1,
-        "headers": [{"key": k, "value": v} for k, v in headers] if headers else None,
+        "headers": [{"key": k, "value": v} for k, v in headers_of(message)] or None,
     }

@@ -23,8 +23,8 @@ def prefix() -> str:
 
 
 @pytest.fixture(scope="module")
-def said(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
-    """What the commands said that `frazil discover` printed, for all topics."""
+def answers(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
+    """What the commands answered that `frazil discover` printed, for all topics."""
     wanted = [NewTopic(f"{prefix}_{t.name}", 1, config=dict(t.config)) for t in OWN_TOPICS]
     for future in connections.admin.create_topics(wanted).values():
         future.result(PATIENCE)
@@ -44,13 +44,13 @@ def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> S
     return shell("discover", topic, "--schema", str(folder / name), "--write")
 
 
-def test_each_command_that_is_printed_ends_well(said: list[Said]) -> None:
-    assert [(each.code, each.err) for each in said if each.code] == []
+def test_each_command_that_is_printed_ends_well(answers: list[Said]) -> None:
+    assert [(each.code, each.err) for each in answers if each.code] == []
 
 
 @pytest.mark.parametrize("topic", OWN_TOPICS, ids=lambda topic: topic.name)
 def test_the_table_has_what_the_records_say(
-    said: list[Said], connections: Connections, prefix: str, topic: OwnTopic
+    answers: list[Said], connections: Connections, prefix: str, topic: OwnTopic
 ) -> None:
     name = f"{prefix}_{topic.name}"
 
@@ -59,8 +59,10 @@ def test_the_table_has_what_the_records_say(
         assert len(rows_of(connections, f"{name}__dead_letters")) == topic.dead
 
 
-def test_it_says_what_it_is_not_sure_of(said: list[Said], prefix: str) -> None:
-    lines = {line.split()[0]: line for each in said for line in each.err.splitlines() if prefix in line[:60]}
+def test_it_says_what_it_is_not_sure_of(answers: list[Said], prefix: str) -> None:
+    lines = {
+        line.split()[0]: line for each in answers for line in each.err.splitlines() if prefix in line[:60]
+    }
 
     assert "value (integer 1 times and string 1 times and object 1 times)" in lines[f"{prefix}_mixed"]
     assert "note (2 times, first at 0:0)" in lines[f"{prefix}_optional"]

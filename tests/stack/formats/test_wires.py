@@ -116,7 +116,7 @@ def send(topic: Topic, encode: Encode, record: dict[str, Any], *more: tuple[str,
     topic.send_keyed([(b"k", value)], headers=headers)
 
 
-def found(topic: Topic) -> list[tuple[int, str]]:
+def landed_rows(topic: Topic) -> list[tuple[int, str]]:
     return [(row["n"], row["t"]) for row in topic.rows()]
 
 
@@ -139,7 +139,7 @@ def test_half_of_the_records_name_their_schema_in_a_header(
     report = land(topic.spec, topic.connections)
 
     assert report.dead_letters == 0
-    assert found(topic) == [(record["n"], record["t"]) for record in wanted]
+    assert landed_rows(topic) == [(record["n"], record["t"]) for record in wanted]
     assert run_values(topic.spec, topic.connections, 10).passed
 
 
@@ -227,7 +227,7 @@ def test_apicurios_header_names_a_content_by_the_id_of_its_confluent_api(
 
     assert requests.get(f"{api}/ids/contentIds/{schema_id}", timeout=PATIENCE).json() == json.loads(AVRO)
     assert report.dead_letters == 0
-    assert found(topic) == [(1, "by Apicurio")]
+    assert landed_rows(topic) == [(1, "by Apicurio")]
 
 
 def test_discover_proposes_the_table_that_lands_them(make_topic: MakeTopic) -> None:

@@ -67,7 +67,12 @@ class Naming:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = [(_last(names, values, name), meaning) for name, meaning in self._headers.items()]
+        there = set(
+            values_of(pc.unique(names.flatten()))
+        )  # most batches have none of them: one look is enough
+        found = [
+            (_last(names, values, name), meaning) for name, meaning in self._headers.items() if name in there
+        ]
         named = [values for values, _ in found if values is not None]
         marks = self._marks(raw, named)
         if not named and marks is None:
@@ -213,8 +218,6 @@ def _last(names: pa.ListArray, values: pa.ListArray, name: str) -> pa.BinaryArra
     import pyarrow.compute as pc
 
     every, told = names.flatten(), values.flatten()
-    if not len(every):
-        return None
     hits = np.flatnonzero(flags_of(pc.equal(every, name).fill_null(False)) & flags_of(told.is_valid()))
     if not len(hits):
         return None
