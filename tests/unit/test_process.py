@@ -1,10 +1,12 @@
-"""How many files a process may open, and the words for it where it may open no more."""
+"""How many files a process may open, what is said where it may open no more, what a worker looks through."""
 
 from __future__ import annotations
 
 import errno
 import subprocess
 import sys
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -61,6 +63,43 @@ print(type(error).__name__)
 def test_it_is_named_where_a_client_says_no_word_of_it() -> None:
     told = subprocess.check_output([sys.executable, "-c", WITHOUT_A_WORD], text=True, timeout=300)
     assert told.strip() == "OutOfFilesError"
+
+
+WORKER = """
+import gc, importlib, sys
+from importlib.metadata import version
+import pyarrow
+from frazil.tables.writing.task import begin_task
+
+opened, zipped = [], sys.argv[1]
+sys.path.insert(0, zipped)
+import package.first
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+
+def next_task():
+    opened.clear()
+    importlib.invalidate_caches()
+    return zipped in opened
+
+before = next_task()
+begin_task(version("frazil"))
+import package.second
+begin_task(version("frazil"))
+known = gc.get_freeze_count()
+begin_task(version("frazil"))
+print(before, next_task(), known > 10_000, gc.get_freeze_count() <= known)
+"""
+
+
+def test_between_two_tasks_a_worker_reads_no_zip_file_and_looks_at_no_module(tmp_path: Path) -> None:
+    with ZipFile(tmp_path / "pyspark.zip", "w") as file:
+        for name in ("__init__", "first", "second"):
+            file.writestr(f"package/{name}.py", "")
+    command = [sys.executable, "-c", WORKER, str(tmp_path / "pyspark.zip")]
+
+    said = subprocess.check_output(command, text=True, timeout=300)
+
+    assert said.split() == ["True", "False", "True", "True"]
 
 
 def os_error(text: str) -> None:

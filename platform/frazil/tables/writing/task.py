@@ -9,12 +9,14 @@ from importlib.metadata import version
 
 import pyarrow as pa
 
+from frazil.process import spare_imported_modules
+
 _LOADED = version("frazil")
 """Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
 
 
 def begin_task(frazil: str) -> None:
-    """Leaves PyArrow the one core that Spark has given the task.
+    """Leaves PyArrow the one core that Spark has given the task, and the next task of this worker less to do.
 
     Raises:
         ModuleNotFoundError: The worker's Frazil is another one than the driver's.
@@ -22,6 +24,7 @@ def begin_task(frazil: str) -> None:
     if frazil != _LOADED:
         raise ModuleNotFoundError(f"frazil {frazil}: Spark's workers have {_LOADED}")
     pa.set_cpu_count(1)
+    spare_imported_modules()
 
 
 def rows_of(schema: pa.Schema, **given: pa.Array) -> pa.RecordBatch:
