@@ -6,6 +6,8 @@ import importlib.machinery
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -20,15 +22,32 @@ from pydantic import BaseModel, Field, GetPydanticSchema, PrivateAttr
 from pydantic_core import core_schema
 
 from assets.description import Origin
+from frazil.derive.queries.check import Fields, Known
 from frazil.errors import FrazilError, SpecError
 from frazil.pipelines.attributes import FILE
 from frazil.pipelines.file import beside
 from frazil.pipelines.folder import Broken
 from frazil.pipelines.places import fill_in
+from frazil.settings.profile import Settings
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable
 
 T = TypeVar("T", bound=AnyTable)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was read of all pipelines before Dagster builds their components, which take no arguments.
+
+    `columns` are those of all tables that can be made; None where Dagster builds a component alone.
+    """
+
+    settings: Settings
+    columns: Known | None = None
+    fields: Fields = field(default_factory=dict)
+
+
+LOADED: ContextVar[Loaded] = ContextVar("loaded")
 
 
 def as_written(spec: type[AnyTable]) -> dg.Resolver:
@@ -76,6 +95,10 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
     def get_code_references_for_yaml(cls, *_: object, **__: object) -> Sequence[Any]:
         """No reference to the whole file: each asset refers to its own lines."""
         return []
+
+    def loaded(self) -> Loaded:
+        """What was read of all pipelines; the settings alone, where Dagster builds this component alone."""
+        return LOADED.get(None) or Loaded(Settings.load())
 
     def written(self, tables: Sequence[T], context: dg.ComponentLoadContext) -> list[tuple[T, Origin]]:
         """The tables, their files found beside the component, and where each was written."""

@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: Dagster compares the types of arguments, not their names.
 from collections.abc import Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,10 +32,6 @@ _ICEBERG = {
     "timestamp_ntz": "timestamp",
 }  # fmt: skip
 """What Iceberg calls types that Spark calls otherwise: after a run the columns are told in its words."""
-
-
-KNOWN: ContextVar[Known] = ContextVar("known")
-"""The columns of all tables while Dagster builds components, which take no arguments."""
 
 
 @dataclass(frozen=True)

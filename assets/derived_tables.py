@@ -11,9 +11,8 @@ from typing_extensions import TypeAliasType
 
 from assets.checks.comparisons import table_checks
 from assets.component import PipelineComponent, as_written, only_a_list
-from assets.derived import KNOWN, DerivedTable, derived_asset
+from assets.derived import DerivedTable, derived_asset
 from assets.downstream import downstream_assets
-from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 
 Specs = TypeAliasType("Specs", Sequence[DerivedSpec])
@@ -29,11 +28,13 @@ class DerivedTables(PipelineComponent):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables, but for those that wait for a broken pipeline."""
-        settings, known = Settings.load(), KNOWN.get(None)
+        loaded = self.loaded()
         written = self.written(self.tables, context)
-        every = [DerivedTable(spec, settings, origin, known or {}) for spec, origin in written]
-        tables = [table for table in every if known is None or table.things.table in known]
+        every = [
+            DerivedTable(spec, loaded.settings, origin, loaded.columns or {}) for spec, origin in written
+        ]
+        tables = [table for table in every if loaded.columns is None or table.things.table in loaded.columns]
         return dg.Definitions(
             assets=[asset for t in tables for asset in (derived_asset(t), *downstream_assets(t))],
-            asset_checks=[check for table in tables for check in table_checks(table)],
+            asset_checks=list(map(table_checks, tables)),
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from frazil.checks.result import Check
+from frazil.checks.run import checks_of
+from frazil.derive.queries.check import Fields
 from frazil.formats.record import file_fields
 from frazil.formats.types import to_iceberg
 from frazil.publishing.target import Target
@@ -62,6 +65,11 @@ class PipelineTable:
         """Where it is shown."""
         return targets_of(self.spec, self.settings)
 
+    @cached_property
+    def checks(self) -> Sequence[Check]:
+        """The checks of all its assets."""
+        return tuple(checks_of(self.spec, self.settings).values())
+
     @property
     def tags(self) -> Mapping[str, str]:
         """Tags of its assets, beside the user's: how it is made."""
@@ -97,9 +105,10 @@ class PipelineTable:
 
 @dataclass(frozen=True)
 class TopicTable(PipelineTable):
-    """A table that is made of a topic."""
+    """A table that is made of a topic; `fields` has the columns that schema files gave already."""
 
     spec: TableSpec
+    fields: Fields = field(default_factory=dict)
 
     @property
     def tags(self) -> Mapping[str, str]:
@@ -114,7 +123,8 @@ class TopicTable(PipelineTable):
     @cached_property
     def columns(self) -> dg.TableSchema | None:
         """See `PipelineTable`; by its schema files, or None where the registry alone knows them."""
-        fields = file_fields(self.spec)
+        name = self.things.table
+        fields = self.fields[name] if name in self.fields else file_fields(self.spec)
         return column_schema(to_iceberg(fields)) if fields is not None else None
 
     @property

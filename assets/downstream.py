@@ -1,24 +1,26 @@
 """Assets that follow a table by themselves: its dead letters, and the targets that show it."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: Dagster compares the type of `context`, not its name.
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import dagster as dg
 
+from assets.checks.comparisons import check_results, check_specs
 from assets.derived import DerivedTable
 from assets.description import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
+from frazil.connections import Connections
 from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
 from frazil.landing.repairs.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
 from frazil.publishing.target import Target
+from frazil.spec.names import AssetPath
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from resources.connections import FrazilConnections
 from resources.facts import link_to_target
-from resources.metadata import column_schema, dead_letters_metadata, shown_metadata
+from resources.metadata import Metadata, column_schema, dead_letters_metadata, shown_metadata
 
 _OF_TOPICS = """Dead letters of `{table}`: records that could not be decoded, as they came, with the \
 reason. A landing writes them; materializing this asset counts them. `frazil redrive {table}` makes \
@@ -62,14 +64,11 @@ def _dead_letters(
         automation=after_upstream(),
     )
 
-    @dg.multi_asset(name=op_name(names.dead_letters_path), specs=[spec])
-    def letters(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
-        connections = frazil.of(table.spec)
-        with engine_errors(), catalog_errors(connections.settings):
-            found = look(TableHandle(connections.catalog, names.table))
-        return dg.MaterializeResult(metadata=dead_letters_metadata(found, str(names.table.dead_letters)))
+    def letters(connections: Connections) -> Metadata:
+        found = look(TableHandle(connections.catalog, names.table))
+        return dead_letters_metadata(found, str(names.table.dead_letters))
 
-    return letters
+    return _step(table, names.dead_letters_path, spec, letters)
 
 
 def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
@@ -86,12 +85,27 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
         automation=after_upstream(),
     ).merge_attributes(metadata=link_to_target(target.word, target.path[1:], own))
 
-    @dg.multi_asset(name=op_name(target.path), specs=[spec])
-    def shown(frazil: FrazilConnections) -> dg.MaterializeResult[Any]:
-        connections = frazil.of(table.spec)
-        with engine_errors(), catalog_errors(connections.settings):
-            now = target.sync(connections)
-            schema = TableHandle(connections.catalog, table.things.table).load().schema()
-        return dg.MaterializeResult(metadata=shown_metadata(now, schema))
+    def shown(connections: Connections) -> Metadata:
+        now = target.sync(connections)
+        return shown_metadata(now, TableHandle(connections.catalog, table.things.table).load().schema())
 
-    return shown
+    return _step(table, target.path, spec, shown)
+
+
+def _step(
+    table: PipelineTable, path: AssetPath, spec: dg.AssetSpec, work: Callable[[Connections], Metadata]
+) -> dg.AssetsDefinition:
+    """An asset together with its checks, which can be run alone, too."""
+
+    @dg.multi_asset(name=op_name(path), specs=[spec], check_specs=check_specs(table, path), can_subset=True)
+    def step(
+        context: dg.AssetExecutionContext, frazil: FrazilConnections
+    ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
+        connections = frazil.of(table.spec)
+        if spec.key in context.selected_asset_keys:
+            with engine_errors(), catalog_errors(connections.settings):
+                metadata = work(connections)
+            yield dg.MaterializeResult(asset_key=spec.key, metadata=metadata)
+        yield from check_results(context, table, frazil)
+
+    return step

@@ -15,9 +15,8 @@ from assets.component import PipelineComponent, as_written, only_a_list
 from assets.description import TopicTable
 from assets.downstream import downstream_assets
 from assets.iceberg import landing
-from assets.kafka import topic_asset
+from assets.kafka import topic_assets
 from assets.tableflow import observed_table
-from frazil.settings.profile import Settings
 from frazil.spec.names import legal
 from frazil.spec.topic import TableSpec
 
@@ -34,19 +33,21 @@ class TopicTables(PipelineComponent):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets and checks of all tables."""
-        settings = Settings.load()
-        tables = [TopicTable(spec, settings, origin) for spec, origin in self.written(self.tables, context)]
-        step = f"{legal(Path(context.path).stem)}_landing"
+        loaded, written = self.loaded(), self.written(self.tables, context)
+        tables = [TopicTable(spec, loaded.settings, origin, loaded.fields) for spec, origin in written]
+        name = legal(Path(context.path).stem)
         landed = [table for table in tables if not table.spec.is_read_only]
         return dg.Definitions(
-            assets=[*([landing(step, landed)] if landed else []), *_assets(tables)],
-            asset_checks=[check for table in tables for check in table_checks(table)],
+            assets=[
+                *([topic_assets(f"{name}_topics", tables)] if tables else []),
+                *([landing(f"{name}_landing", landed)] if landed else []),
+                *_followers(tables),
+            ],
+            asset_checks=list(map(table_checks, tables)),
         )
 
 
-def _assets(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
-    for topic in dict.fromkeys(table.things.kafka_path for table in tables):
-        yield topic_asset([table for table in tables if table.things.kafka_path == topic])
+def _followers(tables: Sequence[TopicTable]) -> Iterable[dg.AssetsDefinition]:
     for table in tables:
         if table.spec.is_read_only:
             yield observed_table(table)

@@ -10,11 +10,11 @@ import dagster as dg
 
 from assets.checks.comparisons import check_keys
 from assets.checks.doctor import access_checks
-from assets.component import folder_definitions
+from assets.component import LOADED, Loaded, folder_definitions
 from assets.deployments.homes import at_home
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import rotation_job, rotation_schedule
-from assets.derived import KNOWN, DerivedTable
+from assets.derived import DerivedTable
 from assets.description import PIPELINE, PipelineTable, TopicTable
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
@@ -57,7 +57,7 @@ def defs() -> dg.Definitions:
 def _definitions() -> dg.Definitions:
     settings = Settings.load()
     tables = load_tables(settings)
-    KNOWN.set(tables.columns)
+    LOADED.set(Loaded(settings, tables.columns, tables.fields))
     found, unloaded = folder_definitions(pipeline_folders(settings), tables.pipelines.unused)
     pipelines = tables.pipelines.without(unloaded)
     deployments = _deployments(settings, pipelines)

@@ -1,14 +1,13 @@
 """`make bench`, its last part: CPU seconds of commands, each in a process of its own.
 
 `land` lands what waits before it is measured, and then nothing. Dagster's definitions are those of 300 topics
-in pipelines that are made here. A newcomer's mistakes are made in a folder of their own, without a stack;
+(`definitions.py`). A newcomer's mistakes are made in a folder of their own, without a stack;
 the dearest one counts. Prints a table on stderr and one line of JSON on stdout; exits with 1 where a target
 is missed.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -18,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from definitions import definitions
 from figures import Line, show
 
 from kit.graph.mistakes import ARGUMENTS, FILES, SETTINGS, TOPIC
@@ -30,19 +30,8 @@ TARGETS = {
 }
 """Commands, and the CPU seconds that each may take."""
 
-LOADED = """
-import time
-from frazil.definitions import defs
-begun = time.process_time()
-defs().get_repository_def()
-print(begun, time.process_time() - begun)
-"""
-"""Tells the CPU seconds of Dagster's and Frazil's imports, and those of all definitions."""
-
-PIPELINES, TOPICS = 60, 5  # the latter in each pipeline
 PER_MISTAKE = 3.0
 REPEATS = 5
-FIELDS = {"id": "long", "user": "string", "amount": "double", "place": ["null", "string"]}
 FRAZIL = Path(sys.executable).with_name("frazil")
 
 
@@ -65,35 +54,6 @@ def line_of(arguments: tuple[str, ...], target: float | None) -> Line:
     cpu = median(cpu_of(arguments) for _ in range(REPEATS))
     told = f"at most {target:.1f}" if target else ""
     return Line(f"CPU, frazil {' '.join(arguments)}", cpu, "s", told, target is None or cpu <= target)
-
-
-def make_pipelines(folder: Path) -> None:
-    """Writes many pipelines of a few topics each, whose schemas stand in files."""
-    fields = [{"name": name, "type": kind} for name, kind in FIELDS.items()]
-    for number in range(PIPELINES):
-        pipeline = folder / f"shop_{number}"
-        pipeline.mkdir()
-        names = [f"event_{number}_{i}" for i in range(TOPICS)]
-        for name in names:
-            schema = {"type": "record", "name": name, "fields": fields}
-            (pipeline / f"{name}.avsc").write_text(json.dumps(schema))
-        tables = [{"topic": name, "value_schema": f"{name}.avsc"} for name in names]
-        written = {"type": "assets.topic_tables.TopicTables", "attributes": {"tables": tables}}
-        (pipeline / "defs.yaml").write_text(json.dumps(written))  # YAML, too
-
-
-def definitions() -> list[Line]:
-    """What a process of Dagster takes before it can do anything."""
-    with TemporaryDirectory() as folder:
-        make_pipelines(Path(folder))
-        told = {**os.environ, "FRAZIL_PIPELINES": folder}
-        command = [sys.executable, "-c", LOADED]
-        runs = [subprocess.check_output(command, env=told, text=True).split() for _ in range(REPEATS)]
-    imports, loading = (median(map(float, column)) for column in zip(*runs, strict=True))
-    return [
-        Line("CPU, imports of Dagster's code location", imports, "s"),
-        Line(f"CPU, definitions of {PIPELINES * TOPICS} topics", loading, "s"),
-    ]
 
 
 def mistakes(folder: Path) -> Iterator[tuple[float, str]]:
@@ -125,7 +85,7 @@ def main() -> None:
     """Measures all of them."""
     subprocess.run([FRAZIL, "generate", "stock_trades", "--count", "1000"], check=True, timeout=300)
     lines = [line_of(arguments, target) for arguments, target in TARGETS.items()]
-    lines += [*definitions(), dearest_mistake()]
+    lines += [*definitions(300), dearest_mistake()]
     show(lines)
     sys.exit(any(not line.met for line in lines))
 

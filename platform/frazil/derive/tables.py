@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from frazil.derive.queries.check import Checked, Known, check_queries
+from frazil.derive.queries.check import Checked, Fields, Known, check_queries
 from frazil.derive.queries.query import Mistake
 from frazil.errors import SpecError
 from frazil.pipelines.attributes import FILE
@@ -25,11 +25,15 @@ _WAITS = "Fix what is broken; the other tables of this pipeline go on."
 
 @dataclass(frozen=True, slots=True)
 class KnownTables:
-    """The pipelines, their derived tables each after those that it reads, and every table's columns."""
+    """The pipelines, their derived tables each after those that it reads, and every table's columns.
+
+    `fields` are the columns of the tables that are made of topics, as their schema files have them.
+    """
 
     pipelines: Pipelines
     derived: tuple[DerivedSpec, ...]
     columns: Known
+    fields: Fields
 
 
 def load_tables(settings: Settings) -> KnownTables:
@@ -60,6 +64,7 @@ def known_tables(pipelines: Pipelines, settings: Settings) -> KnownTables:
         Pipelines(tuple(_without(gone, p, settings) for p in sound), tuple(broken)),
         tuple(made.spec for made in checked.made if made.name not in gone),
         {name: columns for name, columns in checked.columns.items() if name not in gone},
+        checked.fields,
     )
 
 

@@ -17,6 +17,7 @@ from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
 from frazil.derive.queries.types import UNKNOWN
 from frazil.errors import SpecError, explain
+from frazil.formats.logical import Field
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
 from frazil.pipelines.file import Pipeline
@@ -30,6 +31,8 @@ from frazil.spec.topic import TableSpec
 Known = dict[TableName, Sequence[Column] | None]
 """The columns of tables, of types that may be `unknown`; None where only a server knows them."""
 
+Fields = Mapping[TableName, Sequence[Field] | None]
+"""The columns of tables that are made of topics; None where the registry alone knows them."""
 
 Specs = Mapping[TableName, AnyTable]
 """All tables that are read of files."""
@@ -66,10 +69,14 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The derived tables, each after those that it reads; every table's columns; each pipeline's mistakes."""
+    """The derived tables, each after those that it reads; every table's columns; each pipeline's mistakes.
+
+    `fields` are the columns of the tables that are made of topics, as their schema files have them.
+    """
 
     made: Sequence[Made]
     columns: Known
+    fields: Fields
     mistakes: Mapping[str, Sequence[str]]
 
 
@@ -79,7 +86,8 @@ def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
     An input that nobody makes is no mistake where a pipeline can't be read: that one may make it.
     """
     mistakes: MistakesByPipeline = defaultdict(list)
-    known = _landed_tables(pipelines.sound, settings, mistakes)
+    fields = _landed_tables(pipelines.sound, settings, mistakes)
+    known: Known = {name: _spark_columns(landed) for name, landed in fields.items()}
     made, specs = _read(pipelines.sound, settings, mistakes), _specs(pipelines.sound, settings)
     ordered = _sorted(made, mistakes)
     changing = _changing(specs, ordered)
@@ -87,18 +95,20 @@ def check_queries(pipelines: Pipelines, settings: Settings) -> Checked:
         with _telling(mistakes[table.pipeline], table.place):
             texts = _mistakes(table, specs, changing, known, all_read=not pipelines.broken)
             mistakes[table.pipeline] += texts
-    return Checked(ordered, known, {name: texts for name, texts in mistakes.items() if texts})
+    return Checked(ordered, known, fields, {name: texts for name, texts in mistakes.items() if texts})
 
 
-def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> Known:
-    known: Known = {}
+def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> Fields:
+    landed: dict[TableName, Sequence[Field] | None] = {}
     for pipeline in pipelines:
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
             with _telling(mistakes[pipeline.name], f"{pipeline.file}:{line}"):
-                fields = file_fields(spec)
-                columns = [(field.name, spark_type(field.type)) for field in fields or ()]
-                known[things(spec, settings).table] = columns if fields is not None else None
-    return known
+                landed[things(spec, settings).table] = file_fields(spec)
+    return landed
+
+
+def _spark_columns(fields: Sequence[Field] | None) -> Sequence[Column] | None:
+    return [(field.name, spark_type(field.type)) for field in fields] if fields is not None else None
 
 
 def _read(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> list[Made]:
