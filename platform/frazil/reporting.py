@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from frazil.checks.result import CheckResult
+from frazil.landing.report import LandingReport
+from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
-    from frazil.checks.result import CheckResult
     from frazil.derive.report import DeriveReport
-    from frazil.landing.report import LandingReport
-    from frazil.publishing.target import Shown
-    from frazil.spec.topic import TableSpec
-    from frazil.upkeep.work import WorkReport
 
 GROUP = "frazil.reporters"
 """Entry points of this group are called with the settings and give a `Reporter`."""
@@ -27,11 +27,7 @@ Done: TypeAlias = "LandingReport | DeriveReport | WorkReport | CheckResult | Seq
 
 def is_news(done: Done) -> bool:
     """Whether anything changed. What did not is not told: an event sets off whatever follows its asset."""
-    # Not at the top: a command that derives nothing need not import what derives.
-    from frazil.checks.result import CheckResult
-    from frazil.derive.report import DeriveReport
-    from frazil.landing.report import LandingReport
-    from frazil.upkeep.work import WorkReport
+    from frazil.derive.report import DeriveReport  # a command that derives nothing need not wait for it
 
     match done:
         case LandingReport():

@@ -1,9 +1,11 @@
-"""The house as docs/architecture.md has it: few modules side by side, and a table is one thing."""
+"""The house as docs/architecture.md has it: few modules side by side, a table is one thing, nothing hides."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,77 @@ def _annotations(node: ast.FunctionDef | ast.ClassDef) -> Iterator[ast.expr]:
 
 def _names_in(annotation: ast.expr) -> Iterator[str]:
     return (each.id for each in ast.walk(annotation) if isinstance(each, ast.Name))
+
+
+DEAR = {
+    "confluent_kafka", "confluent_kafka.schema_registry", "duckdb", "numpy", "opentelemetry",
+    "prometheus_client", "pyarrow", "pydantic", "pyiceberg", "pyspark", "snowflake", "sqlglot",
+}  # fmt: skip
+"""Libraries that a command or a task has to wait for, and does not import before it uses them."""
+
+UNAWAITED = {"frazil.cli.work.land -> frazil.derive.report": "a landing need not wait for what derives"}
+"""Imports of our own modules for types alone that bring no library, and why."""
+
+
+def test_a_module_of_ours_is_imported_for_its_types_alone_only_where_it_brings_a_dear_library() -> None:
+    """Else the import hides a cycle, or nothing."""
+    hidden = {
+        f"{name} -> {other}"
+        for name in files()
+        for other in _imports(name).for_types & files().keys()
+        if not _dear(other) - _dear(name)
+    }
+
+    assert hidden == UNAWAITED.keys()
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """What a module imports at its top: to use it, or for types alone."""
+
+    used: frozenset[str]
+    for_types: frozenset[str]
+
+
+@cache
+def files() -> dict[str, Path]:
+    """All modules, by name."""
+    found: dict[str, Path] = {}
+    for room in ROOMS:
+        base = room if room.name == "platform" else room.parent
+        for file in room.rglob("*.py"):
+            parts = file.relative_to(base).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+@cache
+def _dear(name: str) -> frozenset[str]:
+    """The libraries that importing a module brings, by whatever it imports."""
+    met, waiting = set[str](), [name]
+    while waiting:
+        if (each := waiting.pop()) not in met:
+            met.add(each)
+            waiting += _imports(each).used if each in files() else ()
+    foreign = {f"{each}." for each in met - files().keys()}
+    return frozenset(library for library in DEAR if any(each.startswith(f"{library}.") for each in foreign))
+
+
+@cache
+def _imports(name: str) -> Imports:
+    top = ast.parse(files()[name].read_text()).body
+    typed = [node for each in top if isinstance(each, ast.If) and _is_for_types(each) for node in each.body]
+    return Imports(_names(top), _names(typed))
+
+
+def _is_for_types(node: ast.If) -> bool:
+    return ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _names(nodes: list[ast.stmt]) -> frozenset[str]:
+    """What imports name: modules, and what may be modules in them."""
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)

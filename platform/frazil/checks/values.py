@@ -17,7 +17,7 @@ from frazil.formats.protocol import UNREADABLE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import from_iceberg
 from frazil.kafka.facts import topic_fact
-from frazil.kafka.probe import headers_of, open_probe
+from frazil.kafka.probe import Probe, headers_of, open_probe
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.topic import TableSpec
 from frazil.tables.metadata.extents import bounds_of
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.schema import Schema
     from pyiceberg.table import Table
-
-    from frazil.kafka.probe import Probe
 
 _MOST_FILES = 8
 """Data files that are drawn at random, and read in whole; one at least of each partition."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
@@ -150,11 +150,14 @@ class HalfSchemas:
     @property
     def columns(self) -> Struct:
         """What it becomes by its newest schema; raises SchemaRefusedError where no column can hold that."""
-        return advised(self, lambda schemas: schemas.format.columns(schemas))
+        return advised(self.unmappable, lambda tried: self.format.columns(self._with(tried)))
 
     def decoder(self) -> Decoder:
         """What decodes it; raises as `columns` does."""
-        return advised(self, lambda schemas: schemas.format.decoder(schemas))
+        return advised(self.unmappable, lambda tried: self.format.decoder(self._with(tried)))
+
+    def _with(self, unmappable: Unmappable) -> HalfSchemas:
+        return self if unmappable is self.unmappable else replace(self, unmappable=unmappable)
 
 
 class Format(Protocol):

@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from frazil.errors import SchemaRefusedError, TooManyFieldsError
 from frazil.formats.columns.unmappable import EVERYWHERE, Unmappable
 from frazil.quoting import in_yaml
 
-if TYPE_CHECKING:
-    from frazil.formats.protocol import HalfSchemas
-
 T = TypeVar("T")
 
 
-def advised(schemas: HalfSchemas, make: Callable[[HalfSchemas], T]) -> T:
-    """What is made of schemas; a refusal says by which setting it would be taken, if there is one.
+def advised(unmappable: Unmappable, make: Callable[[Unmappable], T]) -> T:
+    """What is made of schemas under a setting; a refusal says under which it would be taken, if there is one.
 
     Raises:
         SchemaRefusedError: No column can hold something in them.
     """
     try:
-        return make(schemas)
+        return make(unmappable)
     except SchemaRefusedError as e:
         refused = e
-    lines = [f"`unmappable: {_in_yaml(each)}`" for each in _helping(schemas, make, refused)]
+    lines = [f"`unmappable: {_in_yaml(each)}`" for each in _helping(unmappable, make, refused)]
     if not lines:
         raise refused
     todo = f"{refused.todo} Or land it as JSON text: {', or '.join(lines)}."
@@ -37,15 +34,14 @@ def advised(schemas: HalfSchemas, make: Callable[[HalfSchemas], T]) -> T:
 
 
 def _helping(
-    schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError
+    spec: Unmappable, make: Callable[[Unmappable], T], refused: SchemaRefusedError
 ) -> Iterator[Unmappable]:
     """The least that becomes text, and then whatever has no column; what does not help is left out."""
-    spec = schemas.unmappable
     whole = replace(spec, texts=frozenset({EVERYWHERE}))
     named = (replace(spec, texts=spec.texts | {path}) for path in _paths(refused, spec.within))
 
     def helps(tried: Unmappable) -> bool:
-        return _helps(replace(schemas, unmappable=tried), make, refused)
+        return _helps(tried, make, refused)
 
     yield from islice(filter(helps, named), 1)
     yield from filter(helps, [whole])
@@ -61,10 +57,10 @@ def _paths(refused: SchemaRefusedError, within: tuple[str, ...]) -> list[str]:
     return [path for end in range(len(parts), 0, -1) if (path := ".".join(parts[:end]))]
 
 
-def _helps(schemas: HalfSchemas, make: Callable[[HalfSchemas], T], refused: SchemaRefusedError) -> bool:
-    """Whether schemas are taken; or refused for something else, which has to be fixed anyway."""
+def _helps(tried: Unmappable, make: Callable[[Unmappable], T], refused: SchemaRefusedError) -> bool:
+    """Whether a setting helps: schemas are taken, or refused for something else, which has to be fixed."""
     try:
-        make(schemas)
+        make(tried)
     except TooManyFieldsError:
         return False
     except SchemaRefusedError as e:

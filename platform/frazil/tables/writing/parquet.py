@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.exact import value_of
+from frazil.tables.reading.columns import Names
 from frazil.tables.transforms import transformed
 from frazil.tables.writing.conversion import table_name
 from frazil.tables.writing.presence import count_values
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.schema import Schema
-
-    from frazil.tables.reading.columns import Names
 
 HELD = 256 * 2**20
 """Bytes of Arrow that wait for their row groups, of all partitions and files of one task."""

@@ -15,12 +15,11 @@ from frazil.exact import value_of
 from frazil.landing.upsert.lane.newest import KeyIndex
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
+from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.transfer import OldFile, rows_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from frazil.tables.writing.parquet import FileLayout
 
     Flags = NDArray[np.bool_]
 

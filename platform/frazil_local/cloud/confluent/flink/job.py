@@ -25,10 +25,10 @@ from frazil.errors import FrazilError, MissingError
 from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
+from frazil_local.cloud.confluent.organization import Organization
 
 if TYPE_CHECKING:
     from frazil.formats.registry.client import RegistryClient
-    from frazil_local.cloud.confluent.organization import Organization
 
 _log = logging.getLogger(__name__)
 

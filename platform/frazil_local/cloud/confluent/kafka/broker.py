@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (
@@ -29,13 +29,10 @@ from frazil.settings.profile import Settings
 from frazil_local.cloud.confluent.access import ADMINS, cluster_crn, has_role
 from frazil_local.cloud.confluent.flink.job import Jobs, begun, running, selection_of
 from frazil_local.cloud.confluent.kafka.users import users
-from frazil_local.cloud.confluent.organization import CLUSTERS, KEYS, Json
+from frazil_local.cloud.confluent.organization import CLUSTERS, KEYS, Json, Organization
 from frazil_local.cloud.confluent.refusals import Refusal
 from frazil_local.generators.datagen import STOCK_TRADES, USERS
 from frazil_local.generators.generator import generate, provide
-
-if TYPE_CHECKING:
-    from frazil_local.cloud.confluent.organization import Organization
 
 _SECONDS = 20.0
 _SPENT = "/_spent"
