@@ -214,7 +214,7 @@ class _Landing:
         if spec.keeps_versions:
             return write_versions(reading.frame, decoder, spec, table, plan, landing)
         if spec.is_keyed:
-            merged = UpsertLane(lane, decoder).write(reading, spec, table, plan, landing)
+            merged = UpsertLane(lane, decoder).write(reading, spec, table, plan, landing, self._run_part)
             return merged or write_upserts(
                 self._connections.settings,
                 reading.frame,

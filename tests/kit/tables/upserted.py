@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ from pyiceberg.table import Table
 from frazil.formats.columns.columns import names_by_word, table_fields
 from frazil.formats.record import RecordDecoder
 from frazil.landing.lane.intake import Task
+from frazil.landing.lane.task import Tasks
 from frazil.landing.upsert.lane import deal
 from frazil.landing.upsert.lane.deal import Deal
 from frazil.landing.upsert.lane.merge import Merge
 from frazil.landing.upsert.lane.met import HeadFile
 from frazil.landing.upsert.lane.newest import Identity
+from frazil.landing.upsert.lane.one_task import Upserts
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.lane.soft import Soft
 from frazil.spec.names import TableName
@@ -46,7 +48,9 @@ Raw = tuple[bytes | None, bytes | None, int, int, int]
 
 
 class Upserted:
-    """A table, and landings into it by two tasks in each step."""
+    """A table, and landings into it by two tasks in each step, or by one task that does both."""
+
+    one_task = False
 
     def __init__(
         self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS,
@@ -74,18 +78,11 @@ class Upserted:
 
     def land(self, *slices: Sequence[Raw], anew: bool = False) -> dict[str, int]:
         """Lands what each task of the first step reads; the counts of all of the second."""
-        dealt = pa.Table.from_batches([b for of in slices for b in self._deal().run([batch(of)])])
         merge = Merge(
             self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False, small=MB,
             most=2 * MB, tasks=2, version=version("frazil"), order=self._order,
         )  # fmt: skip
-        found = pa.Table.from_batches(
-            [
-                told
-                for task in (0, 1)
-                for told in merge.run(dealt.filter(pc.equal(dealt["task"], task)).to_batches())
-            ]
-        )
+        found = pa.Table.from_batches([*self._said(slices, merge)])
         merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
         self._audit(found, merges)
         self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
@@ -93,6 +90,17 @@ class Upserted:
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
         return sent | {name: sum(m[name] for m in merges) for name in names}
+
+    def _said(self, slices: Sequence[Sequence[Raw]], merge: Merge) -> Iterator[pa.RecordBatch]:
+        """By two tasks in each step, or by one that does both."""
+        batches = [batch(of) for of in slices]
+        if self.one_task:
+            numbered = (b.append_column("landing", pa.array([0] * len(b), pa.int32())) for b in batches)
+            yield from Tasks((Upserts.of(self._deal(), merge),), version("frazil")).run(numbered)
+            return
+        dealt = pa.Table.from_batches([b for of in batches for b in self._deal().run([of])])
+        for task in (0, 1):
+            yield from merge.run(dealt.filter(pc.equal(dealt["task"], task)).to_batches())
 
     @property
     def rows(self) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,8 @@ import pytest
 
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import MissingError, OffsetsLostError
+from frazil.errors import FrazilError, MissingError, OffsetsLostError, SuspendedError
+from frazil.landing.land import land
 from frazil.landing.lane import joint
 from frazil.landing.many import land_many
 from frazil.landing.position.ledger import read_ledger
@@ -20,6 +21,7 @@ from frazil.upkeep.orphans import remove_orphans
 from kit.readers.opened import table_of
 from kit.records.producing import BESIDE
 from kit.records.topics import MakeTopic, Topic
+from kit.records.upserts import Upserts, upserts
 from kit.runs.waiting import PATIENCE
 from kit.wires.killed import joint_process
 
@@ -89,6 +91,59 @@ def test_topics_of_different_formats_and_schemas_land_in_one_job(
     ]
     assert {row["$$topic"] for row in damaged.rows()} == {damaged.name}
     assert all(adds_up(topic) for topic in topics[:-1])
+
+
+@pytest.fixture
+def by_key(make_topic: MakeTopic) -> list[Upserts]:
+    """Tables of 40 keys, which hold something: an empty one has no files to merge changes into."""
+    found = [upserts(make_topic, on_bad_record=word) for word in ("suspend", "dead_letter", "suspend")]
+    for each in found:
+        each.send((f"k{n}", n) for n in range(40))
+        land(each.topic.spec, each.topic.connections)
+    return found
+
+
+def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(
+    make_topic: MakeTopic, by_key: list[Upserts], jobs: list[list[str]]
+) -> None:
+    trades = make_topic()
+    trades.trades(20)
+    for number, each in enumerate(by_key):
+        each.send([("k1", 100 + number), ("k2", None), ("new", number), ("k1", 200 + number)])
+    by_key[1].topic.send_keyed([(b"k3", b"bad")])
+    by_key[2].topic.send_keyed([(b"k3", b"bad")])
+    topics = [trades, *(each.topic for each in by_key)]
+
+    outcomes = {s.topic: o for s, o in land_many([t.spec for t in topics], trades.connections)}
+
+    assert jobs[0] == sorted(t.name for t in topics)
+    stopped = outcomes.pop(by_key[2].topic.name)
+    assert isinstance(stopped, SuspendedError)
+    assert {told(outcomes[each.topic.name]) for each in by_key[:2]} == {(4, 0), (4, 1)}
+    assert told(outcomes[trades.name]) == (20, 0)
+    assert all(each.held() == each.rows for each in by_key)
+    assert all(adds_up(topic) for topic in topics)
+
+
+def test_where_one_table_by_key_lacks_a_file_the_others_of_its_job_land(
+    make_topic: MakeTopic, by_key: list[Upserts], jobs: list[list[str]]
+) -> None:
+    trades, broken = make_topic(), by_key[0]
+    trades.trades(5)
+    for each in by_key:
+        each.send([(f"k{n}", None) for n in range(20)])
+    table = table_of(broken.topic)
+    for task in table.scan().plan_files():
+        table.io.delete(task.file.file_path)
+    topics = [trades, *(each.topic for each in by_key)]
+
+    outcomes = {s.topic: o for s, o in land_many([t.spec for t in topics], trades.connections)}
+
+    assert jobs[0] == sorted(t.name for t in topics)
+    assert sorted(jobs[1:])[0] != jobs[0]
+    assert isinstance(outcomes[broken.topic.name], FrazilError)
+    assert all(isinstance(outcomes[t.name], LandingReport) for t in topics if t is not broken.topic)
+    assert all(each.held() == each.rows for each in by_key[1:])
 
 
 def told(outcome: object) -> tuple[int, int]:

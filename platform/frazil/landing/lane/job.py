@@ -65,8 +65,10 @@ class Lane:
         return self.written(counts, values_of(found["bad"]), files, table, landing)
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
+        from frazil.landing.lane.task import Appends
+
         size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
-        return Part(reading, self.task(reading, spec, table), size)
+        return Part(reading, Appends(self.task(reading, spec, table)), size)
 
     def task(self, reading: Reading, spec: TableSpec, table: Table) -> Task:
         """What tasks are told of the records."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from frazil.landing.lane.intake import Task
+    from frazil.landing.lane.task import Work
 
 MOST = 64
 """Landings of one job: by then one costs a twentieth of a job of its own. If one fails, all go alone."""
@@ -34,6 +34,9 @@ SMALL_RECORDS, SMALL_BYTES = MIN_SLICE, 20 * 2**20
 
 JOB_BYTES = 256 * 2**20
 """Of values in one job, some seconds of work: none of its landings is published before all have ended."""
+
+HELD_BYTES = 64 * 2**20
+"""Of these, what may wait in the memory of tasks until all records are read: one task may have all of it."""
 
 PATIENCE = 1.0
 """Seconds for which a landing waits for others that are under way: as long as a small one takes by itself."""
@@ -54,15 +57,21 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Part:
-    """What one landing asks of a job; `bytes` of values are about what it reads."""
+    """What one landing asks of a job.
+
+    Args:
+        bytes: Of values, about as many as it reads, and what its files cost beside them.
+        held: Of these, what waits in a task's memory for the last record.
+    """
 
     reading: Reading
-    task: Task
+    work: Work
     bytes: float
+    held: float = 0.0
 
     @cached_property
     def is_small(self) -> bool:
-        """Whether it may share a job."""
+        """Whether it may share a job; then one task reads all of it."""
         if self.reading.held is not None:
             return False
         records = sum(to - start for start, to in self.reading.spans.values())
@@ -87,7 +96,7 @@ def run_together(parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
 
     first = parts[0].reading
     records = first.records if len(parts) == 1 else _read(parts, logs)
-    tasks = Tasks(tuple(part.task for part in parts), version("frazil"))
+    tasks = Tasks(tuple(part.work for part in parts), version("frazil"))
     columns = {**READ, "landing": _numbers([part.reading.topic for part in parts])}
     found = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
     return [found.filter(pc.equal(found["landing"], number)) for number in range(len(parts))]
@@ -276,12 +285,13 @@ class JointJobs:
 def _fitting(seats: Sequence[_Seat]) -> list[_Seat]:
     """Those that go into one job: of two tables of one topic the first."""
     taken: dict[str, _Seat] = {}
-    room = float(JOB_BYTES)
+    room, memory = float(JOB_BYTES), float(HELD_BYTES)
     for seat in seats:
-        topic = seat.part.reading.topic
-        if len(taken) < MOST and topic not in taken and seat.part.bytes <= room:
+        part, topic = seat.part, seat.part.reading.topic
+        fits = part.bytes <= room and part.held <= memory
+        if len(taken) < MOST and topic not in taken and fits:
             taken[topic] = seat
-            room -= seat.part.bytes
+            room, memory = room - part.bytes, memory - part.held
     return list(taken.values())
 
 

@@ -1,10 +1,14 @@
-"""A task of the lane, in a worker of Spark: it decodes what it reads, writes data files, and counts."""
+"""A task of the lane, in a worker of Spark, for one landing or for many: each has its own work.
+
+Where every record is a row it decodes what it reads, writes data files, and counts.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,33 +20,58 @@ from frazil.tables.writing.task import begin_task, rows_of
 RETURNED = pa.schema(
     [
         ("landing", pa.int32()), ("report", pa.string()), ("files", FILES),
-        ("bad", pa.list_(BAD)),
+        ("bad", pa.list_(BAD)), ("merge", pa.string()),
     ]
 )  # fmt: skip
-"""What a task returns, a row for each landing of which it saw records; `bad` is null where the bad records
-are too large."""
+"""What a task returns of each landing of which it saw records: a row with the report, where `bad` is null if
+the bad records are too large; and one for each partition of the table into which changes were merged."""
+
+
+class Slice(Protocol):
+    """What one task does for one landing."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of rows that wait to be written."""
+
+    def flush(self) -> None:
+        """Lets go of those that need not wait."""
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Takes records in."""
+
+    def close(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Finishes the files; rows of `RETURNED` of the landing that has this number."""
+
+
+class Work(Protocol):
+    """What one landing asks of a task."""
+
+    def begin(self) -> Slice:
+        """Begins it in a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
     """All landings of one job, by their numbers. One with few records shares a task with others."""
 
-    landings: tuple[Task, ...]
+    landings: tuple[Work, ...]
     version: str  # of Frazil
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes what a Spark task reads; rows of `RETURNED`."""
         begin_task(self.version)
-        begun: dict[int, _Slice] = {}
+        begun: dict[int, Slice] = {}
         for batch in batches:
             for number, records in _by_landing(batch):
                 if number not in begun:
-                    begun[number] = _Slice(self.landings[number])
+                    begun[number] = self.landings[number].begin()
                 begun[number].add(records)
             if sum(each.held for each in begun.values()) > HELD:
                 for each in begun.values():
                     each.flush()
-        yield from (each.close(number) for number, each in begun.items())
+        for number, each in begun.items():
+            yield from each.close(number)
 
 
 def _by_landing(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -54,8 +83,19 @@ def _by_landing(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
             yield int(numbers[start]), batch.slice(start, end - start)
 
 
-class _Slice:
-    """What one task does for one landing."""
+@dataclass(frozen=True, slots=True)
+class Appends:
+    """A landing of which every record is a row."""
+
+    task: Task
+
+    def begin(self) -> Slice:
+        """See `Work`."""
+        return _Appended(self.task)
+
+
+class _Appended:
+    """See `Slice`."""
 
     def __init__(self, task: Task) -> None:
         self._intake = Intake(task)
@@ -63,21 +103,17 @@ class _Slice:
 
     @property
     def held(self) -> int:
-        """Bytes of rows that wait to be written."""
         return self._writer.held
 
     def flush(self) -> None:
-        """Writes them."""
         self._writer.flush()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Takes records in."""
         for _, rows in self._intake.take_all(batch):
             self._writer.write(rows)
 
-    def close(self, number: int) -> pa.RecordBatch:
-        """Finishes the files; the row of `RETURNED` of the landing that has this number."""
+    def close(self, number: int) -> Iterator[pa.RecordBatch]:
         landing = pa.array([number], pa.int32())
         files = pa.array([[asdict(f) for f in self._writer.close()]], FILES)
         report, bad = self._intake.report(), self._intake.given_back()
-        return rows_of(RETURNED, landing=landing, report=report, files=files, bad=bad)
+        yield rows_of(RETURNED, landing=landing, report=report, files=files, bad=bad)

@@ -179,7 +179,7 @@ class Rewrites(StandIns):
         by_tasks = self.world.lane and not self.world.stage.dice.choose(2, 0.5)
         return HeadReader(()).read(table) if by_tasks else None
 
-    def merged_by_tasks(self, reading: Any, table: Table, plan: Plan) -> pa.Table:
+    def merged_by_tasks(self, reading: Any, table: Table, plan: Plan, *_: Any) -> pa.Table:
         """Tasks that decode changes and merge them with the head, without a branch; all partitions as one."""
         read = reading.frame()
         sent = {record.key: record for record in read if not record.bad}

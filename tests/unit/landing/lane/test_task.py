@@ -24,7 +24,7 @@ from frazil.kafka.tally import Tally
 from frazil.landing.lane import intake
 from frazil.landing.lane import task as lane
 from frazil.landing.lane.intake import Task
-from frazil.landing.lane.task import Tasks
+from frazil.landing.lane.task import Appends, Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
@@ -91,7 +91,7 @@ def run(
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[Any]]:
     """What a task counted, the rows of its files, and the bad records that it hands back."""
     sent = replace(pickle.loads(pickle.dumps(task)), layout=task.layout)  # which makes folders, other than S3
-    (found,) = Tasks((sent,), frazil).run(batches)
+    (found,) = Tasks((Appends(sent),), frazil).run(batches)
     row = found.to_pylist()[0]
     return json.loads(row["report"]), rows_of(row), row["bad"]
 
@@ -103,7 +103,11 @@ def rows_of(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 def returned(tasks: tuple[Task, ...], *batches: pa.RecordBatch) -> list[dict[str, Any]]:
     """What one task says of each landing."""
-    return [row for found in Tasks(tasks, version("frazil")).run(batches) for row in found.to_pylist()]
+    return [
+        row
+        for found in Tasks(tuple(map(Appends, tasks)), version("frazil")).run(batches)
+        for row in found.to_pylist()
+    ]
 
 
 RECORDS = [

@@ -85,6 +85,12 @@ def landed(table: Upserted, raws: Sequence[Raw]) -> dict[str, int]:
     return table.land(raws[:middle], raws[middle:])
 
 
+@pytest.fixture(autouse=True, params=[False, True], ids=["two steps", "one task"])
+def one_task(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small landing shares its job with others: one task does both steps."""
+    monkeypatch.setattr(Upserted, "one_task", request.param)
+
+
 @WAYS
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("most", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])

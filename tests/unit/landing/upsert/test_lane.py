@@ -60,6 +60,12 @@ class Texts(Upserted):
         return {key: row["value"] for key, row in self.rows.items()}
 
 
+@pytest.fixture(autouse=True, params=[False, True], ids=["two steps", "one task"])
+def one_task(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small landing shares its job with others: one task does both steps."""
+    monkeypatch.setattr(Upserted, "one_task", request.param)
+
+
 @pytest.fixture
 def upserted(tmp_path: Path) -> Texts:
     return Texts(tmp_path)

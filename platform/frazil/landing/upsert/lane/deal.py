@@ -7,7 +7,7 @@ never looks into it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from zlib import crc32
@@ -59,23 +59,11 @@ class Deal:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Reads what a Spark task reads; rows of `DEALT`."""
         begin_task(self.version)
-        intake, held, sent = Intake(self.task), [], 0
-        for good, rows in chain.from_iterable(map(intake.take_all, batches)):
-            yield from self._truncates(good)
-            held.append(self._changes(good, rows))
-            if sum(rows.nbytes for rows in held) > HELD:
-                last = self._needed(held)
-                held = [last]
-                if last.nbytes > HELD / 2:
-                    sent, held = sent + len(last), []
-                    yield from self._dealt(last)
-        if held:
-            last = self._needed(held)
-            sent += len(last)
-            yield from self._dealt(last)
-        yield rows_of(DEALT, task=_task(0), report=intake.report(sent=sent), bad=intake.given_back())
+        dealing = Dealing(self)
+        yield from chain.from_iterable(map(dealing.add, batches))
+        yield from dealing.close()
 
-    def _changes(self, good: pa.RecordBatch, rows: pa.RecordBatch) -> pa.Table:
+    def changes_of(self, good: pa.RecordBatch, rows: pa.RecordBatch) -> pa.Table:
         """The rows of records that change one."""
         rows = rows.append_column(DELETED, deletes(good))
         if isinstance(self.order, Soft):
@@ -83,7 +71,7 @@ class Deal:
         empties = truncates(good)
         return pa.Table.from_batches([rows if empties is None else rows.filter(pc.invert(empties))])
 
-    def _truncates(self, good: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def truncates_of(self, good: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Each truncate, for all tasks."""
         empties = truncates(good)
         if empties is None or not empties.true_count:
@@ -95,10 +83,8 @@ class Deal:
             numbers = pa.array([task] * len(texts), pa.int32())
             yield rows_of(DEALT, task=numbers, truncate=pa.array(texts))
 
-    def _needed(self, held: Sequence[pa.Table]) -> pa.Table:
-        return self.order.needed(pa.concat_tables(held).combine_chunks())
-
-    def _dealt(self, changes: pa.Table) -> Iterator[pa.RecordBatch]:
+    def dealt(self, changes: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Changes by partitions of the table."""
         partitions = None if self.whole else self.task.layout.partitions
         for batch in changes.to_batches():
             for key, rows in partitions.split(batch) if partitions else [((), batch)]:
@@ -108,6 +94,47 @@ class Deal:
 
     def _task_of(self, place: str) -> int:
         return self.known.get(place, crc32(place.encode()) % self.tasks)
+
+
+class Dealing:
+    """What one task does: it keeps changes until it has all, or too many."""
+
+    def __init__(self, deal: Deal) -> None:
+        self._deal, self._intake = deal, Intake(deal.task)
+        self._held: list[pa.Table] = []
+        self._sent = 0
+
+    @property
+    def held(self) -> int:
+        """Bytes of changes that wait to be dealt out."""
+        return sum(rows.nbytes for rows in self._held)
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Takes records in; rows of `DEALT`."""
+        for good, rows in self._intake.take_all(batch):
+            yield from self._deal.truncates_of(good)
+            self._held.append(self._deal.changes_of(good, rows))
+            if self.held > HELD:
+                self._thin()
+                if self.held > HELD / 2:
+                    yield from self._dealt()
+
+    def _thin(self) -> None:
+        """Drops changes that later ones of their keys outlive."""
+        if self._held:
+            self._held = [self._deal.order.needed(pa.concat_tables(self._held).combine_chunks())]
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Deals out what is left, and says what was counted."""
+        self._thin()
+        yield from self._dealt()
+        report, bad = self._intake.report(sent=self._sent), self._intake.given_back()
+        yield rows_of(DEALT, task=_task(0), report=report, bad=bad)
+
+    def _dealt(self) -> Iterator[pa.RecordBatch]:
+        held, self._held = self._held, []
+        self._sent += sum(map(len, held))
+        yield from chain.from_iterable(map(self._deal.dealt, held))
 
 
 def _task(number: int) -> pa.Array:

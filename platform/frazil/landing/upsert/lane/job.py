@@ -13,6 +13,7 @@ from frazil.exact import values_of
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
+from frazil.landing.lane.joint import Part, RunPart
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
@@ -50,6 +51,9 @@ _MOST_WHOLE = 256 * 2**20
 _MOST_FILES = 5000
 """Files of a head: all of them are told to each task."""
 
+_MOVED = 0.25
+"""Bytes of values that cost as much to land as a byte of a file costs to be written anew."""
+
 _PLAIN = ("int", "long", "string")
 """Types whose values a partition is named by in tasks and in manifests alike."""
 
@@ -62,11 +66,11 @@ class UpsertLane:
     decoder: RecordDecoder
 
     def write(
-        self, reading: Reading, spec: TableSpec, before: Table, plan: Plan, landing: str
+        self, reading: Reading, spec: TableSpec, before: Table, plan: Plan, landing: str, run: RunPart
     ) -> Merged | None:
         """Writes the files of the head that hold changed keys anew; None where the table takes no such lane.
 
-        `before` is the table that the lane was made for.
+        `before` is the table that the lane was made for. A small landing's job is run by `run`.
 
         Raises:
             OffsetsLostError: Planned records are gone.
@@ -83,12 +87,13 @@ class UpsertLane:
             if head is None:
                 return None
             with spark_job(landing_job(plan)):
-                found = _run(reading, *self._steps(reading, spec, table, head, plan, order))
+                steps = self._steps(reading, spec, table, head, plan, order)
+                found = _run(reading, *steps, (_size(plan, table), _moved(head)), run)
         return self._merged(found, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks can merge changes into it."""
-        size = plan.offsets * (bytes_per_record(table.metadata) or GUESS)
+        size = _size(plan, table)
         same = table.schema() == before.schema() and table.spec() == before.spec()
         if size > _MOST_BYTES or not same:
             return None
@@ -208,8 +213,29 @@ def _compare_values(written: Written, reports: Sequence[Mapping[str, Any]], plan
         raise audit_failed(f"A merge of topic {plan.topic}", lost, "Land again.")
 
 
-def _run(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
-    """What tasks say; rows of `MERGED`."""
+def _size(plan: Plan, table: Table) -> float:
+    """Bytes of values that are about planned."""
+    return plan.offsets * (bytes_per_record(table.metadata) or GUESS)
+
+
+def _moved(head: Head) -> float:
+    """What it costs to write all files of a head anew, as bytes of values."""
+    return _MOVED * sum(e.data_file.file_size_in_bytes for e in head.entries.values())
+
+
+def _run(reading: Reading, deal: Deal, merge: Merge, bytes_: tuple[float, float], run: RunPart) -> pa.Table:
+    """What tasks say; rows of `MERGED`, with the number of a small landing beside them.
+
+    `bytes_`: of values, and what the files of the head cost beside them.
+    """
+    from frazil.landing.upsert.lane.one_task import Upserts
+
+    part = Part(reading, Upserts.of(deal, merge), sum(bytes_), held=bytes_[0])
+    return run(part) if part.is_small else _shuffled(reading, deal, merge)
+
+
+def _shuffled(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
+    """By all cores, in two steps: a large landing, or one into a large table."""
     from frazil.landing.lane.joint import READ
     from frazil.landing.upsert.lane.deal import DEALT
     from frazil.landing.upsert.lane.merge import MERGED
