@@ -42,7 +42,8 @@ class _Upserted:
 
     @property
     def held(self) -> int:
-        return self._dealing.held + sum(batch.nbytes for batch in self._dealt)
+        dealt: int = sum(batch.nbytes for batch in self._dealt)
+        return self._dealing.held + dealt
 
     def flush(self) -> None:
         """Nothing: how much one job holds is bounded as it begins, see `Part.held`."""
