@@ -24,12 +24,6 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from resources.metadata import column_schema
 
-PIPELINE = "frazil/pipeline"
-"""Tag of all assets of a pipeline. Their groups are those of its layers.
-
-A box of Dagster's graph names the last part of a key, which the layers share; the group's name is about it.
-"""
-
 MODE = "frazil/mode"
 """Tag of the assets that follow from a topic, which itself may become tables of several modes."""
 
@@ -150,14 +144,13 @@ def asset_spec(
     Columns and lineage are those that are known before the first run.
     """
     spec, origin = table.spec, table.origin
-    pipeline = {PIPELINE: origin.group} if origin else {}
     return dg.AssetSpec(
         key=dg.AssetKey(path),
         deps=[dg.AssetKey(other) for other in upstream],
         description="\n\n".join(filter(None, (spec.description, about))),
-        group_name=f"{origin.group}_{path[0]}" if origin else None,
+        group_name=origin.group if origin else None,
         owners=list(spec.owners or (origin.owners if origin else ())),
-        tags={**spec.tags, **({} if path[0] == "kafka" else table.tags), **pipeline, "frazil/layer": path[0]},
+        tags={**spec.tags, **({} if path[0] == "kafka" else table.tags), "frazil/layer": path[0]},
         kinds=kinds,
         metadata={
             "dagster/code_references": _code(table, code),

@@ -15,7 +15,7 @@ from assets.deployments.homes import at_home
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import rotation_job, rotation_schedule
 from assets.derived import DerivedTable
-from assets.description import PIPELINE, PipelineTable, TopicTable
+from assets.description import PipelineTable, TopicTable
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
 from frazil.derive.tables import load_tables
@@ -83,7 +83,7 @@ def graph_of(definitions: dg.Definitions) -> AssetGraph:
             Asset(
                 path=tuple(node.key.path),
                 kind=node.key.path[0],
-                group=node.tags.get(PIPELINE) or node.group_name or "default",
+                group=node.group_name or "default",
                 upstream=tuple(tuple(key.path) for key in sorted(node.parent_keys)),
             )
             for node in nodes

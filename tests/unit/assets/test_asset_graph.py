@@ -81,7 +81,6 @@ def test_the_graph_holds_nothing_else(graph: dg.Definitions) -> None:
 def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, topic: str, group: str) -> None:
     specs = [s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() in layers_of(topic)]
 
-    assert {s.tags["frazil/pipeline"] for s in specs} == {group}
     assert {tuple(s.owners) for s in specs} == {(f"team:{group}",)}
     assert {s.tags["domain"] for s in specs} == {group}
     assert all(f"`frazil generate {topic}`" in (s.description or "") for s in specs)
@@ -90,13 +89,15 @@ def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, topic: str,
 
 
 @pytest.mark.parametrize(("topic", "group"), GROUPS.items())
-def test_boxes_of_one_name_stand_in_boxes_that_name_their_layers(
+def test_a_pipeline_is_one_group_whose_boxes_show_their_layers_by_kinds_and_tags(
     graph: dg.Definitions, topic: str, group: str
 ) -> None:
     specs = [s for s in graph.resolve_all_asset_specs() if s.key.to_user_string() in layers_of(topic)]
 
     assert {s.key.path[-1] for s in specs} == {topic}
-    assert sorted(str(s.group_name) for s in specs) == sorted(f"{group}_{layer}" for layer in LAYERS)
+    assert {s.group_name for s in specs} == {group}
+    assert {s.tags["frazil/layer"] for s in specs} == set(LAYERS)
+    assert len({frozenset(s.kinds) for s in specs}) == len(LAYERS), "a box shows its kinds"
 
 
 @pytest.mark.parametrize("layer", LAYERS)

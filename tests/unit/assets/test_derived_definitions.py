@@ -91,7 +91,7 @@ def test_a_derived_table_hangs_on_its_inputs_and_its_readers_on_it(specs: dict[s
 def test_it_says_what_people_ask_for(specs: dict[str, dg.AssetSpec]) -> None:
     spec = specs[LARGE_ORDERS]
 
-    assert (spec.group_name, list(spec.owners)) == ("shop_iceberg", ["team:shop"])
+    assert (spec.group_name, list(spec.owners)) == ("shop", ["team:shop"])
     assert spec.tags.items() >= {"domain": "shop", "frazil/kind": "rows", "frazil/layer": "iceberg"}.items()
     assert spec.kinds == {"iceberg", "spark", "sql"}
     assert spec.freshness_policy is None, "quiet inputs make no table stale; the check inputs_read tells"
