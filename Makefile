@@ -79,8 +79,8 @@ growth: $(READY) ## Land 2,000 times, or FRAZIL_TEST_GROWTH, in one process, and
 	FRAZIL_TEST_GROWTH=$${FRAZIL_TEST_GROWTH:-2000} pytest tests/stack/landing/test_growth.py -s --timeout 0
 
 pictures: $(READY) ## Take the docs' screenshots of Dagster's pages, with Chromium: docs/images/*.png.
-	@command -v chromium chromium-browser google-chrome > /dev/null || \
-	  { echo "make pictures needs Chromium, which is not there: apt-get install chromium does it."; exit 1; }
+	@command -v chromedriver > /dev/null || \
+	  { echo "make pictures needs Chromium and its driver: apt-get install chromium chromium-driver installs both."; exit 1; }
 	pytest tests/pictures
 
 lint: $(READY) ## Check style, types, and what imports what.

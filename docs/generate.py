@@ -19,6 +19,7 @@ from python_api import python_api
 from rights import RIGHTS
 from typer.main import get_command
 
+from assets.checks import attention
 from assets.deployments.checks import DRIFT, VERIFY
 from assets.mistakes import CAN_BE_USED
 from frazil import errors
@@ -213,6 +214,7 @@ def _checks() -> Iterator[str]:
     yield from _table_of_checks("Tables made of tables", DerivedSpec(table="t", sql=Path("t.sql")))
     yield from ("", "## Others", "", "| check | asset | what it compares |", "|---|---|---|")
     yield f"| `{CAN_BE_USED}` | `pipelines/<name>` | The files of a pipeline hold no mistake. |"
+    yield f"| `{attention.CHECK}` | `late_and_broken` | Nothing is late or broken in any pipeline. |"
     access = ", ".join(f"`{system}_access`" for system in SYSTEMS)
     yield f"| {access} | the first asset that needs the system | The system grants each right needed. |"
     yield f"| `{VERIFY}` | each object of a deployment | The object works when it is used. |"

@@ -7,7 +7,9 @@ from typing import Any
 
 _MARK = "<!-- pictures -->"
 _TITLES = {
-    "graph": "The asset graph",
+    "groups": "The groups: one for each pipeline",
+    "graph": "The graph of one pipeline",
+    "late-and-broken": "What is late or broken",
     "table": "A table",
     "checks": "Its checks",
     "sensors": "The sensors",

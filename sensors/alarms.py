@@ -1,4 +1,4 @@
-"""Tells people what fails: runs, checks, parts of the stack. Once per cause, and once when it is over."""
+"""Reports what fails: runs, checks, parts of the stack; to channels once per cause, and once at its end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import MappingProxyType
 import dagster as dg
 from pydantic import BaseModel
 
+from assets.checks.attention import SENSOR, report_attention
 from assets.description import PipelineTable, TopicTable
 from assets.mistakes import CAN_BE_USED
 from frazil.alarms.channels import channels_of, tell
@@ -21,6 +22,7 @@ from frazil.settings.secret import conceal
 from resources.connections import FrazilConnections
 from sensors.failures import Watched, look_at_checks, look_at_runs, steps_there, watched_checks
 
+_NO_CHANNEL = "for a message, set FRAZIL_ALARMS__WEBHOOK, see docs/monitoring.md"
 _FIRST_LOOK = 3600.0  # seconds: what failed before the sensor was on
 
 
@@ -29,6 +31,7 @@ class _Cursor(BaseModel):
 
     journal: Journal = Journal()
     runs_until: float
+    shown: list[str] | None = None  # what the asset `late_and_broken` lists
 
 
 def alarms_sensor(
@@ -38,24 +41,22 @@ def alarms_sensor(
     others: Iterable[dg.AssetCheckKey] = (),
     of_deployments: Watched = MappingProxyType({}),
 ) -> dg.SensorDefinition:
-    """On where a channel is set up. What a channel could not be told it is told at the next tick.
+    """What a channel could not be told it is told at the next tick.
 
     `others` are checks that are of no single table.
     """
     watched = {**watched_checks(tables, others), **of_deployments}
-    is_on = bool(channels_of(settings.alarms))
 
     @dg.sensor(
-        name="alarms",
+        name=SENSOR,
         minimum_interval_seconds=30,
-        default_status=dg.DefaultSensorStatus.RUNNING if is_on else dg.DefaultSensorStatus.STOPPED,
-        description="Reports failures to a webhook, Slack or e-mail: once per cause, and once when it ends.",
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Lists what is late or broken in the asset `late_and_broken`, and reports it to a "
+        "webhook, Slack or e-mail, if they are set up: once per cause, and once when it ends.",
     )
     def alarms(context: dg.SensorEvaluationContext, frazil: FrazilConnections) -> dg.SkipReason:
         settings = frazil.connections.settings
         channels, now = channels_of(settings.alarms), time.time()
-        if not channels:
-            return dg.SkipReason("Nobody is to be told: set FRAZIL_ALARMS__WEBHOOK, see docs/monitoring.md.")
         cursor = _read(context.cursor, now)
         origin = context.code_location_origin
         location = origin.location_name if origin else None
@@ -69,11 +70,24 @@ def alarms_sensor(
         found = without_echoes(judged, was_down=cursor.journal.was_down(now))
         cursor.journal.judge(_concealed(found, settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
-        context.update_cursor(_Cursor(journal=cursor.journal, runs_until=until).model_dump_json())
+        shown = _show(context.instance, cursor)
+        context.update_cursor(
+            _Cursor(journal=cursor.journal, runs_until=until, shown=shown).model_dump_json()
+        )
         told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
-        return dg.SkipReason(f"{len(cursor.journal.entries)} causes are open: {told}.")
+        return dg.SkipReason(
+            f"{len(cursor.journal.entries)} causes are open: {told if channels else _NO_CHANNEL}."
+        )
 
     return alarms
+
+
+def _show(instance: dg.DagsterInstance, cursor: _Cursor) -> list[str]:
+    """Shows what is open now on the asset's page, where it is other than before."""
+    shown = [f"{a.subject}: {a.cause.name}, {a.cause.severity}, {a.since}" for a in cursor.journal.open]
+    if shown != cursor.shown:
+        report_attention(instance, cursor.journal)
+    return shown
 
 
 def _read(text: str | None, now: float) -> _Cursor:

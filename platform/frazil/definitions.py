@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from assets.checks.attention import KEY as LATE_AND_BROKEN
+from assets.checks.attention import attention_asset
 from assets.checks.comparisons import check_keys
 from assets.checks.doctor import access_checks
 from assets.component import LOADED, Loaded, folder_definitions
@@ -75,9 +77,9 @@ def graph() -> AssetGraph:
 
 
 def graph_of(definitions: dg.Definitions) -> AssetGraph:
-    """Every asset of the definitions, and what it is made from."""
+    """Every asset of the definitions but the one that watches them, and what it is made from."""
     graph = definitions.resolve_asset_graph()
-    nodes = (graph.get(key) for key in sorted(graph.get_all_asset_keys()))
+    nodes = (graph.get(key) for key in sorted(graph.get_all_asset_keys() - {LATE_AND_BROKEN}))
     return AssetGraph(
         tuple(
             Asset(
@@ -111,6 +113,7 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
     watches = [arrivals_sensor(landed, settings), upkeep_sensor(tables, upkeep)] if tables else []
     watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
+        assets=[attention_asset()],
         resources={
             "frazil": FrazilConnections(spark=spark),
             "spark": spark,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,11 +19,12 @@ from frazil_local.generators.generator import generate
 from frazil_local.home import Home
 from frazil_local.parts import make_dagster_home
 from kit.formats.formats import avro, produce
+from kit.pages.browser import Browser, browser
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.dagster_servers import ROOT, free_port, serving
 
 IMAGES = ROOT / "docs" / "images"
-MOST = 200_000  # bytes of a picture
+MOST = 300_000  # bytes of a picture
 TRADES = 20_000
 
 SHOP = """\
@@ -39,21 +39,27 @@ attributes:
 PAYMENT = '{"type": "record", "name": "payment", "fields": [{"name": "amount", "type": "long"}]}'
 
 PAGES = {
-    "graph": ("/asset-groups", 1300, 640),
-    "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800),
-    "checks": ("/assets/iceberg/local/stock_trades?view=checks&checkDetail=row_count", 1300, 760),
-    "sensors": ("/locations/frazil/sensors/arrivals", 1300, 760),
-    "suspended": ("/assets/iceberg/local/payments", 1300, 1000),
-    "failed-run": ("/runs/{failed}", 1300, 960),
+    "graph": ("/locations/frazil/asset-groups/shop", 1500, 560, "Materialized"),
+    "late-and-broken": ("/assets/late_and_broken", 1300, 700, "payments"),
+    "groups": ("/asset-groups", 1300, 640, "trading", "assets"),
+    "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800, "Latest materialization"),
+    "checks": (
+        "/assets/iceberg/local/stock_trades?view=checks&checkDetail=row_count",
+        1300,
+        760,
+        "row_count",
+    ),
+    "sensors": ("/locations/frazil/sensors/arrivals", 1300, 760, "arrivals"),
+    "suspended": ("/assets/iceberg/local/payments", 1300, 1000, "suspended"),
+    "failed-run": ("/runs/{failed}", 1300, 960, "Failure"),
 }
-"""By the name of a picture: the page, and the size of the window."""
+"""By the name of a picture: the page, the size of the window, and what the page shows once it is complete."""
 
 
 @pytest.fixture(scope="module")
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    assert found, "make pictures needs Chromium: apt-get install chromium"
-    return found
+def window() -> Iterator[Browser]:
+    with browser(scale=0.85) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -120,19 +126,12 @@ def failed(home: Path) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_is_drawn_for_the_docs(name: str, browser: str, pages: str, failed: str) -> None:
-    path, width, height = PAGES[name]
+def test_a_page_is_drawn_for_the_docs(name: str, window: Browser, pages: str, failed: str) -> None:
+    path, width, height, *texts = PAGES[name]
     picture = IMAGES / f"{name}.png"
-    picture.unlink(missing_ok=True)
 
-    subprocess.run(
-        [
-            browser, "--headless=new", "--no-sandbox", "--hide-scrollbars",
-            "--force-device-scale-factor=0.85", f"--window-size={width},{height}",
-            "--virtual-time-budget=20000", f"--screenshot={picture}", pages + path.format(failed=failed),
-        ],
-        check=True, capture_output=True, timeout=PATIENCE,
-    )  # fmt: skip
+    window.open(pages + path.format(failed=failed), *texts, width=width, height=height)
+    picture.write_bytes(window.picture())
 
     assert 20_000 < picture.stat().st_size < MOST
 

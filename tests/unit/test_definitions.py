@@ -55,7 +55,7 @@ def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
         "arrivals": dg.DefaultSensorStatus.RUNNING,
         "publishing": dg.DefaultSensorStatus.RUNNING,
         "upkeep": dg.DefaultSensorStatus.RUNNING,
-        "alarms": dg.DefaultSensorStatus.STOPPED,  # until there is somebody to tell
+        "alarms": dg.DefaultSensorStatus.RUNNING,
     }
 
 

@@ -126,6 +126,13 @@ class Journal(BaseModel):
                 known[subject] = entry.model_copy(update={"is_over": False, "since": now})
         self.entries = sorted(known.values(), key=lambda entry: entry.subject)
 
+    @property
+    def open(self) -> list[Alarm]:
+        """What is not in order now, with those first that are so for the longest time."""
+        entries = [entry for entry in self.entries if not entry.is_over]
+        alarms = [Alarm("still", entry.subject, entry.cause, entry.since) for entry in entries]
+        return sorted(alarms, key=lambda alarm: alarm.since)
+
     def owed(self, channel: str, now: float) -> list[Alarm]:
         """The alarms that a channel must hear now."""
         words = ((entry, entry.owed(channel, now)) for entry in self.entries)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dagster as dg
 
+from assets.checks.attention import KEY as LATE_AND_BROKEN
+
 __all__ = ["DERIVED", "EVERYTHING", "GROUPS", "TOPICS", "edges", "layers_of"]
 
 GROUPS = {
@@ -47,4 +49,5 @@ def edges(graph: dg.Definitions) -> dict[str, list[str]]:
     return {
         spec.key.to_user_string(): sorted(d.asset_key.to_user_string() for d in spec.deps)
         for spec in graph.resolve_all_asset_specs()
+        if spec.key != LATE_AND_BROKEN  # it is in each graph, and follows from nothing
     }

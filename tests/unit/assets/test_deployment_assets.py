@@ -215,6 +215,7 @@ def test_a_deployment_with_a_mistake_is_one_asset_that_tells_why(
 def test_those_that_come_with_frazil_are_no_assets_unless_asked_for(graph: dg.Definitions) -> None:
     assert {s.group_name for s in graph.resolve_all_asset_specs()} == {
         "airline",
+        "frazil",
         "shipping",
         "trading",
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets.checks.attention import KEY as LATE_AND_BROKEN
 from assets.derived import DerivedTable
 from assets.description import PipelineTable, TopicTable
 from assets.mistakes import broken_definitions
@@ -109,13 +110,30 @@ def test_a_part_that_is_down_is_told_though_no_run_fails(
     assert told(web) == [("new", f"part {part}: PartDownError") for part in ("catalog", "kafka", "registry")]
 
 
-def test_without_a_channel_it_is_off_and_says_what_to_set(
+def test_without_a_channel_it_says_what_to_set_and_forgets_what_is_over(
     flags: PipelineTable, instance: dg.DagsterInstance
 ) -> None:
-    sensor = alarms_sensor([flags], Settings.load(), Pipelines())
+    tell_check(instance, passed=False)
+    failing, cursor = tick(instance, [flags], None)
+    tell_check(instance, passed=True)
+    passing, _ = tick(instance, [flags], cursor)
 
-    assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
-    assert "FRAZIL_ALARMS__WEBHOOK" in tick(instance, [flags], None)[0]
+    assert failing.startswith("1 causes are open: ")
+    assert "FRAZIL_ALARMS__WEBHOOK" in failing
+    assert passing.startswith("0 causes are open: ")
+
+
+def test_the_asset_of_all_that_is_open_hears_of_changes_only(
+    flags: PipelineTable, instance: dg.DagsterInstance
+) -> None:
+    cursor = None
+    for passed in (True, False, False, True, True):
+        tell_check(instance, passed=passed)
+        _, cursor = tick(instance, [flags], cursor)
+
+    shown = instance.fetch_materializations(LATE_AND_BROKEN, limit=10).records
+    counts = [record.asset_materialization.metadata["open"].value for record in shown]  # type: ignore[union-attr]
+    assert counts == [0, 1, 0]
 
 
 def test_a_broken_pipeline_is_told_and_that_it_is_mended(

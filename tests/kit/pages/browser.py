@@ -1,0 +1,99 @@
+"""A browser without a screen, driven by its WebDriver over HTTP: it opens pages and takes their pictures."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from kit.runs.waiting import PATIENCE, wait_for
+from kit.stack.dagster_servers import free_port
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+DRIVER = "chromedriver"
+
+_ARGUMENTS = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"]
+_WAITING = ".bp4-spinner, .bp5-spinner, [aria-label='Loading'], [class*='Spinner']"
+
+
+@dataclass(frozen=True)
+class Browser:
+    """One window of a browser."""
+
+    session: str  # its address
+
+    def open(self, address: str, *texts: str, width: int, height: int) -> None:
+        """Opens a page, and waits until it shows some texts and nothing that still loads."""
+        self._do("window/rect", width=width, height=height)
+        self._do("url", url=address)
+        wait_for(lambda: self._is_ready(texts))
+
+    def picture(self) -> bytes:
+        """The window, as PNG."""
+        return b64decode(self._answer(requests.get(f"{self.session}/screenshot", timeout=PATIENCE)))
+
+    def text(self) -> str:
+        """What the page shows."""
+        return str(self.run("return document.body.innerText"))
+
+    def run(self, script: str, *arguments: object) -> Any:
+        """What a script on the page returns."""
+        return self._do("execute/sync", script=script, args=list(arguments))
+
+    def _is_ready(self, texts: tuple[str, ...]) -> bool:
+        shown = self.text()
+        return all(text in shown for text in texts) and not self.run(
+            "return document.querySelectorAll(arguments[0]).length", _WAITING
+        )
+
+    def _do(self, what: str, **asked: object) -> Any:
+        return self._answer(requests.post(f"{self.session}/{what}", json=asked, timeout=PATIENCE))
+
+    @staticmethod
+    def _answer(answer: requests.Response) -> Any:
+        assert answer.ok, answer.text
+        return answer.json()["value"]
+
+
+@contextmanager
+def browser(scale: float = 1.0) -> Iterator[Browser]:
+    """A browser until the context ends."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    driver = shutil.which(DRIVER)
+    missing = "make pictures needs Chromium: apt-get install chromium chromium-driver"
+    assert program, missing
+    assert driver, missing
+    port = free_port()
+    server = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        yield from _window(f"http://127.0.0.1:{port}", Path(program), scale)
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _window(driver: str, program: Path, scale: float) -> Iterator[Browser]:
+    wait_for(lambda: _listens(driver))
+    options = {"binary": str(program), "args": [*_ARGUMENTS, f"--force-device-scale-factor={scale}"]}
+    wanted = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}}
+    made = requests.post(f"{driver}/session", json=wanted, timeout=PATIENCE)
+    assert made.ok, made.text
+    session = f"{driver}/session/{made.json()['value']['sessionId']}"
+    try:
+        yield Browser(session)
+    finally:
+        requests.delete(session, timeout=PATIENCE)
+
+
+def _listens(driver: str) -> bool:
+    try:
+        return requests.get(f"{driver}/status", timeout=60).ok
+    except requests.ConnectionError:
+        return False
