@@ -39,7 +39,7 @@ attributes:
 PAYMENT = '{"type": "record", "name": "payment", "fields": [{"name": "amount", "type": "long"}]}'
 
 PAGES = {
-    "graph": ("/locations/frazil/asset-groups/shop", 1500, 560, "Materialized"),
+    "graph": ("/locations/frazil/asset-groups/trading", 1500, 900, "Materialized"),
     "late-and-broken": ("/assets/late_and_broken", 1300, 700, "payments"),
     "groups": ("/asset-groups", 1300, 640, "trading", "assets"),
     "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800, "Latest materialization"),

@@ -39,7 +39,7 @@ def test_the_one_that_comes_with_frazil_is_loaded_without_asking_anybody(
 
     keys = {spec.key.to_user_string() for spec in defs().resolve_all_asset_specs()}
 
-    kickstarter = {key for key in keys if key.split("/")[1] == "tableflow_kickstarter"}
+    kickstarter = {key for key in keys if "tableflow_kickstarter" in key.split("/")}
     assert len(kickstarter) > 60
     assert {
         "aws/tableflow_kickstarter/writer_role",
@@ -103,4 +103,4 @@ def test_assets_are_listed_from_any_folder(tmp_path: Path, monkeypatch: pytest.M
     listed = CliRunner().invoke(cli, ["asset", "list", "-m", "frazil.definitions"])
 
     assert listed.exit_code == 0, listed.output
-    assert listed.output.split() == EVERYTHING
+    assert listed.output.split() == sorted([*EVERYTHING, "late_and_broken"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from assets.checks import attention
 from assets.deployments.checks import DRIFT, VERIFY
 from assets.mistakes import CAN_BE_USED
 from frazil import errors
@@ -28,7 +29,14 @@ def test_each_error_and_each_check_is_a_heading_and_each_heading_is_one() -> Non
         TableSpec(topic="trades", on_bad_record="dead_letter", publish=["glue", "snowflake"]),
         DerivedSpec(table="flags", sql=Path("flags.sql")),
     ]
-    others = {CAN_BE_USED, VERIFY, DRIFT, "values", *(f"{system}_access" for system in SYSTEMS)}
+    others = {
+        attention.CHECK,
+        CAN_BE_USED,
+        VERIFY,
+        DRIFT,
+        "values",
+        *(f"{system}_access" for system in SYSTEMS),
+    }
     checks = {name for spec in specs for name in checks_of(spec, Settings.load())}
 
     headings = re.findall(r"^### (.*)$", PAGE, re.MULTILINE)
