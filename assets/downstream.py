@@ -19,7 +19,7 @@ from frazil.spec.names import AssetPath
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from resources.connections import FrazilConnections
-from resources.facts import link_to_target
+from resources.facts import link_to_page
 from resources.metadata import Metadata, column_schema, dead_letters_metadata, shown_metadata
 
 _OF_TOPICS = """Dead letters of `{table}`: records that could not be decoded, as they came, with the \
@@ -28,9 +28,6 @@ rows of those that decode by now, or after a repair; they stay here as history."
 
 _OF_DERIVED = """Dead letters of `{table}`: rows that its query calls bad, or that came when their window \
 was closed, as JSON, with the reason. A derivation writes them; materializing this asset counts them."""
-
-_ICONS = {"glue": "aws"}
-"""Kinds beside those that Dagster has no icon for."""
 
 Survey = Callable[[TableHandle], DeadLetters]
 
@@ -73,17 +70,16 @@ def _dead_letters(
 
 def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
     """The table in one target. It follows the asset that the target looks at."""
-    own = table.settings.of(table.spec.connection)
     spec = asset_spec(
         table,
         target.path,
-        kinds={target.word, _ICONS.get(target.word, "iceberg")},
+        kinds={target.word, target.icon},
         about=target.about,
         code=type(target).sync,
         upstream=[target.upstream],
         columns=table.columns,
         automation=after_upstream(),
-    ).merge_attributes(metadata=link_to_target(target.word, target.path[1:], own))
+    ).merge_attributes(metadata=link_to_page(target.page))
 
     def shown(connections: Connections) -> Metadata:
         now = target.sync(connections)

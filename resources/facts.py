@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -100,34 +99,9 @@ def link_to_object(location: str, settings: Settings) -> dg.MetadataValue[Any]:
     )
 
 
-def link_to_target(word: str, names: Sequence[str], settings: Settings) -> dict[str, Any]:
-    """The page of a table in AWS' or Snowflake's own console; none for stand-ins and private links.
-
-    `names` are those of the database and the table, and between them that of Snowflake's schema.
-    """
-    parts = [quote(name, safe="") for name in names]
-    page = {"glue": _glue, "snowflake": _snowflake}.get(word)
-    url = page(parts, settings) if page else None
+def link_to_page(url: str | None) -> dict[str, Any]:
+    """A page about an asset, where there is one."""
     return {"page": dg.MetadataValue.url(url)} if url else {}
-
-
-def _glue(names: Sequence[str], settings: Settings) -> str | None:
-    if settings.glue_endpoint:
-        return None
-    region, (database, name) = settings.aws.region, names
-    account = f"&catalogId={settings.glue.catalog_id}" if settings.glue.catalog_id else ""
-    at = f"https://{region}.console.aws.amazon.com/glue/home?region={region}"
-    return f"{at}#/v2/data-catalog/tables/view/{name}?database={database}{account}"
-
-
-def _snowflake(names: Sequence[str], settings: Settings) -> str | None:
-    told = settings.snowflake
-    account = re.fullmatch(r"([A-Za-z0-9]+)-([A-Za-z0-9_-]+)", told.account or "")
-    if told.host or not account:
-        return None
-    database, schema, name = (part.upper() for part in names)
-    at = f"https://app.snowflake.com/{account[1]}/{account[2]}".lower()
-    return f"{at}/#/data/databases/{database}/schemas/{schema}/table/{name}"
 
 
 def _words(name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from frazil.doctor.probe import Finding
+from frazil.quoting import in_shell
 
 _FEW = 10
 """So many may have changed since the last command."""
@@ -41,7 +42,7 @@ def _sources(modules: Iterable[ModuleType]) -> Iterator[tuple[Path, Path]]:
 
 def _remedy(sources: Iterable[Path]) -> str:
     places = {_place(source) for source in sources}
-    compiling = f"python -m compileall -q {' '.join(map(str, sorted(places)))}"
+    compiling = f"python -m compileall -q {' '.join(in_shell(str(place)) for place in sorted(places))}"
     unset = "unset PYTHONDONTWRITEBYTECODE; " if "PYTHONDONTWRITEBYTECODE" in os.environ else ""
     return f"{unset}{compiling}"
 

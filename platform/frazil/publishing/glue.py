@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from urllib.parse import quote
 
 import stamina
 
@@ -56,6 +57,7 @@ class Glue:
 
     word: ClassVar[str] = "glue"
     check: ClassVar[str] = "glue_pointer"
+    icon: ClassVar[str] = "aws"
     blocking: ClassVar[bool] = True
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
@@ -73,6 +75,17 @@ class Glue:
             f"`{self._table}`, under Glue's version check."
         )
         self.about = f"Glue entry `{self.relations[0]}`, of type ICEBERG. {does}"
+
+    @property
+    def page(self) -> str | None:
+        """See `Target`."""
+        if self._settings.glue_endpoint:
+            return None
+        region, catalog = self._settings.aws.region, self._settings.glue.catalog_id
+        database, name = (quote(part, safe="") for part in self.path[1:])
+        account = f"&catalogId={catalog}" if catalog else ""
+        at = f"https://{region}.console.aws.amazon.com/glue/home?region={region}"
+        return f"{at}#/v2/data-catalog/tables/view/{name}?database={database}{account}"
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""

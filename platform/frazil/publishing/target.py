@@ -42,6 +42,9 @@ class Target(Protocol):
     check: ClassVar[str]
     """The name of the check that compares it with the Iceberg table."""
 
+    icon: ClassVar[str]
+    """A kind that Dagster has an icon for, which its asset has beside the word."""
+
     blocking: ClassVar[bool]
     """Whether what follows this target waits for that check."""
 
@@ -65,6 +68,10 @@ class Target(Protocol):
     @property
     def relations(self) -> tuple[str, ...]:
         """What is queried there, by full names; the table first."""
+
+    @property
+    def page(self) -> str | None:
+        """The address of the table in the target's own console; None for stand-ins and private links."""
 
     def column_type(self, kind: IcebergType) -> str:
         """A column's type as the target shows it."""

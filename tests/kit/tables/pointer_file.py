@@ -21,8 +21,10 @@ class PointerFile:
 
     word: ClassVar[str] = "pointer"
     check: ClassVar[str] = "pointer_current"
+    icon: ClassVar[str] = "iceberg"
     blocking: ClassVar[bool] = False
     maker = ""
+    page: str | None = None
     folder: ClassVar[Path]
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,11 +16,19 @@ from frazil.doctor.python import look_at_python
 
 
 @pytest.fixture
-def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[ModuleType]:
+def place(tmp_path: Path) -> Path:
+    """A folder on Python's path; a shell would take its name for two."""
+    folder = tmp_path / "my modules"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def modules(place: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[ModuleType]:
     """Twenty modules, as loaded from a folder on Python's path that nobody may write to."""
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
-    return [loaded(tmp_path / f"m{n}.py") for n in range(20)]
+    monkeypatch.setattr(sys, "path", [*sys.path, str(place)])
+    return [loaded(place / f"m{n}.py") for n in range(20)]
 
 
 def loaded(file: Path) -> ModuleType:
@@ -33,7 +42,7 @@ def loaded(file: Path) -> ModuleType:
 
 
 def test_modules_that_are_compiled_each_time_are_named_with_what_compiles_them(
-    modules: Sequence[ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    modules: Sequence[ModuleType], place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
@@ -41,13 +50,13 @@ def test_modules_that_are_compiled_each_time_are_named_with_what_compiles_them(
 
     assert (found.status, found.fine) == ("slow", True)
     assert "20 of 20 modules" in found.what
-    assert found.mend == f"python -m compileall -q {tmp_path}"
+    assert found.mend == f"python -m compileall -q '{place}'"
 
 
-def test_after_that_line_nothing_is_slow(modules: Sequence[ModuleType], tmp_path: Path) -> None:
+def test_after_that_line_nothing_is_slow(modules: Sequence[ModuleType]) -> None:
     found = look_at_python(modules)
     _, _, command = found.mend.rpartition("; ")
-    subprocess.run([sys.executable, *command.split()[1:]], check=True)
+    subprocess.run([sys.executable, *shlex.split(command)[1:]], check=True)
 
     assert look_at_python(modules).status == "ok"
 

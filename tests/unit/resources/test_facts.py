@@ -14,12 +14,10 @@ from resources.facts import (
     glimpse,
     group,
     link_to_object,
-    link_to_target,
     worth_telling,
 )
 
 FILE = "s3://lake/shop/orders/metadata/v1.metadata.json"
-IN_SNOWFLAKE = ("frazil", "local", "orders")
 
 
 def test_what_is_zero_or_unknown_is_left_out_but_for_what_is_plotted() -> None:
@@ -70,38 +68,6 @@ def test_a_metadata_file_at_aws_is_a_link_to_its_console() -> None:
 
 def test_elsewhere_it_is_a_path() -> None:
     assert link_to_object(FILE, Settings.load(s3={"endpoint": "http://127.0.0.1:1"})).value == FILE
-
-
-def test_a_glue_entry_has_a_page_in_the_console_of_its_account() -> None:
-    told = Settings.load(aws={"region": "eu-west-1"}, glue={"catalog_id": "210987654321"})
-
-    assert link_to_target("glue", ("shop", "orders"), told)["page"].value == (
-        "https://eu-west-1.console.aws.amazon.com/glue/home?region=eu-west-1"
-        "#/v2/data-catalog/tables/view/orders?database=shop&catalogId=210987654321"
-    )
-
-
-def test_a_table_of_snowflake_has_a_page_in_snowsight() -> None:
-    told = Settings.load(snowflake={"account": "ACME-Prod_1"})
-
-    assert link_to_target("snowflake", IN_SNOWFLAKE, told)["page"].value == (
-        "https://app.snowflake.com/acme/prod_1/#/data/databases/FRAZIL/schemas/LOCAL/table/ORDERS"
-    )
-
-
-@pytest.mark.parametrize(
-    ("word", "told"),
-    [
-        ("glue", {"glue": {"endpoint": "http://127.0.0.1:1"}}),
-        ("snowflake", {"snowflake": {"account": "acme-prod", "host": "127.0.0.1"}}),
-        ("snowflake", {"snowflake": {"account": "xy12345.eu-west-1"}}),
-        ("another", {}),
-    ],
-)
-def test_a_stand_in_and_a_private_link_have_no_page(word: str, told: dict[str, Any]) -> None:
-    names = IN_SNOWFLAKE if word == "snowflake" else IN_SNOWFLAKE[1:]
-
-    assert link_to_target(word, names, Settings.load(**told)) == {}
 
 
 @pytest.mark.parametrize(

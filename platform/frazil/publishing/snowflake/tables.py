@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
@@ -56,6 +58,7 @@ class Snowflake:
 
     word: ClassVar[str] = "snowflake"
     check: ClassVar[str] = "snowflake_current"
+    icon: ClassVar[str] = "iceberg"
     blocking: ClassVar[bool] = False
     maker = ""
 
@@ -79,6 +82,17 @@ class Snowflake:
             "external volume, catalog integration, table and view where they are missing, and refreshes the "
             "table to what Glue says."
         )
+
+    @property
+    def page(self) -> str | None:
+        """See `Target`."""
+        own = self._settings.snowflake
+        account = re.fullmatch(r"([A-Za-z0-9]+)-([A-Za-z0-9_-]+)", own.account or "")
+        if own.host or not account:
+            return None
+        database, schema, name = (quote(part.upper(), safe="") for part in self.path[1:])
+        at = f"https://app.snowflake.com/{account[1]}/{account[2]}".lower()
+        return f"{at}/#/data/databases/{database}/schemas/{schema}/table/{name}"
 
     def column_type(self, kind: IcebergType) -> str:
         """See `Target`."""
