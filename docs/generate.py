@@ -46,6 +46,7 @@ from frazil.spec.deployment import (
     Tableflow,
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
 from frazil.spec.table import AnyTable, Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
 
@@ -286,7 +287,8 @@ _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": pytho
 """Regions that modules beside this one write."""
 
 SPECS: Sequence[type[BaseModel]] = (
-    TableSpec, AnyTable, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,
+    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, LandWhen, Write, Upkeep,
+    DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
     RotationPart, Tableflow,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport
 from frazil.derive.positions.state import DerivedState, derived_states
 from frazil.formats.columns.columns import metadata_names
+from frazil.formats.masks.columns import masked_by
 from frazil.kafka.provisioning import TopicState
 from frazil.landing.position.state import TableState, table_states
 from frazil.landing.repairs.dead_letters import DeadLetters
@@ -77,6 +78,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "seconds": report.seconds,
         "dead_letters": report.dead_letters,
         "skipped": report.skipped,
+        "filtered": report.filtered,
         "gaps": report.gaps,
         "lost": report.lost,
         "conflicts": report.conflicts,
@@ -260,6 +262,7 @@ def column_schema(schema: Schema) -> dg.TableSchema:
                 type=str(field.field_type),
                 description=field.doc or None,
                 constraints=dg.TableColumnConstraints(nullable=not field.required),
+                tags={"frazil/mask": mask} if (mask := masked_by(field.doc or "")) else None,
             )
             for field in schema.fields
         ]

@@ -23,13 +23,14 @@ from frazil.spec.deployment import (
     Statement,
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.guard import ColumnMask, DeadLetterKeeping
 from frazil.spec.table import Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
 
 ROOT = Path(__file__).parents[2]
 
 
-OF_TABLES = [TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed]
+OF_TABLES = [TableSpec, ColumnMask, DeadLetterKeeping, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed]
 OF_DEPLOYMENTS = [
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart,
     RestCatalogPart, RotationPart,

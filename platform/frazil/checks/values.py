@@ -61,7 +61,8 @@ def compare_values(subject: Subject[TableSpec], count: int) -> Verdict:
     """
     spec, connections = subject.spec, subject.connections
     table = subject.handle.load()
-    decoder, ledger = decoder_for(spec, connections.registry), read_ledger(table.metadata)
+    decoder = decoder_for(spec, connections.registry, connections.settings.named_keys)
+    ledger = read_ledger(table.metadata)
     if ledger is None:
         return Verdict.skip("nothing was landed yet")
     names = names_by_word(spec)

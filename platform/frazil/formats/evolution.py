@@ -29,7 +29,9 @@ from frazil.formats.logical import (
 from frazil.quoting import in_yaml, quoted
 from frazil.spec.migrations import Migration, dropping, renaming, retyping
 
-Change = Literal["add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable"]
+Change = Literal[
+    "add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable", "mask"
+]
 
 Standing = Literal["due", "waits", "settled"]
 """How a migration stands. Due: the schemas ask for it. Waits: they do not yet. Settled: the table has it."""

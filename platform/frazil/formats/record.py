@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,9 @@ from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.debezium.types import with_types
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Primitive, Struct, Type
+from frazil.formats.masks.guard import NO_MASKS, Keys, Masks
+from frazil.formats.masks.reasons import withheld
+from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry.subjects import owners, read_schema, subject_versions
@@ -23,14 +26,16 @@ from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.wires.known import naming_of
 from frazil.formats.wires.naming import NOTHING, Headers, Naming
 from frazil.formats.wires.prefix import header_bytes, schema_id_of
+from frazil.spec.guard import LEAVE_OUT, OPTIONAL
 from frazil.spec.names import record_subject, subject_name
-from frazil.spec.topic import LEAVE_OUT, OPTIONAL, TableSpec
+from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
     from frazil.formats.registry.client import RegistryClient
 
-OK, BAD = "_ok", "_bad"
-"""Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose."""
+OK, BAD, UNWANTED = "_ok", "_bad", "_unwanted"
+"""Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose, perhaps for the
+spec's `where` does not want it."""
 
 _GONE = "the registry does not know it, so it was deleted for good, or is of another registry"
 
@@ -59,6 +64,8 @@ class RecordDecoder:
         NOTHING,
         NOTHING,
     )  # beside the prefix, of key and value
+    masks: Masks = NO_MASKS
+    where: ArrowWhere | None = None  # which records are rows; the others are left out
 
     @property
     def deletes(self) -> str:
@@ -77,10 +84,16 @@ class RecordDecoder:
 
     @property
     def halves(self) -> tuple[tuple[Half, Struct], tuple[Half, Struct]]:
-        """What both halves become; of an envelope the row within it."""
+        """What both halves become after masking; of an envelope the row within it."""
+        key, value = self.unmasked
+        return (KEY, self.masks.columns(key)), (VALUE, self.masks.columns(value))
+
+    @property
+    def unmasked(self) -> tuple[Struct, Struct]:
+        """The columns of both halves as records have them; of an envelope those of the row within it."""
         if self.envelope:
-            return (KEY, self.envelope.key), (VALUE, self.envelope.row)
-        return (KEY, self.key.columns), (VALUE, self.value.columns)
+            return self.envelope.key, self.envelope.row
+        return self.key.columns, self.value.columns
 
     def arrow(self) -> ArrowRecords:
         """What decodes batches of them."""
@@ -100,6 +113,8 @@ class RecordDecoder:
             left_out,
             self.envelope.arrow if self.envelope else None,
             sum(_width(columns) for _, columns in self.halves),
+            self.masks.arrow() if self.masks else None,
+            self.where,
         )
 
     def prefixed(
@@ -124,6 +139,7 @@ class RecordDecoder:
             return None
         if self.envelope:
             key, value = self.envelope.values(key, value)
+        key, value = (self.masks.values(*each) for each in zip(self.unmasked, (key, value), strict=True))
         by_key = {name: key.get(name) for name in self.row_key.columns if name not in self.row_key.of_value}
         absent = dict.fromkeys(f.name for f in self.columns.fields)
         return {**absent, **key, **value, **by_key, **self._as_text}
@@ -140,7 +156,15 @@ class RecordDecoder:
         self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,
         fault: str | None = None, headers: Headers = (),
     ) -> Reason:  # fmt: skip
-        """Why the record is bad, by what `decode` said of both halves; the key comes first."""
+        """Why the record is bad, by what `decode` said of both halves; where fields are masked, no value."""
+        reason = self._reason(raw_key, raw_value, key_ok, value_ok, fault, headers)
+        return withheld(reason, *self.unmasked) if self.masks else reason
+
+    def _reason(
+        self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,
+        fault: str | None, headers: Headers,
+    ) -> Reason:  # fmt: skip
+        """Why it is bad; the key comes first."""
         for raw, naming in zip((raw_key, raw_value), self.named, strict=True):
             if raw is not None and (reason := naming.reason(raw, headers)):
                 return reason
@@ -243,7 +267,7 @@ def _renames(spec: TableSpec, half: Half) -> Iterator[tuple[str, str]]:
 
 def _spared(spec: TableSpec, half: Half) -> Iterator[str]:
     """Fields whose column may be null or is not there, with the paths that they have in the records."""
-    names = [name for name, word in spec.columns.items() if word in (LEAVE_OUT, OPTIONAL)]
+    names = [name for name, word in spec.column_words.items() if word in (LEAVE_OUT, OPTIONAL)]
     return (f"{at}{name}" for at in _rows_at(spec, half) for name in names)
 
 
@@ -279,8 +303,12 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
     return table_fields(spec, row_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
 
 
-def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
-    """The decoder for a topic's records; those that belong to other tables are left out."""
+def decoder_for(spec: TableSpec, registry: RegistryClient, keys: Keys) -> RecordDecoder:
+    """The decoder for a topic's records; those that belong to other tables are left out.
+
+    Args:
+        keys: The keys of the profile, for masks.
+    """
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     one, two = key.decoder(), value.decoder()
     columns = row_columns(spec, one.columns, two.columns)
@@ -289,9 +317,12 @@ def decoder_for(spec: TableSpec, registry: RegistryClient) -> RecordDecoder:
     unwraps = _envelope(spec, one.columns, two.columns)
     whose = cache(partial(owners, registry))
     named = naming_of(key), naming_of(value)
+    masks = Masks.of(spec, keys)
+    columns = replace(columns, masks=masks.marks())
     return RecordDecoder(
-        one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose, named
-    )
+        one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose, named,
+        masks,
+    )  # fmt: skip
 
 
 def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
 from frazil.formats.debezium.envelope_batch import ArrowEnvelope, Change
+from frazil.formats.masks.batch import ArrowMasks
+from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.protocol import MOST_PLACES, ArrowDecoder, DecodedBatch
 from frazil.formats.wires.naming import NOTHING, Naming
 
@@ -34,6 +36,7 @@ class Verdicts:
     by_key: frozenset[str] = frozenset()  # columns that the key fills, whatever the value has
     left_out: frozenset[str] = frozenset()  # fields that become no column
     change: Change | None = None  # what the envelopes say, where values are some
+    unwanted: Flags | None = None  # those that the spec's `where` leaves out; None where it has none
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
@@ -62,6 +65,8 @@ class ArrowRecords:
         left_out: Fields that become no column.
         envelope: What values are, where they are not the rows themselves.
         width: Values that a record becomes by itself, whatever is in it: one in each column.
+        masks: What is written of fields in the place of their values.
+        where: Which records are rows, by what their fields hold before they are masked.
     """
 
     key: ArrowDecoder
@@ -74,6 +79,8 @@ class ArrowRecords:
     left_out: frozenset[str] = frozenset()
     envelope: ArrowEnvelope | None = None
     width: int = 0
+    masks: ArrowMasks | None = None
+    where: ArrowWhere | None = None
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Records, some at a time: few bytes may become very many values."""
@@ -111,7 +118,13 @@ class ArrowRecords:
         holds = key_holds & np.where(no_value, is_row, value_ok)
         fails = ~key_holds | np.where(no_value, is_bad, ~value_ok)
         by_key = frozenset(name for name, of_key in self.row_key if of_key)
-        return Verdicts(mine & holds, mine & fails, key, value, by_key, self.left_out, change)
+        unwanted = mine & holds & ~self.where.matches(key, value) if self.where else None
+        rows = mine & holds if unwanted is None else mine & holds & ~unwanted
+        key, value = self._masked(key), self._masked(value)
+        return Verdicts(rows, mine & fails, key, value, by_key, self.left_out, change, unwanted)
+
+    def _masked(self, half: DecodedBatch) -> DecodedBatch:
+        return replace(half, data=self.masks.of(half.data)) if self.masks else half
 
     def _has_key(self, key: DecodedBatch, value: DecodedBatch) -> Flags:
         import numpy as np

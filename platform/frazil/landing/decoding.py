@@ -11,7 +11,7 @@ from frazil.exact import flags_of
 from frazil.formats.batches.oversize import TOO_LARGE
 from frazil.formats.columns.columns import CHANGE
 from frazil.formats.protocol import KEY, VALUE, DecodedBatch, Half
-from frazil.formats.record import BAD, OK, RecordDecoder
+from frazil.formats.record import BAD, OK, UNWANTED, RecordDecoder
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.formats.types import arrow_type
 
@@ -50,7 +50,7 @@ def _added(decoder: RecordDecoder) -> pa.Schema:
     if decoder.envelope:
         said = [("op", pa.string()), ("time", pa.timestamp("us", "UTC")), ("lsn", pa.int64())]
         fields.append((CHANGE, pa.struct([*said, ("fault", pa.string())])))
-    return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_())])
+    return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_()), (UNWANTED, pa.bool_())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:
         yield CHANGE, pa.StructArray.from_arrays(columns, names=["op", "time", "lsn", "fault"])
     yield OK, pa.array(verdicts.ok)
     yield BAD, pa.array(verdicts.bad)
+    unwanted = verdicts.unwanted
+    yield UNWANTED, pa.repeat(False, len(verdicts.ok)) if unwanted is None else pa.array(unwanted)
 
 
 def _of_half(half: Half, found: DecodedBatch) -> Iterator[tuple[str, pa.Array]]:

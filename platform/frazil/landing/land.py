@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import FrazilError, NotAllowedError, NotYetError, UnreadableTimesError, behind
-from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.formats.record import RecordDecoder
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.landing.audit import audit, gaps_of, readable
 from frazil.landing.cut.note import limited
@@ -25,8 +25,10 @@ from frazil.landing.position.ledger import GUESS, Span, bytes_per_record, read_l
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord, find_bad, first_bad, setting_for, suspended
 from frazil.landing.repairs.dead_letters import keep_dead_letters
+from frazil.landing.repairs.seal import Seal
 from frazil.landing.report import LandingReport, report_of, sum_of
 from frazil.landing.schema.evolve import fitting
+from frazil.landing.schema.guarded import landing_decoder
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import Reading, planned_reading
 from frazil.landing.upsert.lane.job import UpsertLane
@@ -174,7 +176,7 @@ class _Landing:
             raise
 
     def _prepared(self) -> tuple[RecordDecoder, Table]:
-        decoder = decoder_for(self._spec, self._connections.registry)
+        decoder = landing_decoder(self._spec, self._connections)
         table = ensure_table(self._spec, self._handle, decoder.columns, decoder.row_key, refuse_halted)
         return decoder, table
 
@@ -277,6 +279,7 @@ class _Landing:
                 entry,
                 bad,
                 still=work.next_entry,
+                seal=Seal.of(self._spec, self._connections.settings.named_keys),
             )
         published = publish(self._handle, work)
         self._done("published")

@@ -14,7 +14,8 @@ class LandingReport:
     """What one call of `land` did; sums over its landings.
 
     `lost`: offsets that the topic no longer held, and that were given up. `conflicts`: how often publishing
-    had to be tried again because others had committed in between. `inserted`, `updated`, `deleted`: rows of
+    had to be tried again because others had committed in between. `filtered`: those of the skipped records
+    that the spec's `where` left out. `inserted`, `updated`, `deleted`: rows of
     an upsert table.
     """
 
@@ -24,6 +25,7 @@ class LandingReport:
     records: int = 0
     dead_letters: int = 0
     skipped: int = 0
+    filtered: int = 0
     gaps: int = 0
     lost: int = 0
     spans: dict[int, Span] | None = None
@@ -54,6 +56,7 @@ def report_of(name: TableName, entry: Ledger, published: Committed, files: int) 
         records=entry.records,
         dead_letters=entry.dead_letters,
         skipped=entry.skipped,
+        filtered=entry.filtered,
         gaps=sum(entry.gaps.values()),
         lost=sum(entry.lost.values()),
         spans={p: s for p, s in entry.spans.items() if s[1] > s[0]},
@@ -81,6 +84,7 @@ def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
         records=one.records + two.records,
         dead_letters=one.dead_letters + two.dead_letters,
         skipped=one.skipped + two.skipped,
+        filtered=one.filtered + two.filtered,
         gaps=one.gaps + two.gaps,
         lost=one.lost + two.lost,
         spans=spans,

@@ -11,7 +11,7 @@ from frazil.formats.batches.matching import refuse_unmatched
 from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import List, Map, Struct, Type, alike
 from frazil.formats.protocol import KEY, VALUE
-from frazil.formats.record import BAD, OK, RecordDecoder
+from frazil.formats.record import BAD, OK, UNWANTED, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.decoding import with_decoded
@@ -57,6 +57,7 @@ class Written:
     bad_rows: tuple[Mapping[str, Any], ...] | None = None  # the bad records, where they are at hand
     values: Mapping[str, int] | None = None  # that the files must hold by what was decoded, by column
     values_held: Mapping[str, int] | None = None  # by the files' own statistics
+    filtered: int = 0  # of those that were skipped, by the spec's `where`
 
     @property
     def good(self) -> int:
@@ -91,6 +92,7 @@ class Written:
             records=self.good,
             dead_letters=dead,
             skipped=self.bad + self.skipped - dead,
+            filtered=self.filtered,
             gaps=gaps,
             lost={p: to - first for p, (first, to) in plan.lost.items()},
             leader_epochs=plan.epochs,
@@ -191,6 +193,7 @@ def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
         "read": "count(1)",
         "bad": f"count_if({BAD})",
         "skipped": f"count_if(NOT {OK} AND NOT {BAD})",
+        "filtered": f"count_if({UNWANTED})",
         "bytes": "sum(octet_length(raw_value))",
         "max_timestamp": "unix_millis(max(timestamp))",
         "mark": MARK,
@@ -216,6 +219,7 @@ def written_by(landing: str, writers: Sequence[int], counts: dict[str, Any]) -> 
         read=counts["read"],
         bad=counts["bad"],
         skipped=counts["skipped"],
+        filtered=counts["filtered"],
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],

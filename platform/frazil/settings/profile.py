@@ -30,6 +30,7 @@ from frazil.errors import MALFORMED, UsageError
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.identity import aws_session
 from frazil.settings.reference import KEEP, Keep
+from frazil.settings.secret import Secret
 from frazil.settings.systems.alarms import AlarmSettings
 from frazil.settings.systems.aws import AwsSettings, GlueSettings, S3Settings
 from frazil.settings.systems.confluent import ConfluentSettings
@@ -97,6 +98,11 @@ class Settings(BaseSettings):
     alarms: AlarmSettings = AlarmSettings()
     log: LogSettings = LogSettings()
     tracing: TracingSettings = TracingSettings()
+    named_keys: dict[str, Secret] = Field(
+        default_factory=dict,
+        description="Keys by name, as JSON, of 16 characters or more, by which masks hash and dead letters "
+        "are encrypted; see docs/masks.md.",
+    )
     connections: dict[str, ConnectionSettings] = Field(
         default_factory=dict,
         description="Other clusters, registries and catalogs by name, as JSON; see docs/connect.md.",

@@ -1,9 +1,9 @@
-"""Changes of a table that its owner approved, as written in the spec: renames, drops, retypes."""
+"""Changes of a table that its owner approved, as written in the spec: renames, drops, retypes, masks."""
 
 from __future__ import annotations
 
 import re
-from typing import Self
+from typing import Literal, Self
 from zlib import crc32
 
 from pydantic import Field, field_validator, model_validator
@@ -66,10 +66,22 @@ def retyping(path: str, to: str) -> str:
     return line if _TYPE.fullmatch(to) else ""
 
 
+def masking(path: str, to: str) -> str:
+    """The line that approves a column's other mask."""
+    return f"- {{id: {_id(f'mask-{path}-{to}')}, mask: {{column: {in_yaml(path)}, to: {to}}}}}"
+
+
 def _id(name: str) -> str:
     """A name that an id may have; what it does not say is told by a sum, so that no two are alike."""
     legal = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
     return name if legal == name and len(name) <= _ID else f"{legal[: _ID - 9]}-{crc32(name.encode()):08x}"
+
+
+class Masking(Part):
+    """The column's mask is another one from now on; rows that are there keep what they have."""
+
+    column: str = Field(min_length=1, description="The column's path.")
+    to: Literal["hash", "redact", "last4", "none"] = Field(description="The mask that `columns` says now.")
 
 
 class Migration(Part):
@@ -80,19 +92,23 @@ class Migration(Part):
     drop: Drop | None = Field(None, description="A column that goes: `{column: x}`.")
     retype: Retype | None = Field(None, description="A column's new type: `{column: y, to: string}`.")
 
+    mask: Masking | None = Field(None, description="A column's other mask: `{column: z, to: hash}`.")
+
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if sum(part is not None for part in (self.rename, self.drop, self.retype)) != 1:
-            raise ValueError("write one of rename, drop and retype")
+        if sum(part is not None for part in (self.rename, self.drop, self.retype, self.mask)) != 1:
+            raise ValueError("write one of rename, drop, retype and mask")
         return self
 
     @property
     def column(self) -> str:
         """The path of the column as it was before."""
-        part = self.drop or self.retype
+        part = self.drop or self.retype or self.mask
         return part.column if part else self.rename.from_ if self.rename else ""
 
     def __str__(self) -> str:
         if self.rename:
             return f"rename {self.rename.from_} to {self.rename.to}"
+        if self.mask:
+            return f"mask {self.column}: {self.mask.to}"
         return f"retype {self.column} to {self.retype.to}" if self.retype else f"drop {self.column}"

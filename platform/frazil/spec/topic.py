@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
+from pydantic import ByteSize, Field, field_validator, model_validator
 
-from frazil.spec.migrations import Migration, type_word
-from frazil.spec.table import AnyTable
+from frazil.spec.guard import Guarded
+from frazil.spec.migrations import Migration
 from frazil.spec.values import Duration, Part
 
 Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
@@ -35,14 +35,6 @@ _OTHER_KEYS = {
 }
 
 
-LEAVE_OUT, OPTIONAL = "leave_out", "optional"
-"""What `columns` says of a field that becomes no column, and of one that may be null all the same."""
-
-
-def _column(name: str) -> str:
-    return name if name in (LEAVE_OUT, OPTIONAL) else type_word(name)
-
-
 class LandWhen(Part):
     """When a table is landed by itself: as soon as one of the three is reached."""
 
@@ -54,7 +46,7 @@ class LandWhen(Part):
     )
 
 
-class TableSpec(AnyTable):
+class TableSpec(Guarded):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)
@@ -135,12 +127,6 @@ class TableSpec(AnyTable):
         description="A field that no column can hold, such as a free-form object or a record within itself. "
         "refuse: the topic. text: its value lands as JSON text. Or one of them for each path; `*` is any.",
     )
-    columns: dict[str, Annotated[str, AfterValidator(_column)]] = Field(
-        default_factory=dict,
-        description="What becomes of single columns, by name, not of fields within them. leave_out: the "
-        "field has none. optional: it may be null. Or a wider type, by Iceberg's name: long, double, "
-        "decimal(20,2); string: whole numbers and decimals as text.",
-    )
     framing: Literal["confluent", "none"] = Field(
         "confluent",
         description="confluent: a zero byte and the schema id come before the payload. none: the payload "
@@ -186,11 +172,25 @@ class TableSpec(AnyTable):
         0.01, ge=0, le=1, description="Share of dead letters among landed records at which a check warns."
     )
     migrations: tuple[Migration, ...] = Field(
-        (), description="Approved renames, drops and retypes of columns, each with an id."
+        (), description="Approved renames, drops, retypes and masks of columns, each with an id."
     )
     max_records: int = Field(10_000_000, ge=1, description="One landing takes this many records at most.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="One landing takes this many bytes at most.")
     land_when: LandWhen = Field(default_factory=LandWhen, description="When the table lands by itself.")
+
+    @model_validator(mode="after")
+    def _guarded(self) -> Self:
+        if self.is_read_only and (self.masks or self.where):
+            raise ValueError("masks and where need a table that Frazil lands; mode: tableflow has none")
+        if self.metadata == "full" and self.withholds_raw:
+            raise ValueError(
+                "metadata: full keeps the raw bytes, in which masked fields can be read; write metadata: "
+                "standard, or keep_raw: true"
+            )
+        if self.where and self.is_keyed:
+            why = "a row that no longer matches would stay as it was"
+            raise ValueError(f"where is for mode: append; with mode: {self.mode} {why}")
+        return self
 
     @property
     def is_read_only(self) -> bool:

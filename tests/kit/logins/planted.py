@@ -141,6 +141,7 @@ def profile_of_a_day(home: Home, planting: Planting, web: str, mail_port: int) -
         "host": LOOPBACK, "port": mail_port, "security": "none", "user": "frazil",
         "password": planting.tell("alarms.mail.password"), "sender": "a@b.test", "to": "c@d.test",
     }  # fmt: skip
+    told["named_keys"] = {"masks": planting.tell("named_keys")}
     told["connections"] = {ELSEWHERE: _elsewhere(planting)}
     return told
 

@@ -28,7 +28,7 @@ def test_records_of_a_new_format_become_rows_or_are_bad(
     )
     with registry_with("parcels-value", "name,weight") as address:
         decoder = decoder_for(
-            TableSpec(topic="parcels"), registry_client(Settings.load(registry={"url": address}))
+            TableSpec(topic="parcels"), registry_client(Settings.load(registry={"url": address})), {}
         )
 
     rows = with_decoded(records, decoder).select(OK, BAD, f"{KEY.data}.key", f"{VALUE.data}.*").collect()

@@ -49,7 +49,7 @@ def test_its_schemas_become_columns(registry: RegistryClient) -> None:
 
 @pytest.mark.usefixtures("registered")
 def test_its_decoder_says_why_a_record_is_bad(registry: RegistryClient) -> None:
-    decoder = decoder_for(SPEC, registry)
+    decoder = decoder_for(SPEC, registry, {})
 
     assert decoder.value.writers == (SCHEMA_ID,)
     assert decoder.explain(None, b"\0\0\0\0\7just one", True, False) == ("columns", "1 values for 2 columns")

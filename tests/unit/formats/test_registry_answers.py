@@ -128,7 +128,7 @@ def test_an_older_version_whose_reference_is_gone_is_unreadable_and_the_others_a
         "t-value/versions?": (200, {}, b"[2]"),
     }
 
-    decoder = decoder_for(TableSpec(topic="t", key_format="none"), client)
+    decoder = decoder_for(TableSpec(topic="t", key_format="none"), client, {})
 
     code, why = decoder.value.explain(b"\0\0\0\0\x07\x08XETR")
     assert code == "unreadable_schema"
@@ -148,7 +148,7 @@ def test_a_newest_version_whose_reference_is_gone_is_refused_and_no_key_becomes_
     server.answers = versions
 
     with pytest.raises(SchemaRefusedError, match="type Venue is defined nowhere") as told_of:
-        decoder_for(TableSpec(topic="t"), client)
+        decoder_for(TableSpec(topic="t"), client, {})
 
     assert f"t-{half}" in str(told_of.value)
 

@@ -229,6 +229,8 @@ def show_landings(reports: list[LandingReport]) -> None:
         if r.inserted or r.updated or r.deleted:
             changed = f"{r.inserted:,} rows inserted, {r.updated:,} updated, {r.deleted:,} deleted."
             console.print(f"{r.table}: {changed}")
+        if r.filtered:
+            console.print(f"{r.table}: {r.filtered:,} of the skipped records do not match where.")
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
 

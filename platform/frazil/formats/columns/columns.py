@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from frazil.errors import SchemaRefusedError
@@ -21,6 +21,7 @@ class RecordColumns:
 
     key: Struct
     value: Struct
+    masks: Mapping[str, str] = field(default_factory=dict, compare=False)  # marks by path, see `Masks.marks`
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -203,11 +204,11 @@ def _check_names(spec: TableSpec, record: RecordColumns) -> None:
 
 def _wide(fields: Iterable[Field], at: Where = ROOT, kind: Type | None = None) -> str:
     """Why the first decimal of more digits than columns have can't be held; empty where there is none."""
-    for field in fields:
-        where = at.within(kind or Struct(()), field.name)
-        if isinstance(field.type, Decimal) and field.type.declared:
-            return f"field {where.said} is {too_many_digits(field.type.declared)}"
-        if found := _wide(field.type.fields, where, field.type):
+    for own in fields:
+        where = at.within(kind or Struct(()), own.name)
+        if isinstance(own.type, Decimal) and own.type.declared:
+            return f"field {where.said} is {too_many_digits(own.type.declared)}"
+        if found := _wide(own.type.fields, where, own.type):
             return found
     return ""
 

@@ -71,6 +71,7 @@ class Counts:
     read: int = 0
     bad: int = 0
     skipped: int = 0
+    filtered: int = 0
     bytes: int = 0
     max_timestamp: int | None = None
     mark: int = 0
@@ -182,6 +183,8 @@ class Intake:
         counts.read += len(batch)
         counts.bad += int(verdicts.bad.sum())
         counts.skipped += int((~verdicts.ok & ~verdicts.bad).sum())
+        if verdicts.unwanted is not None:
+            counts.filtered += int(verdicts.unwanted.sum())
         counts.bytes += value_of(pc.sum(pc.binary_length(batch["raw_value"]))) or 0
         counts.mark ^= Tally.of_places(places).mark
         newest = value_of(pc.max(batch["timestamp"]))

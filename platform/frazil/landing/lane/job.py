@@ -105,7 +105,7 @@ class Lane:
         described = tuple(data_file(table, file) for file in written)
         return Written(
             landing=landing,
-            **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "bytes")},
+            **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "filtered", "bytes")},
             schema_ids=tuple(sorted({self.writers[w] for c in counts for w in c["writers"]})),
             max_timestamp=max(
                 (c["max_timestamp"] for c in counts if c["max_timestamp"] is not None), default=None

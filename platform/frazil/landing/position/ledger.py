@@ -59,6 +59,7 @@ class Ledger(Entry):
     `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
     is the whole position. `lost`: offsets before the spans that the topic no longer held. `leader_epochs`:
     what the partitions' leaders were at when the position was taken, no offset before it is of a later one.
+    `filtered`: those of `skipped` that the spec's `where` left out.
     `inserted`, `updated`, `deleted`: rows of an upsert table. `merged`: records that made no row more there:
     those of a key that came again, and two for each row that was deleted. `replayed`: rows that came of
     `replayed_spans`, which were read once more; `replaced`: rows that were there of them. `returned`: offsets
@@ -74,6 +75,7 @@ class Ledger(Entry):
     records: int = 0
     dead_letters: int = 0
     skipped: int = 0
+    filtered: int = 0
     redriven: int = 0
     expired: int = 0
     forgotten: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from frazil.formats.wires.naming import SCHEMA_HEADER
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.landing.publication import Landed
 from frazil.landing.repairs.bad_records import BadRecord
+from frazil.landing.repairs.seal import AS_THEY_CAME, Seal
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import LONGEST, commit
@@ -49,6 +50,10 @@ _FIELDS = (
     Field(
         "topic_id", _STRING, optional=True, doc="Of the topic; another one after it was made anew, or cut."
     ),
+    Field(
+        "seal", _STRING, optional=True, doc="The key by which raw key and value are encrypted, or withheld."
+    ),
+    Field("sealed", _BINARY, optional=True, doc="Raw key and value, encrypted."),
 )
 _PARTITION_BY = (("day", "timestamp"),)
 
@@ -64,6 +69,9 @@ class DeadLetter:
         timestamp_type: As Kafka numbers them: 0 made, 1 appended.
         landing: The landing that met the record.
         topic_id: The topic's identity, where it was noted.
+        seal: The name of the key by which the bytes are encrypted, or `withheld`; None where they are as they
+            came. A redrive opens them first.
+        sealed: The encrypted bytes.
         timestamp_micros: The same as `timestamp`, as the table holds it: microseconds since 1970.
     """
 
@@ -81,6 +89,8 @@ class DeadLetter:
     leader_epoch: int | None = None
     landing: str | None = None
     topic_id: str | None = None
+    seal: str | None = None
+    sealed: bytes | None = field(default=None, repr=False)
     timestamp_micros: int | None = None
 
     @property
@@ -133,6 +143,7 @@ def keep_dead_letters(
     bad: Sequence[BadRecord],
     forgettings: tuple[int, int] | None = None,
     still: Callable[[Table], object] | None = None,
+    seal: Seal = AS_THEY_CAME,
 ) -> None:
     """Writes bad records to the dead-letter table, under its own position.
 
@@ -146,6 +157,7 @@ def keep_dead_letters(
             these were compared.
         still: Raises where the topic's table is no longer as the work that met these records takes it. What
             another landing brought meanwhile may be forgotten by now, and must not be kept again.
+        seal: How the bytes are kept.
 
     Raises:
         CommitConflictError: Some were forgotten since.
@@ -163,7 +175,7 @@ def keep_dead_letters(
     log = ledger.log
     ahead = before.position if before.log == log else {}
     kept = _kept(table, log, ahead, bad)
-    rows = [_row(ledger, log, b) for b in bad if b.key not in kept]
+    rows = [_row(ledger, log, b, seal) for b in bad if b.key not in kept]
     if rows:
         entry, until = _ahead(ledger, ahead, len(rows)), time.time() + LONGEST
         staged = _Kept(
@@ -248,7 +260,7 @@ def _ahead(ledger: Ledger, kept: Mapping[int, int], rows: int) -> Ledger:
     )  # fmt: skip
 
 
-def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
+def _row(ledger: Ledger, log: str, bad: BadRecord, seal: Seal) -> dict[str, Any]:
     own = {
         "topic": ledger.topic,
         "schema_id": _claimed_id(bad),
@@ -256,6 +268,9 @@ def _row(ledger: Ledger, log: str, bad: BadRecord) -> dict[str, Any]:
         "reason": bad.reason,
         "landing": ledger.landing,
         "topic_id": log,
+        "seal": None,
+        "sealed": None,
+        **seal.kept(bad.record, ledger.topic),
     }
     return {f.name: own[f.name] if f.name in own else bad.record[f.name] for f in _FIELDS}
 

@@ -18,7 +18,6 @@ from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.exact import utc
 from frazil.formats.batches.oversize import TOO_LARGE, still_too_large
-from frazil.formats.record import decoder_for
 from frazil.landing.land import Step
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import EMPTY, Ledger
@@ -26,8 +25,10 @@ from frazil.landing.publication import Redriven
 from frazil.landing.repairs.bad_records import BadRecord, find_bad
 from frazil.landing.repairs.dead_letters import DeadLetter
 from frazil.landing.repairs.repair import Repair, repaired
+from frazil.landing.repairs.seal import WITHHELD, opened, sealing_key
 from frazil.landing.repairs.selection import Chosen, choose
 from frazil.landing.report import LandingReport
+from frazil.landing.schema.guarded import landing_decoder
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import record_schema
 from frazil.landing.upsert.key import why_no_older_records
@@ -139,12 +140,21 @@ class _Redrive:
             str(self._handle), self._spec.topic, chosen=chosen.count, already_in=chosen.already_in,
             past=chosen.past, waiting=chosen.waiting,
         )  # fmt: skip
-        letters = repaired(chosen.letters, repair) if repair else list(chosen.letters)
-        report = replace(nothing, left_out=len(chosen.letters) - len(letters))
-        return self._written(chosen, letters, report) if letters else report
+        readable = self._opened(chosen.letters)
+        letters = repaired(readable, repair) if repair else readable
+        report = replace(nothing, left_out=len(readable) - len(letters))
+        done = self._written(chosen, letters, report) if letters else report
+        return _with_withheld(done, [each for each in chosen.letters if each.seal == WITHHELD])
+
+    def _opened(self, letters: Sequence[DeadLetter]) -> list[DeadLetter]:
+        """The letters whose bytes are kept, as they came."""
+        keys = self._connections.settings.named_keys
+        names = {letter.seal for letter in letters if letter.sealed and letter.seal}
+        known = {name: sealing_key(keys, name) for name in names}
+        return [_opened(letter, known) for letter in letters if letter.seal != WITHHELD]
 
     def _written(self, chosen: Chosen, letters: Sequence[DeadLetter], report: RedriveReport) -> RedriveReport:
-        decoder = decoder_for(self._spec, self._connections.registry)
+        decoder = landing_decoder(self._spec, self._connections)
         table = ensure_table(self._spec, self._handle, decoder.columns)
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REDRIVE))
@@ -198,6 +208,22 @@ _FIRST = 10  # reasons of a report that a person would read
 def _with_reasons(report: RedriveReport, bad: Sequence[BadRecord]) -> RedriveReport:
     reasons = (f"partition {b.partition}, offset {b.offset}: {b.reason}" for b in bad[:_FIRST])
     return replace(report, still_bad=dict(Counter(b.reason_code for b in bad)), reasons=tuple(reasons))
+
+
+def _with_withheld(report: RedriveReport, letters: Sequence[DeadLetter]) -> RedriveReport:
+    """The report with those of which there is nothing to decode."""
+    why = "its bytes were not kept, for columns are masked; `frazil replay` reads it from the topic"
+    reasons = (f"partition {each.partition}, offset {each.offset}: {why}" for each in letters[:_FIRST])
+    bad = {WITHHELD: len(letters)} if letters else {}
+    return replace(report, still_bad={**report.still_bad, **bad}, reasons=(*report.reasons, *reasons))
+
+
+def _opened(letter: DeadLetter, keys: Mapping[str, bytes]) -> DeadLetter:
+    if not (letter.sealed and letter.seal):
+        return letter
+    place = (letter.topic, letter.partition, letter.offset)
+    raw_key, raw_value = opened(letter.sealed, letter.seal, keys[letter.seal], place)
+    return replace(letter, raw_key=raw_key, raw_value=raw_value)
 
 
 def _plan(chosen: Chosen, letters: Sequence[DeadLetter]) -> Plan:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from frazil.connections import Connections
 from frazil.errors import CommitConflictError, UnreadableTimesError
-from frazil.formats.record import RecordDecoder, decoder_for
+from frazil.formats.record import RecordDecoder
 from frazil.landing.audit import audit, readable
 from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
@@ -18,11 +18,13 @@ from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import Ledger, Span, read_ledger
 from frazil.landing.repairs.bad_records import BadRecord, find_bad
 from frazil.landing.repairs.dead_letters import keep_dead_letters
+from frazil.landing.repairs.seal import Seal
 from frazil.landing.repairs.selection import offset_columns
 from frazil.landing.replay.difference import Present, find_present
 from frazil.landing.replay.outcome import Comparison
 from frazil.landing.replay.plan import plan_replay, refuse_keyed, refuse_rows
 from frazil.landing.report import LandingReport
+from frazil.landing.schema.guarded import landing_decoder
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import planned_reading
 from frazil.landing.write import Written, write_rows
@@ -195,7 +197,7 @@ class _Replay:
         table = self._handle.load()
         plan = plan_replay(self._spec, self._connections, table, spans)
         self._done("planned")
-        decoder = decoder_for(self._spec, self._connections.registry)
+        decoder = landing_decoder(self._spec, self._connections)
         table = ensure_table(self._spec, self._handle, decoder.columns)
         reading = planned_reading(self._connections, plan)
         try:
@@ -240,6 +242,7 @@ class _Replay:
                 entry.beside(present.ledger),
                 outcome.new_letters,
                 present.looks,
+                seal=Seal.of(self._spec, self._connections.settings.named_keys),
             )
             self._noted |= {letter.key for letter in outcome.new_letters}
         if not present.holding.rows and not written.good:

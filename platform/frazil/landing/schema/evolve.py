@@ -13,8 +13,9 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.columns.columns import RecordColumns, metadata_names
 from frazil.formats.evolution import Verdict, branch_renames, refused, verdicts
 from frazil.formats.logical import Struct
-from frazil.formats.record import decoder_for
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
+from frazil.landing.schema.guarded import landing_decoder
+from frazil.landing.schema.masking import NotedMasks, mask_verdicts, stage_masks
 from frazil.landing.schema.rowless import add_metadata, make_anew, without_rows
 from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
 from frazil.spec.topic import TableSpec
@@ -82,8 +83,9 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec
     own = {*metadata, *retired(tx.table_metadata)}
     found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
-    every = (*approved, *found)
-    rowless = is_rowless(table.metadata)
+    rowless, noted = is_rowless(table.metadata), NotedMasks.of(table.metadata)
+    masked = [] if rowless else _masked(spec, tx, columns, noted, wanted)
+    every = (*approved, *masked, *found)
     if rowless:
         add_metadata(spec, tx)
     if refused(found) and rowless:
@@ -91,13 +93,21 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
         every = (*approved, *without_rows(found))
         own |= {*retired(tx.table_metadata)}
         found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
-    if refused(found):
+    if refused((*masked, *found)):
         return Evolution(every, table.schema(), None)
     renames_key = _rename_key(tx, table, approved)
     apply_changes(tx, [v for v in found if v.wanted], metadata)
+    stage_masks(tx, noted, columns.masks, masked, wanted, spec.migrations)
     if gone := _marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None, renames_key)
+
+
+def _masked(
+    spec: TableSpec, tx: Transaction, columns: RecordColumns, noted: NotedMasks, wanted: Struct
+) -> list[Verdict]:
+    have = from_iceberg(tx.table_metadata.schema())
+    return mask_verdicts(noted, columns.masks, spec.migrations, have, wanted)
 
 
 def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
@@ -127,7 +137,7 @@ def fits_again(spec: TableSpec, connections: Connections) -> bool:
     Raises:
         FrazilError: The registry or the catalog does not tell.
     """
-    decoder = decoder_for(spec, connections.registry)
+    decoder = landing_decoder(spec, connections)
     table = handle_of(spec, connections).load_or_none()
     return table is None or not refused(plan_evolution(spec, table, decoder.columns).verdicts)
 

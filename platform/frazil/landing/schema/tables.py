@@ -10,6 +10,7 @@ from frazil.formats.columns.columns import RecordColumns, metadata_names, table_
 from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.schema.evolve import evolve
+from frazil.landing.schema.masking import NotedMasks
 from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
@@ -44,6 +45,7 @@ def ensure_table(
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
+        properties |= NotedMasks(columns.masks).properties
         transforms = spec.transforms or default_buckets(spec, fields, key)
         table = create_table(handle, fields, transforms, properties, location)
     else:

@@ -42,6 +42,7 @@ _OTHERS = (
     "frazil.fed.",
     "frazil.reader.",
     "frazil.truncates",
+    "frazil.masks",
 )
 """Beginnings of what else stands beside a ledger."""
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.exact import rows_of
+from frazil.exact import rows_of, values_of
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.formats.types import spark_type
 from frazil.landing.decoding import with_decoded
+from frazil.landing.repairs.seal import Opening, sealing_key
 from frazil.landing.repairs.selection import offset_columns
 from frazil.quoting import literal, quoted
 from frazil.spec.derived import DerivedSpec
@@ -26,6 +27,10 @@ from frazil.upkeep.forgetting.rows import Going
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+    from pyspark.sql import DataFrame
+
+
+_RAW = ("raw_key", "raw_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +53,38 @@ def letters_of_topic(
     name = name_of(table)
     if TableHandle.of(table).dead_letters.load_or_none() is None:
         return None
-    decoder = decoder_for(spec, connections.registry)
-    columns = ["raw_key", "raw_value", "`partition`", "`offset`"]
+    decoder = decoder_for(spec, connections.registry, connections.settings.named_keys)
     matches = condition.sql(lambda column: _decoded(decoder, column))
     with spark_job(Job("forgetting", str(name.dead_letters), "Nothing was changed.", "Try again.")):
-        letters = connections.spark.table(spark_name(name.dead_letters)).selectExpr(*columns)
+        letters = _letters(connections, TableHandle.of(table).dead_letters)
+        in_sealed = [f"seal IS NOT NULL AND {each}" for each in _with_texts(condition, _RAW, ())]
+        goes_by = " OR ".join([f"coalesce({matches}, false)", *in_sealed])
         found = with_decoded(letters, decoder).selectExpr(
-            "`partition`", "`offset`", f"coalesce({matches}, false) AS goes", f"{VALUE.ok} AS read"
+            "`partition`", "`offset`", f"{goes_by} AS goes", f"{VALUE.ok} AS read"
         ).toArrow()  # fmt: skip
     rows = rows_of(found)
     every = {(row["partition"], row["offset"]): row for row in rows}
     goes = {key for key, row in every.items() if row["goes"]}
     goes |= keys_in(table, every.keys(), offset_columns(spec), condition.expression)
-    texts = _with_texts(condition, ("raw_key", "raw_value"), ("reason",))
+    texts = _with_texts(condition, _RAW, ("reason",))
     headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
     held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
     sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
     after = spec.upkeep.orphans_after
     going = Going(TableHandle.of(table).dead_letters, f"({sql})", AlwaysTrue(), after, early=True)
     return Letters(going, sum(not row["read"] for row in rows))
+
+
+def _letters(connections: Connections, handle: TableHandle) -> DataFrame:
+    """All dead letters of a table; raw keys and values that were encrypted as they came."""
+    rows = connections.spark.table(spark_name(handle.name))
+    if "seal" not in rows.columns:  # made by an earlier version
+        return rows.selectExpr(*_RAW, "`partition`", "`offset`", "CAST(NULL AS string) AS seal")
+    keys = connections.settings.named_keys
+    letters = rows.selectExpr(*_RAW, "`partition`", "`offset`", "topic", "seal", "sealed")
+    names = values_of(letters.where("sealed IS NOT NULL").select("seal").distinct().toArrow()["seal"])
+    known = Opening({name: sealing_key(keys, name) for name in names})
+    return letters.mapInArrow(known.run, letters.schema) if names else letters
 
 
 def letters_of_query(spec: DerivedSpec, handle: TableHandle, condition: Condition) -> Letters | None:

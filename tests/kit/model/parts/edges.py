@@ -241,13 +241,13 @@ def edges() -> Iterator[Edges]:
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
             (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
-            (landing, "decoder_for", found.decoder_for), (source, "leader_epochs", lambda *_: {}),
+            (landing, "landing_decoder", found.decoder_for), (source, "leader_epochs", lambda *_: {}),
             (source, "Reading", found.reading),
             (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
             (frazil.landing.audit, "tally_records", found.tally_records),
             (letters, "_data_files", found.letter_files),
             (frazil.tables.keys, "_offsets_in", found.offsets_in),
-            (redrive, "decoder_for", found.decoder_for), (redrive, "write_rows", found.write_rows),
+            (redrive, "landing_decoder", found.decoder_for), (redrive, "write_rows", found.write_rows),
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),

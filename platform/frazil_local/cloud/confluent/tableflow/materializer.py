@@ -159,7 +159,7 @@ def _make(topic: OnTopic, clients: Clients) -> None:
 
     with catalog_errors(clients.settings):
         if TableHandle(clients.catalog, topic.table).load_or_none() is None:
-            columns = decoder_for(topic.spec, clients.registry).columns
+            columns = decoder_for(topic.spec, clients.registry, {}).columns
             ensure_table(topic.spec, TableHandle(clients.catalog, topic.table), columns, location=topic.place)
 
 

@@ -1,0 +1,1 @@
+"""Masks: what a table gets of a field in the place of its values."""
