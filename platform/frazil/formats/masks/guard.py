@@ -5,20 +5,17 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from frazil.errors import ConfigureError
+from frazil.formats.bare import Bare
 from frazil.formats.logical import Struct
 from frazil.formats.masks.batch import ArrowMasks
 from frazil.formats.masks.columns import masked_columns
 from frazil.formats.masks.independent import masked_values
 from frazil.settings.secret import revealed
 from frazil.spec.guard import ColumnMask, Guarded
-
-if TYPE_CHECKING:
-    from frazil.formats.bare import Bare
 
 Keys = Mapping[str, SecretStr]
 """The keys of a profile, by name."""
