@@ -62,6 +62,9 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "views.check": {
         "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },
+    "views.verify": {
+        "verify": "Compare every record of topics with every row, by a program that shares no code."
+    },
     "views.describe": {
         "describe": "Show one table: its state, columns, and last landings or derivations.",
     },

@@ -1,0 +1,169 @@
+"""Every record of a topic beside every row of its table, judged by a program that shares no code.
+
+The program is `frazil_verify`. It is a process; what it has to know goes to its standard input, secrets too.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from frazil.checks.result import Subject
+from frazil.errors import ConfigureError, FaultError, MissingError
+from frazil.formats.columns.columns import names_by_word
+from frazil.formats.kinds import PLAIN_FORMATS
+from frazil.formats.registry.subjects import subject_versions
+from frazil.kafka.clients import client_config
+from frazil.landing.upsert.key import key_columns
+from frazil.settings.identity import aws_session, keys_of_now
+from frazil.settings.profile import Settings
+from frazil.settings.secret import revealed
+from frazil.spec.names import subject_name
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
+
+_SECONDS = 24 * 3600
+_SOUND, _UNSOUND, _UNVERIFIABLE = range(3)
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What the verifier said of one table.
+
+    Args:
+        document: Its report; `{"unverifiable": why}` where nothing could be said.
+    """
+
+    table: str
+    document: Mapping[str, Any]
+
+    @property
+    def unverifiable(self) -> str:
+        """Why nothing could be said; empty where something was."""
+        return str(self.document.get("unverifiable", ""))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether every record has its row, and every row its record."""
+        return bool(self.document.get("sound"))
+
+
+def verify(subject: Subject[TableSpec]) -> Verified:
+    """Compares all records that a table holds with all of its rows.
+
+    Raises:
+        FaultError: The verifier ended by itself, or not within a day.
+    """
+    table = str(subject.things.table)
+    if why := next(_unknown(subject.spec), ""):
+        return Verified(table, {"unverifiable": why})
+    return Verified(table, _judged(request(subject), table))
+
+
+def request(subject: Subject[TableSpec]) -> Document:
+    """What the verifier has to know; it holds secrets.
+
+    Raises:
+        NotYetError: There is no such table.
+    """
+    spec, settings, table = subject.spec, subject.connections.settings, subject.handle.load()
+    letters = TableHandle(subject.connections.catalog, subject.things.table).dead_letters.load_or_none()
+    return {
+        "topic": spec.topic,
+        "kafka": _kafka(settings),
+        "registry": _registry(settings),
+        "storage": _storage(settings),
+        "metadata": table.metadata_location,
+        "dead_letters": letters.metadata_location if letters is not None else "",
+        "mode": spec.mode,
+        "key": _half(subject, "key"),
+        "value": _half(subject, "value"),
+        "key_columns": key_columns(table),
+        "metadata_columns": names_by_word(spec),
+        "null_value": spec.on_null_value,
+    }
+
+
+def _unknown(spec: TableSpec) -> Iterator[str]:
+    """What the verifier does not know of this table's kind."""
+    if spec.is_read_only:
+        yield "Tableflow writes it"
+    if spec.keeps_versions:
+        yield "it holds all versions of its rows"
+    if spec.keeps_deleted or spec.order_by != "offset":
+        yield "deleted rows stay, or the database's log says the order"
+    if spec.validation == "strict":
+        yield "validate: strict makes records bad by rules that the verifier does not know"
+    if spec.other_types:
+        yield "its topic holds records of other types"
+
+
+def _judged(asked: Document, table: str) -> Mapping[str, Any]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "frazil_verify"],
+            input=json.dumps(asked), capture_output=True, text=True, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise FaultError(f"The verifier did not end within {_SECONDS} s.", where=f"table {table}") from None
+    if done.returncode not in (_SOUND, _UNSOUND, _UNVERIFIABLE) or not done.stdout:
+        raise FaultError("The verifier failed.", where=f"table {table}; {_last_line(done.stderr)}")
+    document: Mapping[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _last_line(text: str) -> str:
+    return text.strip().rpartition("\n")[2]
+
+
+def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Document:
+    spec = subject.spec
+    wanted = spec.key_format if word == "key" else spec.value_format
+    if wanted in PLAIN_FORMATS:
+        return {"format": wanted}
+    name = subject_name(spec, word)
+    if word == "key" and wanted == "auto" and not _has_subject(subject, name):
+        return {"format": "bytes"}
+    record_type = (spec.record_type or "") if word == "value" else ""
+    return {"format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type}
+
+
+def _has_subject(subject: Subject[TableSpec], name: str) -> bool:
+    try:
+        return bool(subject_versions(subject.connections.registry, name))
+    except MissingError:
+        return False
+
+
+def _kafka(settings: Settings) -> Document:
+    config = client_config(settings)
+    if callbacks := [name for name, value in config.items() if callable(value)]:
+        raise ConfigureError(
+            f"The verifier can't log in to Kafka by {', '.join(callbacks)}.",
+            meaning="Nothing was compared.",
+            todo="Give it a login of SASL or TLS, by another profile.",
+        )
+    return config
+
+
+def _registry(settings: Settings) -> Document:
+    registry = settings.registry
+    user, _, password = (revealed(registry.user_info) or "").partition(":")
+    return {"url": str(registry.url), "user": user, "password": password}
+
+
+def _storage(settings: Settings) -> Document:
+    keys = keys_of_now(aws_session(settings.aws))
+    return {
+        "endpoint": settings.s3_endpoint or "",
+        "region": settings.aws.region or "",
+        "access_key": keys.access_key,
+        "secret_key": keys.secret_key,
+        "session_token": keys.token or "",
+    }

@@ -1,0 +1,143 @@
+"""One bucket of records beside one bucket of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from frazil_verify.entries import BAD, DELETE, GOOD, Entries
+from frazil_verify.expected import NOT_COMPARED
+from frazil_verify.findings import Finding
+from frazil_verify.log.records import Span
+
+Places = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a comparison may speak of.
+
+    Args:
+        landed: The offsets that the table claims to hold, by partition.
+        kept: The offsets that the topic still has.
+        expired_before: Rows of an older timestamp may be gone; microseconds.
+    """
+
+    landed: Mapping[int, Span]
+    kept: Mapping[int, Span]
+    expired_before: int | None = None
+
+    def first_kept(self, partition: int) -> int:
+        """The first offset that can still be read."""
+        return self.kept.get(partition, (0, 0))[0]
+
+
+@dataclass
+class Comparison:
+    """Compares buckets; findings of kind `altered` get their columns later."""
+
+    scope: Scope
+    unverifiable: int = 0
+    expired: int = 0
+
+    def of_appended(self, records: Entries, rows: Entries) -> Iterator[Finding]:
+        """Each good record has one row, and each row a record."""
+        rows, doubled = _once(rows, ["partition", "offset"])
+        yield from _named("doubled", doubled)
+        at = _matched(records, rows, ["partition", "offset"])
+        there = records[at >= 0]
+        yield from _named("bad", there[there["kind"] == BAD])
+        yield from self._altered(there, rows[at[at >= 0]])
+        lacking = records[(at < 0) & (records["kind"] == GOOD)]
+        yield from _named("missing", self._not_expired(lacking))
+        yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    def of_keyed(self, records: Entries, rows: Entries) -> Iterator[Finding]:
+        """Each key has the row of its newest change, unless that deletes it."""
+        rows, doubled = _once(rows, ["identity"])
+        yield from _named("doubled", doubled)
+        newest = newest_changes(records[np.isin(records["kind"], (GOOD, DELETE))])
+        at = _matched(newest, rows, ["identity"])
+        there, held = newest[at >= 0], rows[at[at >= 0]]
+        yield from _named("undeleted", held[there["kind"] == DELETE])
+        lives = there["kind"] == GOOD
+        same = (there["partition"] == held["partition"]) & (there["offset"] == held["offset"])
+        yield from _named("superseded", held[lives & ~same])
+        yield from self._altered(there[lives & same], held[lives & same])
+        lacking = newest[(at < 0) & (newest["kind"] == GOOD)]
+        yield from _named("missing", self._not_expired(lacking))
+        yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    def _altered(self, records: Entries, rows: Entries) -> Iterator[Finding]:
+        differ = (
+            (records["row"] != rows["row"]) & (records["row"] != NOT_COMPARED) & (records["kind"] == GOOD)
+        )
+        return _named("altered", rows[differ])
+
+    def _not_expired(self, lacking: Entries) -> Entries:
+        if self.scope.expired_before is None:
+            return lacking
+        old = lacking["time"] < self.scope.expired_before
+        self.expired += int(old.sum())
+        return lacking[~old]
+
+    def _baseless(self, rows: Entries) -> Iterator[Finding]:
+        for row in rows:
+            partition, offset = int(row["partition"]), int(row["offset"])
+            start, end = self.scope.landed.get(partition, (0, 0))
+            if not start <= offset < end:
+                yield Finding("outside", partition, offset)
+            elif offset < self.scope.first_kept(partition):
+                self.unverifiable += 1
+            else:
+                yield Finding("baseless", partition, offset)
+
+
+def newest_changes(changes: Entries) -> Entries:
+    """Of each key the change that counts: of a partition the last, of these the newest by timestamp.
+
+    Source: docs/upsert.md, "What wins".
+    """
+    changes = changes[np.lexsort((changes["offset"], changes["partition"], changes["identity"]))]
+    changes = changes[_last_of(changes, ["identity", "partition"])]
+    changes = changes[np.lexsort((changes["partition"], changes["time"], changes["identity"]))]
+    return changes[_last_of(changes, ["identity"])]
+
+
+def _last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:
+    last = np.ones(len(entries), bool)
+    if len(entries) > 1:
+        last[:-1] = np.any([entries[name][1:] != entries[name][:-1] for name in names], axis=0)
+    return last
+
+
+def _once(rows: Entries, names: list[str]) -> tuple[Entries, Entries]:
+    """One row of each, and those that are too many."""
+    rows = rows[np.lexsort([rows[name] for name in reversed(names)])]
+    last = _last_of(rows, names)
+    return rows[last], rows[~last]
+
+
+def _matched(wanted: Entries, held: Entries, names: list[str]) -> npt.NDArray[np.int64]:
+    """Where each of the wanted stands among what is held; -1 where it does not. Both have each once."""
+    both = np.concatenate([_places(held, names), _places(wanted, names)])
+    _, first, inverse = np.unique(both, return_index=True, return_inverse=True)
+    found = first[inverse.ravel()[len(held) :]]
+    return np.where(found < len(held), found, -1)
+
+
+def _places(entries: Entries, names: list[str]) -> npt.NDArray[Any]:
+    if len(names) == 1:
+        return entries[names[0]]
+    packed = np.empty(len(entries), [(name, entries.dtype[name]) for name in names])
+    for name in names:
+        packed[name] = entries[name]
+    return packed
+
+
+def _named(kind: str, entries: Entries) -> Iterator[Finding]:
+    return (Finding(kind, int(each["partition"]), int(each["offset"])) for each in entries)

@@ -1,0 +1,80 @@
+"""Digests of records and rows, in buckets on disk: what one comparison needs of them, and no more.
+
+Memory is bounded by one bucket of each side, 64 bytes an entry.
+"""
+
+from __future__ import annotations
+
+import marshal
+from collections import defaultdict
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ENTRY = np.dtype(
+    [
+        ("identity", "S16"),
+        ("row", "S16"),
+        ("offset", "i8"),
+        ("time", "i8"),
+        ("partition", "i4"),
+        ("kind", "i1"),
+    ]
+)
+GOOD, BAD, DELETE, SKIPPED = range(4)
+
+Entries = npt.NDArray[np.void]
+
+_FLUSH = 4096  # entries a bucket may hold in memory
+
+
+def digest(values: tuple[Any, ...]) -> bytes:
+    """16 bytes that tell canonical values apart; never with a zero byte at the end, which NumPy would cut."""
+    # Version 2 of marshal writes equal values as equal bytes: later ones refer to objects by identity.
+    return blake2b(marshal.dumps(values, 2), digest_size=15).digest() + b"."
+
+
+class Buckets:
+    """Entries on disk, in files by a number that is the same on both sides."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        folder.mkdir(parents=True)
+        self._folder, self.count = folder, count
+        self._waiting: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+
+    def add(self, bucket: int, entry: tuple[Any, ...]) -> None:
+        """Adds one entry: identity, row, offset, time, partition, kind."""
+        waiting = self._waiting[bucket % self.count]
+        waiting.append(entry)
+        if len(waiting) >= _FLUSH:
+            self._flush(bucket % self.count)
+
+    def entries(self, bucket: int) -> Entries:
+        """All entries of one bucket."""
+        self._flush(bucket)
+        file = self._folder / str(bucket)
+        return np.fromfile(file, ENTRY) if file.exists() else np.zeros(0, ENTRY)
+
+    def _flush(self, bucket: int) -> None:
+        if waiting := self._waiting.pop(bucket, None):
+            with (self._folder / str(bucket)).open("ab") as file:
+                np.array(waiting, ENTRY).tofile(file)
+
+
+def bucket_of_place(partition: int, offset: int) -> int:
+    """Where records of one stretch of a partition are compared with their rows."""
+    return (offset >> 16) * 31 + partition
+
+
+def bucket_of_key(identity: bytes) -> int:
+    """Where the changes of a key are compared with its row."""
+    return int.from_bytes(identity[:4], "big")
+
+
+def buckets_for(records: Iterable[int], rows_per_bucket: int) -> int:
+    """How many buckets that many records take."""
+    return max(1, -(-sum(records) // rows_per_bucket))

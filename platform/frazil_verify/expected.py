@@ -1,0 +1,171 @@
+"""The rows that records make, as entries; and single ones of them again, to say how a row differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from confluent_kafka import Message
+
+from frazil_verify.entries import BAD, DELETE, GOOD, SKIPPED, digest
+from frazil_verify.findings import UnverifiableError
+from frazil_verify.log.registry import Schemas
+from frazil_verify.request import Request
+from frazil_verify.table.metadata import Column
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
+
+_TYPES = {0: "NO_TIMESTAMP_TYPE", 1: "CREATE_TIME", 2: "LOG_APPEND_TIME"}
+_CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
+NOT_COMPARED = b""
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a record makes: of which key, which row, and whether there is a row at all."""
+
+    kind: int
+    key: Row = ()
+    row: Row | None = None
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Turns records into the rows that the table must have."""
+
+    request: Request
+    schemas: Schemas
+    columns: tuple[Column, ...]
+
+    @cached_property
+    def inner(self) -> str:
+        """Where in a value the row stands."""
+        return "after" if self.request.mode == "cdc" else ""
+
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """The metadata columns that the table has: their word by their name."""
+        held = {c.name for c in self.columns}
+        return {name: word for word, name in self.request.metadata_columns.items() if name in held}
+
+    @cached_property
+    def of_value(self) -> Filled:
+        """The columns that values fill."""
+        rest = [c for c in self.columns if c.name not in self.own]
+        return filled(self.request.value, self.schemas, rest, self.inner, "value")
+
+    @cached_property
+    def of_key(self) -> Filled:
+        """The columns that keys fill: a field of both is the value's, unless it tells rows apart."""
+        taken = {c.name for c in self.of_value.columns} | self.own.keys()
+        rest = [c for c in self.columns if c.name not in taken - {*self.request.key_columns}]
+        return filled(self.request.key, self.schemas, rest, "", "key")
+
+    @cached_property
+    def compared(self) -> tuple[Column, ...]:
+        """The columns that are compared, in the table's order."""
+        names = {c.name for c in (*self.of_value.columns, *self.of_key.columns)} | self._own_compared.keys()
+        return tuple(c for c in self.columns if c.name in names)
+
+    @cached_property
+    def not_compared(self) -> dict[str, str]:
+        """The columns that are not compared, and why."""
+        names = {c.name for c in self.compared}
+        why = {**self.of_key.refused, **self.of_value.refused}
+        return {
+            c.name: why.get(c.name, "neither key nor value has it")
+            for c in self.columns
+            if c.name not in names
+        }
+
+    def __call__(self, message: Message) -> Made:
+        """What one record makes of it."""
+        try:
+            return self._made(message)
+        except BadRecordError:
+            return Made(BAD)
+        except NotComparedError as e:
+            if self.request.key_columns:
+                raise UnverifiableError(f"a record of partition {message.partition()}: {e}") from e
+            return Made(GOOD)
+
+    def _made(self, message: Message) -> Made:
+        key = dict(zip((c.name for c in self.of_key.columns), self._key(message), strict=True))
+        payload = message.value()
+        if payload is None:
+            kind = {"bad": BAD, "skip": SKIPPED, "keep": GOOD, "delete": DELETE}[self.request.null_value]
+            return self._row(message, key, {}, kind, (None, None))
+        read = self._value_reader(bytes(payload), [str(header[0]) for header in message.headers() or ()])
+        kind, values, change = self._unwrapped(read) if self.inner else (GOOD, read, (None, None))
+        value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
+        return self._row(message, key, value, kind, change)
+
+    def _unwrapped(self, change: Row) -> tuple[int, Row | None, tuple[Any, Any]]:
+        """A change of a database: what it does, the row, and how it is called and where it comes from."""
+        op, row, source = change
+        kind = _CHANGES.get(op, BAD)
+        return BAD if kind == GOOD and row is None else kind, row, (op, source)
+
+    def _row(self, message: Message, key: Mapping[str, Any], value: Mapping[str, Any], kind: int,
+             change: tuple[Any, Any]) -> Made:  # fmt: skip
+        both = {**key, **value}
+        identity = tuple((key if name in key else both).get(name) for name in self.request.key_columns)
+        if kind in (GOOD, DELETE) and None in identity:
+            return Made(BAD)
+        if kind != GOOD:
+            return Made(kind, identity)
+        both |= {name: self._metadata(word, message, change) for name, word in self._own_compared.items()}
+        return Made(kind, identity, tuple(both.get(c.name) for c in self.compared))
+
+    def _metadata(self, word: str, message: Message, change: tuple[Any, Any]) -> Any:
+        kind, time = message.timestamp()
+        op, source = change[0], change[1]
+        by_word: dict[str, Callable[[], Any]] = {
+            "topic": message.topic,
+            "partition": message.partition,
+            "offset": message.offset,
+            "leader-epoch": message.leader_epoch,
+            "timestamp": lambda: time * 1000 if kind and abs(time) < 2**63 // 1000 else None,
+            "timestamp-type": lambda: _TYPES[kind],
+            "headers": lambda: _headers(message.headers()),
+            "raw-key": message.key,
+            "raw-value": message.value,
+            "op": lambda: op,
+            "source-time": lambda: (source and source[0] is not None and source[0] * 1000) or None,
+            "source-lsn": lambda: source and source[1],
+        }
+        return by_word[word]()
+
+    @cached_property
+    def _own_compared(self) -> dict[str, str]:
+        words = {"topic", "partition", "offset", "leader-epoch", "timestamp", "timestamp-type", "headers"}
+        words |= {"raw-key", "raw-value", "op", "source-time", "source-lsn"}
+        return {name: word for name, word in self.own.items() if word in words}
+
+    @cached_property
+    def _value_reader(self) -> HalfReader:
+        wanted = within(self.inner, self.of_value.columns)
+        return HalfReader(self.request.value, self.schemas, wanted)
+
+    @cached_property
+    def _key_reader(self) -> HalfReader:
+        return HalfReader(self.request.key, self.schemas, struct(self.of_key.columns))
+
+    def _key(self, message: Message) -> Sequence[Any]:
+        payload = message.key()
+        if payload is None:
+            return [None] * len(self.of_key.columns)
+        return self._key_reader(bytes(payload))
+
+
+def row_digest(made: Made) -> bytes:
+    """What is compared of a row; nothing where its values are not."""
+    return NOT_COMPARED if made.row is None else digest(made.row)
+
+
+def _headers(headers: Any) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(dict(headers or ()).items(), key=lambda pair: repr(pair[0])))

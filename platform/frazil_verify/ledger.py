@@ -1,0 +1,88 @@
+"""The offsets and the counts that snapshots claim: docs/landing.md, "What a snapshot says"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from frazil_verify.findings import Finding, UnverifiableError
+from frazil_verify.log.records import Span
+from frazil_verify.table.metadata import TableMetadata
+
+_PREFIX = "frazil."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the newest snapshot with a ledger says of the table."""
+
+    landed: Mapping[int, Span]
+    summary: Mapping[str, str]
+
+    def total(self, word: str) -> int:
+        """A sum since the first landing, such as `bad`."""
+        return int(self.summary.get(f"{_PREFIX}total-{word}") or 0)
+
+    @property
+    def expired_before(self) -> int | None:
+        """Rows of an older timestamp may be gone; microseconds since the epoch."""
+        found = self.summary.get(f"{_PREFIX}expired-before")
+        return int(found) * 1000 if found else None
+
+
+def newest_claim(table: TableMetadata) -> Claim:
+    """The position of the table.
+
+    Raises:
+        UnverifiableError: No snapshot that is kept has one.
+    """
+    ledgers = _ledgers(table)
+    if not ledgers:
+        raise UnverifiableError("no snapshot that is kept says which offsets it holds")
+    newest = ledgers[-1]
+    if json.loads(newest.get(f"{_PREFIX}earlier-logs") or "[]"):
+        raise UnverifiableError("the table holds rows of a topic that is gone")
+    starts = {int(p): int(at) for p, at in json.loads(newest[f"{_PREFIX}start"]).items()}
+    return Claim({p: (starts[p], to) for p, (_, to) in _spans(newest).items()}, newest)
+
+
+def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Finding]:
+    """Where a snapshot does not begin where the one before it ended, or claims another number of rows.
+
+    Args:
+        table: Whose snapshots these are.
+        each_is_a_row: Whether a landing adds as many rows as it counts records: without keys.
+    """
+    position: dict[int, int] = {}
+    for snapshot in table.history:
+        summary = snapshot["summary"]
+        if f"{_PREFIX}spans" not in summary:
+            continue
+        for partition, (start, end) in _spans(summary).items():
+            before = position.get(partition, start)
+            if before != start:
+                yield Finding("ledger", partition, start, f"the snapshot before it ends at {before}")
+            position[partition] = end
+        if each_is_a_row:
+            yield from _rows_added(snapshot)
+
+
+def _rows_added(snapshot: Mapping[str, Any]) -> Iterator[Finding]:
+    summary = snapshot["summary"]
+    if summary.get("operation") != "append" or f"{_PREFIX}records" not in summary:
+        return
+    claimed, added = int(summary[f"{_PREFIX}records"]), int(summary.get("added-records", 0))
+    if claimed != added:
+        text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {added}"
+        yield Finding("ledger", -1, -1, text)
+
+
+def _ledgers(table: TableMetadata) -> list[Mapping[str, str]]:
+    return [s["summary"] for s in table.history if f"{_PREFIX}spans" in s.get("summary", {})]
+
+
+def _spans(summary: Mapping[str, str]) -> dict[int, Span]:
+    spans = json.loads(summary[f"{_PREFIX}spans"])
+    return {int(partition): (int(start), int(end)) for partition, (start, end) in spans.items()}

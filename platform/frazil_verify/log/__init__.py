@@ -1,0 +1,1 @@
+"""A topic as a consumer sees it, and the schemas that its records name."""

@@ -1,0 +1,83 @@
+"""The committed records of a topic between two offsets of each partition, by librdkafka."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, Message, TopicPartition
+
+from frazil_verify.findings import UnverifiableError
+
+Span = tuple[int, int]
+"""The first offset, and the one after the last."""
+
+_AT_ONCE = 5000
+_PATIENCE = 120.0  # seconds without a record or an end
+
+
+@dataclass(frozen=True)
+class Log:
+    """One topic, as a consumer sees it that reads what is committed."""
+
+    topic: str
+    kafka: Mapping[str, str | int | bool]
+
+    def kept(self) -> dict[int, Span]:
+        """The offsets that each partition still has."""
+        with self._consumer() as consumer:
+            known = consumer.list_topics(self.topic, timeout=_PATIENCE).topics[self.topic]
+            if known.error is not None:
+                raise UnverifiableError(f"topic {self.topic}: {known.error.str()}")
+            return {
+                number: consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=_PATIENCE)
+                for number in known.partitions
+            }
+
+    def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
+        """The records of these offsets; those of a partition come in order.
+
+        Raises:
+            UnverifiableError: The brokers do not answer.
+        """
+        left = {number: to for number, (start, to) in spans.items() if start < to}
+        with self._consumer() as consumer:
+            consumer.assign([TopicPartition(self.topic, number, spans[number][0]) for number in left])
+            heard = time.monotonic()
+            while left:
+                for message in consumer.consume(_AT_ONCE, timeout=1.0):
+                    heard = time.monotonic()
+                    number = partition_of(message)
+                    if self._is_over(message, left):
+                        left.pop(number, None)
+                        consumer.incremental_unassign([TopicPartition(self.topic, number, OFFSET_INVALID)])
+                    elif number in left and message.error() is None:
+                        yield message
+                if time.monotonic() - heard > _PATIENCE:
+                    raise UnverifiableError(f"topic {self.topic}: no record within {_PATIENCE:.0f} s")
+
+    def _is_over(self, message: Message, left: Mapping[int, int]) -> bool:
+        error, number = message.error(), partition_of(message)
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:
+            raise UnverifiableError(f"topic {self.topic}: {error.str()}")
+        return number in left and (error is not None or (message.offset() or 0) >= left[number])
+
+    def _consumer(self) -> Consumer:
+        return Consumer(
+            {
+                **self.kafka,
+                "group.id": "frazil-verify",
+                "enable.auto.commit": False,
+                "enable.partition.eof": True,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "error",
+            }
+        )
+
+
+def partition_of(message: Message) -> int:
+    """The partition that a message is of, or an end of."""
+    number = message.partition()
+    assert number is not None
+    return number

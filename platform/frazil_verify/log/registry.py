@@ -1,0 +1,87 @@
+"""Schemas of a registry by their ids, and what they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import requests
+
+from frazil_verify.findings import UnverifiableError
+from frazil_verify.request import Registry
+
+_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema's text, its kind (`AVRO`, `JSON`, `PROTOBUF`), and the schemas that it refers to, by name."""
+
+    id: int
+    kind: str
+    text: str
+    references: Mapping[str, Schema]
+
+
+@dataclass
+class Schemas:
+    """The schemas that were asked for so far."""
+
+    registry: Registry
+    _known: dict[int, Schema | None] = field(default_factory=dict)
+
+    def by_id(self, number: int) -> Schema | None:
+        """The schema of an id; None where the registry does not know it."""
+        if number not in self._known:
+            found = self._get(f"schemas/ids/{number}")
+            self._known[number] = None if found is None else self._schema(number, found)
+        return self._known[number]
+
+    def newest(self, subject: str) -> Schema:
+        """The newest version of a subject.
+
+        Raises:
+            UnverifiableError: There is no such subject.
+        """
+        found = self._get(f"subjects/{quote(subject, safe='')}/versions/latest")
+        if found is None:
+            raise UnverifiableError(f"the registry has no subject {subject}")
+        return self._schema(found["id"], found)
+
+    def ids(self, subject: str) -> frozenset[int]:
+        """The ids of all versions of a subject, those too that were deleted softly."""
+        path = f"subjects/{quote(subject, safe='')}/versions"
+        versions = self._get(f"{path}?deleted=true") or ()
+        found = [self._get(f"{path}/{int(each)}?deleted=true") for each in versions]
+        return frozenset(each["id"] for each in found if each is not None)
+
+    def _schema(self, number: int, found: Mapping[str, Any]) -> Schema:
+        references = {each["name"]: self._reference(each) for each in found.get("references") or ()}
+        return Schema(number, found.get("schemaType") or "AVRO", found["schema"], references)
+
+    def _reference(self, reference: Mapping[str, Any]) -> Schema:
+        subject, version = quote(reference["subject"], safe=""), int(reference["version"])
+        found = self._get(f"subjects/{subject}/versions/{version}?deleted=true")
+        if found is None:
+            raise UnverifiableError(f"the registry lacks version {version} of {reference['subject']}")
+        return self._schema(found["id"], found)
+
+    def _get(self, path: str) -> Any:
+        registry = self.registry
+        auth = (registry.user, registry.password.get_secret_value()) if registry.user else None
+        try:
+            answer = requests.get(
+                f"{registry.url.rstrip('/')}/{path}",
+                auth=auth,
+                timeout=_SECONDS,
+                verify=registry.ca or True,
+            )
+        except requests.RequestException as e:
+            raise UnverifiableError(f"the registry does not answer: {type(e).__name__}") from e
+        if answer.status_code == requests.codes.not_found:
+            return None
+        if not answer.ok:
+            raise UnverifiableError(f"the registry answers {answer.status_code} to {path}")
+        return answer.json()

@@ -1,0 +1,73 @@
+"""What is to be verified: which topic, which table, and how records become rows."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Storage(_Part):
+    """Where the table's files are; keys are not needed for files of this machine."""
+
+    endpoint: str = ""
+    region: str = ""
+    access_key: str = ""
+    secret_key: SecretStr = SecretStr("")
+    session_token: SecretStr = SecretStr("")
+
+
+class Registry(_Part):
+    """A schema registry that speaks Confluent's API."""
+
+    url: str
+    user: str = ""
+    password: SecretStr = SecretStr("")
+    ca: str = ""
+
+
+class Half(_Part):
+    """The key or the value of a record.
+
+    Args:
+        format: `registry` where the record's schema id says what it is.
+        framing: `none` where all records are of the subject's newest schema, without a prefix.
+        subject: Whose newest version says what the columns are.
+    """
+
+    format: Literal["registry", "string", "bytes", "none"]
+    framing: Literal["confluent", "none"] = "confluent"
+    subject: str = ""
+    record_type: str = ""
+
+
+class Request(_Part):
+    """One table and the topic that it was landed from.
+
+    Args:
+        kafka: librdkafka's configuration.
+        metadata: Path of the table's metadata file, `s3://` or of this machine.
+        dead_letters: The same of the table of dead letters, if there is one.
+        key_columns: What tells rows apart, with `upsert` and `cdc`.
+        metadata_columns: Names in the table by word, such as `offset`.
+        null_value: What a record without a value is.
+        rows_per_bucket: About how many rows are compared at once; memory follows it.
+    """
+
+    topic: str
+    kafka: dict[str, str | int | bool] = Field(repr=False)
+    registry: Registry
+    storage: Storage
+    metadata: str
+    dead_letters: str = ""
+    mode: Literal["append", "upsert", "cdc"]
+    key: Half
+    value: Half
+    key_columns: tuple[str, ...] = ()
+    metadata_columns: dict[str, str]
+    null_value: Literal["bad", "skip", "keep", "delete"] = "bad"
+    rows_per_bucket: int = Field(1_000_000, ge=1000)

@@ -1,0 +1,1 @@
+"""A table as its files say it is: metadata, manifests, Parquet."""

@@ -1,0 +1,314 @@
+"""Avro's binary form as canonical values, by fastavro.
+
+Sources: https://avro.apache.org/docs/1.12.0/specification/ and docs/types.md.
+
+fastavro reads a bare copy of the writer's schema. Logical types are gone from it, so that what was written
+comes out as it was. Each branch of a union is wrapped in a record of one field, which takes no bytes and
+tells which branch it is.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import fastavro
+from fastavro.types import Schema as AvroSchema
+
+from frazil_verify.log.registry import Schema
+from frazil_verify.table.canonical import number, sorted_pairs
+from frazil_verify.table.metadata import columns_of
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+
+Convert = Callable[[Any], Any]
+_NESTED = ("record", "error", "array", "map")
+_LONGEST = 38  # digits of a decimal
+
+
+def parsed(schema: Schema) -> Any:
+    """A schema as a tree in which each name stands for its whole type."""
+    named: dict[str, Any] = {}
+    _take_in(schema, named)
+    return fastavro.parse_schema(json.loads(schema.text), named_schemas=dict(named), expand=True)
+
+
+def _take_in(schema: Schema, named: dict[str, Any]) -> None:
+    for reference in schema.references.values():
+        _take_in(reference, named)
+        fastavro.parse_schema(json.loads(reference.text), named_schemas=named)
+
+
+def fields_of(tree: Any) -> Mapping[str, Any]:
+    """The fields of a record by name; none of what is no record."""
+    return {f["name"]: f for f in tree["fields"]} if _kind(tree) == "record" else {}
+
+
+def without_null(tree: Any) -> Any:
+    """The one type that a union allows beside null; any other type as it is."""
+    branches = [each for each in tree if _kind(each) != "null"] if isinstance(tree, list) else ()
+    return branches[0] if len(branches) == 1 else tree
+
+
+class AvroReader:
+    """Reads records of one writer's schema as values of wanted fields.
+
+    Args:
+        writer: The schema that the records were written with.
+        newest: The schema that says what the columns are; its defaults and aliases count.
+        wanted: A type `struct` of Iceberg.
+    """
+
+    def __init__(self, writer: Schema, newest: Schema, wanted: Mapping[str, Any]) -> None:
+        compiler = _Compiler()
+        bare, self._convert = compiler.compile(parsed(writer), parsed(newest), wanted)
+        self._bare: AvroSchema = fastavro.parse_schema(bare)
+
+    def __call__(self, payload: bytes) -> tuple[Any, ...]:
+        """The values of the wanted fields, in order.
+
+        Raises:
+            BadRecordError: The bytes are no such record.
+        """
+        stream = io.BytesIO(payload)
+        try:
+            read = fastavro.schemaless_reader(stream, self._bare, None)
+        except Exception as e:  # fastavro lets many kinds out
+            raise BadRecordError(f"{type(e).__name__}: {e}") from e
+        if stream.read(1):
+            raise BadRecordError("bytes behind the record")
+        values: tuple[Any, ...] = self._convert(read)
+        return values
+
+
+@dataclass
+class _Compiler:
+    """Makes of a type its bare copy, and what turns a value of it into a canonical one."""
+
+    _numbers: count[int] = field(default_factory=count)
+
+    def compile(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
+        """Both for one type."""
+        if isinstance(node, list):
+            return self._union(node, newest, want)
+        kind = _kind(node)
+        newest = _same(newest, kind)
+        if kind in ("record", "error"):
+            return self._record(node, newest, want)
+        if kind == "array":
+            return self._array(node, newest, want)
+        if kind == "map":
+            value = _value_of(want)
+            bare, convert = self.compile(node["values"], _part(newest, "values"), value)
+            return {"type": "map", "values": bare}, lambda v: sorted_pairs(
+                {k: convert(each) for k, each in v.items()}
+            )
+        return self._bare(node, kind), _plain(node, kind, want)
+
+    def _record(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
+        own = fields_of(node)
+        takes, bare = [], {name: self.compile(f["type"], None, None)[0] for name, f in own.items()}
+        for column in columns_of(want) if _is(want, "struct") else ():
+            wanted = fields_of(newest).get(column.name)
+            name = next((n for n in (column.name, *(wanted or {}).get("aliases", ())) if n in own), None)
+            if name is None:
+                takes.append(_constant(wanted, column.type))
+                continue
+            bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
+            takes.append(_taken(name, convert))
+        made = {
+            "type": "record",
+            "name": self._name(),
+            "fields": [{"name": n, "type": t} for n, t in bare.items()],
+        }
+        return made, lambda value: tuple(take(value) for take in takes)
+
+    def _array(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
+        if _is(want, "map"):
+            pair = {"type": "struct", "fields": [_field("key", want["key"]), _field("value", want["value"])]}
+            bare, convert = self.compile(node["items"], _part(newest, "items"), pair)
+            return {"type": "array", "items": bare}, lambda v: sorted_pairs(dict(convert(each) for each in v))
+        element = want["element"] if _is(want, "list") else None
+        bare, convert = self.compile(node["items"], _part(newest, "items"), element)
+        return {"type": "array", "items": bare}, lambda v: tuple(convert(each) for each in v)
+
+    def _union(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
+        branches = [each for each in node if _kind(each) != "null"]
+        if len(branches) <= 1:
+            made = [self.compile(each, newest, want) for each in branches]
+            convert = made[0][1] if made else _nothing
+            bare = ["null" if _kind(each) == "null" else made[0][0] for each in node]
+            return bare, lambda v: None if v is None else convert(v)
+        return self._branches(node, newest, want)
+
+    def _branches(self, node: Sequence[Any], newest: Any, want: Any) -> tuple[Any, Convert]:
+        wanted = columns_of(want) if _is(want, "struct") else ()
+        bare: list[Any] = []
+        converts: dict[str, tuple[int, Convert]] = {}
+        for at, branch in enumerate(node):
+            if _kind(branch) == "null":
+                bare.append("null")
+                continue
+            place = next((i for i, c in enumerate(wanted) if c.name == branch_name(branch)), None)
+            kind = None if place is None else wanted[place].type
+            made, convert = self.compile(branch, newest, kind)
+            bare.append(
+                {"type": "record", "name": self._name(), "fields": [{"name": f"b{at}", "type": made}]}
+            )
+            converts[f"b{at}"] = (-1 if place is None else place, convert)
+        return bare, lambda v: None if v is None else _branch(v, converts, len(wanted))
+
+    def _bare(self, node: Any, kind: str) -> Any:
+        if kind == "fixed":
+            return {"type": "fixed", "name": self._name(), "size": node["size"]}
+        if kind == "enum":
+            return {"type": "enum", "name": self._name(), "symbols": node["symbols"]}
+        return kind
+
+    def _name(self) -> str:
+        return f"n{next(self._numbers)}"
+
+
+def branch_name(branch: Any) -> str:
+    """What the table calls a branch of a union."""
+    name = branch["name"] if isinstance(branch, dict) and "name" in branch else _kind(branch)
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def _branch(
+    value: Mapping[str, Any], converts: Mapping[str, tuple[int, Convert]], width: int
+) -> tuple[Any, ...]:
+    ((word, held),) = value.items()
+    place, convert = converts[word]
+    if place < 0:
+        raise NotComparedError("a branch of a union has a field of another name")
+    return tuple(convert(held) if i == place else None for i in range(width))
+
+
+def _plain(node: Any, kind: str, want: Any) -> Convert:
+    """What turns a value without parts into the wanted type; None is wanted where nobody looks at it."""
+    if want is None or kind == "null":
+        return _nothing
+    logical = node.get("logicalType") if isinstance(node, dict) else None
+    if logical == "decimal" and kind in ("bytes", "fixed") and not _is_binary(want):
+        return _decimal(node.get("scale", 0), want)
+    scale = _MICROS.get((kind, str(logical)), 1)
+    if want in _TAKES.get(kind, ()) or want in _MOMENTS.get((kind, str(logical)), ()):
+        return (
+            number if kind in ("float", "double") else (lambda v: _long(v * scale)) if scale > 1 else _itself
+        )
+    if want == "string" and kind in ("int", "long") and logical is None:
+        return str
+    if want == "double" and kind == "float":
+        return number
+    raise NotComparedError(f"Avro's {logical or kind} as {want}")
+
+
+def _decimal(scale: int, want: str) -> Convert:
+    if want == "string":
+        raise NotComparedError("a decimal as text")
+    wanted = int(want.rstrip(")").split(",")[1])
+    factor = 10 ** (wanted - scale) if wanted >= scale else 0
+    if not factor:
+        raise NotComparedError("a decimal of fewer digits behind the point")
+
+    def convert(value: bytes) -> int:
+        unscaled = int.from_bytes(value, "big", signed=True) * factor
+        if abs(unscaled) >= 10**_LONGEST:
+            raise BadRecordError("a decimal of too many digits")
+        return unscaled
+
+    return convert
+
+
+def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
+    """The value of a field that the writer did not have."""
+    default = (wanted or {}).get("default")
+    if default is None or wanted is None:
+        return _nothing
+    written = wanted["type"]
+    tree = written[0] if isinstance(written, list) else written
+    if _kind(tree) in (*_NESTED, "bytes", "fixed"):
+        raise NotComparedError("a default of more than one part")
+    value = _plain(tree, _kind(tree), kind)(float(default) if _kind(tree) in ("float", "double") else default)
+    return lambda _: value
+
+
+def _taken(name: str, convert: Convert) -> Convert:
+    return lambda value: convert(value[name])
+
+
+def _field(name: str, kind: Any) -> dict[str, Any]:
+    return {"id": -1, "name": name, "type": kind, "required": False}
+
+
+def _long(value: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise BadRecordError("a moment beyond 64 bits of microseconds")
+    return value
+
+
+def _kind(node: Any) -> str:
+    if isinstance(node, list):
+        return "union"
+    return str(node["type"]) if isinstance(node, dict) else str(node)
+
+
+def _same(newest: Any, kind: str) -> Any:
+    """The branch of the newest type that is of this kind: what a union says of a record in it."""
+    if isinstance(newest, list):
+        return next((each for each in newest if _kind(each) == kind), None)
+    return newest
+
+
+def _part(node: Any, name: str) -> Any:
+    return node.get(name) if isinstance(node, dict) else None
+
+
+def _is(want: Any, kind: str) -> bool:
+    return isinstance(want, Mapping) and want["type"] == kind
+
+
+def _value_of(want: Any) -> Any:
+    return want["value"] if _is(want, "map") else None
+
+
+def _is_binary(want: Any) -> bool:
+    return bool(want == "binary")
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _nothing(_: Any) -> None:
+    return None
+
+
+_TAKES = {
+    "boolean": ("boolean",),
+    "int": ("int", "long"),
+    "long": ("long",),
+    "float": ("float", "double"),
+    "double": ("double",),
+    "string": ("string",),
+    "enum": ("string",),
+    "bytes": ("binary",),
+    "fixed": ("binary",),
+}
+_MOMENTS = {
+    ("int", "date"): ("date",),
+    ("long", "timestamp-millis"): ("timestamptz",),
+    ("long", "timestamp-micros"): ("timestamptz",),
+    ("long", "local-timestamp-millis"): ("timestamp",),
+    ("long", "local-timestamp-micros"): ("timestamp",),
+}
+_MICROS = {
+    ("int", "time-millis"): 1000,
+    ("long", "timestamp-millis"): 1000,
+    ("long", "local-timestamp-millis"): 1000,
+}

@@ -1,0 +1,11 @@
+"""What makes a record bad, and what a verifier can't say."""
+
+from __future__ import annotations
+
+
+class BadRecordError(Exception):
+    """The record can't be read as its schema says, or holds what no column can."""
+
+
+class NotComparedError(Exception):
+    """A column is made in a way that this verifier does not know; the others are compared."""

@@ -1,0 +1,155 @@
+"""The key or the value of records: which columns it fills, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from frazil_verify.log.registry import Schema, Schemas
+from frazil_verify.request import Half
+from frazil_verify.table.metadata import Column
+from frazil_verify.values import avro, protobuf
+from frazil_verify.values import json as json_values
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+
+Read = Callable[[bytes], tuple[Any, ...]]
+_PREFIX = 5
+_SINGLE_OBJECT = b"\xc3\x01"
+
+
+@dataclass
+class HalfReader:
+    """Reads one half of records as values of the columns that it fills.
+
+    Args:
+        wanted: What is read of it: a type `struct` of Iceberg.
+    """
+
+    half: Half
+    schemas: Schemas
+    wanted: Mapping[str, Any]
+    _readers: dict[int, Read] = field(default_factory=dict)
+    _newest: Schema | None = None
+    _ids: frozenset[int] | None = None
+
+    def __call__(self, payload: bytes, named_by: Collection[str] = ()) -> tuple[Any, ...]:
+        """The values of what is wanted, in order.
+
+        Args:
+            payload: The bytes of this half.
+            named_by: The names of the record's headers.
+
+        Raises:
+            BadRecordError: The bytes can't be read.
+            NotComparedError: They can, but not by this verifier.
+        """
+        if self.half.format == "none":
+            return ()
+        if self.half.format == "string":
+            return _text(payload, self.wanted)
+        if self.half.format == "bytes":
+            return (payload,) if self.wanted["fields"] else ()
+        if self.half.framing == "none":
+            return self._reader(self.newest)(payload)
+        if payload.startswith(_SINGLE_OBJECT) or any(map(_names_schema, named_by)):
+            raise NotComparedError("a schema that no prefix names")
+        return self._prefixed(payload)
+
+    @property
+    def newest(self) -> Schema:
+        """The newest version of the subject: it says what the columns are."""
+        if self._newest is None:
+            self._newest = self.schemas.newest(self.half.subject)
+        return self._newest
+
+    def _prefixed(self, payload: bytes) -> tuple[Any, ...]:
+        if len(payload) < _PREFIX or payload[0]:
+            raise BadRecordError("no schema id stands before it")
+        number = int.from_bytes(payload[1:_PREFIX], "big")
+        if self._ids is None or number not in self._ids:
+            self._ids = self.schemas.ids(self.half.subject)
+        schema = self.schemas.by_id(number) if number in self._ids else None
+        if schema is None:
+            raise BadRecordError(f"{self.half.subject} has no schema {number}")
+        return self._reader(schema)(payload[_PREFIX:])
+
+    def _reader(self, schema: Schema) -> Read:
+        if schema.id not in self._readers:
+            self._readers[schema.id] = self._made(schema)
+        return self._readers[schema.id]
+
+    def _made(self, schema: Schema) -> Read:
+        if schema.kind == "AVRO":
+            return avro.AvroReader(schema, self.newest, self.wanted)
+        if schema.kind == "JSON":
+            return json_values.JsonReader(schema, self.wanted)
+        reader = protobuf.ProtobufReader(schema, self.wanted, self.half.record_type)
+        return reader.bare if self.half.framing == "none" else reader
+
+
+@dataclass(frozen=True)
+class Filled:
+    """The columns that a half fills and that can be compared, and why others can't."""
+
+    columns: tuple[Column, ...]
+    refused: Mapping[str, str]
+
+
+def filled(half: Half, schemas: Schemas, columns: Sequence[Column], inner: str, word: str) -> Filled:
+    """Which of the columns a half fills.
+
+    Args:
+        inner: The field of the record that holds the row: `after` of a change; empty for the record itself.
+        word: The name of the column where the half has no schema.
+    """
+    if half.format == "none":
+        return Filled((), {})
+    if half.format != "registry":
+        return Filled(tuple(c for c in columns if c.name == word), {})
+    reader = HalfReader(half, schemas, struct(()))
+    names = _names(reader.newest, inner)
+    fit, refused = [], {}
+    for column in (c for c in columns if c.name in names):
+        try:
+            HalfReader(half, schemas, within(inner, (column,)))._made(reader.newest)
+        except NotComparedError as e:
+            refused[column.name] = str(e)
+        else:
+            fit.append(column)
+    return Filled(tuple(fit), refused)
+
+
+def struct(columns: Collection[Column]) -> dict[str, Any]:
+    """A type of these fields."""
+    fields = [{"id": c.id, "name": c.name, "type": c.type, "required": c.required} for c in columns]
+    return {"type": "struct", "fields": fields}
+
+
+def within(inner: str, columns: Collection[Column]) -> dict[str, Any]:
+    """A type of these fields, as a change of a database has them, if `inner` names where."""
+    if not inner:
+        return struct(columns)
+    source = struct([Column(-1, "ts_ms", "long", False), Column(-1, "lsn", "long", False)])
+    parts = [("op", "string"), (inner, struct(columns)), ("source", source)]
+    return struct([Column(-1, name, kind, False) for name, kind in parts])
+
+
+def _names(schema: Schema, inner: str) -> Collection[str]:
+    if schema.kind == "PROTOBUF":
+        return protobuf.field_names(schema)
+    if schema.kind == "JSON":
+        return json_values.properties(schema, inner)
+    tree = avro.parsed(schema)
+    return avro.fields_of(avro.without_null(avro.fields_of(tree)[inner]["type"]) if inner else tree)
+
+
+def _text(payload: bytes, wanted: Mapping[str, Any]) -> tuple[Any, ...]:
+    try:
+        return (payload.decode(),) if wanted["fields"] else ()
+    except UnicodeDecodeError as e:
+        raise BadRecordError("no UTF-8") from e
+
+
+def _names_schema(header: str) -> bool:
+    return header in ("__key_schema_id", "__value_schema_id") or header.startswith("apicurio.")

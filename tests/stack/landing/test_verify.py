@@ -1,0 +1,178 @@
+"""`frazil verify`: a program that shares no code says what does not agree between a topic and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from frazil.checks.result import Subject
+from frazil.checks.verification import Verified, verify
+from frazil.landing.land import land
+from kit.readers.opened import table_of
+from kit.records.topics import MakeTopic, Topic
+
+Change = Callable[[pa.Table], pa.Table]
+
+
+@pytest.fixture(scope="module")
+def compared() -> None:
+    """Rows are made wrong here by hand."""
+
+
+def verified(topic: Topic) -> Verified:
+    return verify(Subject(topic.spec, topic.things, topic.connections))
+
+
+def kinds(topic: Topic) -> dict[str, int]:
+    document = verified(topic).document
+    assert "unverifiable" not in document, document
+    return dict(document["counts"])
+
+
+def tamper(topic: Topic, change: Change) -> None:
+    """Puts other rows in place of the table's, as another engine would that knows no ledger."""
+    table = table_of(topic)
+    rows = change(table.scan().to_arrow())
+    table.overwrite(rows)
+
+
+def with_column(rows: pa.Table, name: str, values: Any) -> pa.Table:
+    at = rows.schema.get_field_index(name)
+    return rows.set_column(at, rows.schema.field(at), pa.array(values, rows.schema.field(at).type))
+
+
+def test_a_table_that_holds_its_topic_agrees(landed: Topic) -> None:
+    document = verified(landed).document
+
+    assert document["sound"]
+    assert (document["records"], document["rows"]) == (10, 10)
+    assert document["not_compared"] == {}
+
+
+def gone(rows: pa.Table) -> pa.Table:
+    return rows.slice(1)
+
+
+def doubled(rows: pa.Table) -> pa.Table:
+    return pa.concat_tables([rows, rows.slice(3, 1)])
+
+
+def last_digit(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "quantity", [n + (n == 4) for n in rows["quantity"].to_pylist()])
+
+
+def emptied(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "symbol", ["" if i == 2 else v for i, v in enumerate(rows["symbol"].to_pylist())])
+
+
+def swapped(rows: pa.Table) -> pa.Table:
+    side, symbol = rows["side"].to_pylist(), rows["symbol"].to_pylist()
+    return with_column(with_column(rows, "side", symbol), "symbol", side)
+
+
+def an_hour_later(rows: pa.Table) -> pa.Table:
+    times = pc.add(rows["$$timestamp"], pa.scalar(3_600_000_000, pa.duration("us")))
+    return with_column(rows, "$$timestamp", times.to_pylist())
+
+
+def of_later_offsets(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "$$offset", [at + 1 for at in rows["$$offset"].to_pylist()])
+
+
+def of_another_partition(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "$$partition", [7] * len(rows))
+
+
+def without_headers(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "$$headers", [None] * len(rows))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "columns"),
+    [
+        (gone, {"missing": 1}, ()),
+        (doubled, {"doubled": 1}, ()),
+        (last_digit, {"altered": 1}, ("quantity",)),
+        (emptied, {"altered": 1}, ("symbol",)),
+        (swapped, {"altered": 10}, ("side", "symbol")),
+        (an_hour_later, {"altered": 10}, ("$$timestamp",)),
+        (of_another_partition, {"missing": 10, "outside": 10}, ()),
+        (without_headers, {"altered": 10}, ("$$headers",)),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_rows_that_another_engine_changed_are_named(
+    landed: Topic, change: Change, expected: dict[str, int], columns: tuple[str, ...]
+) -> None:
+    tamper(landed, change)
+
+    document = verified(landed).document
+
+    assert document["counts"] == expected
+    assert {tuple(each["columns"]) for each in document["samples"]} == {columns}
+
+
+def test_a_shift_by_one_offset_misses_the_first_and_is_baseless_at_the_end(landed: Topic) -> None:
+    tamper(landed, of_later_offsets)
+
+    assert kinds(landed) == {"missing": 1, "altered": 9, "baseless": 1}
+
+
+def test_what_the_table_counts_as_bad_has_to_be_bad(make_topic: MakeTopic) -> None:
+    topic = make_topic(on_bad_record="skip")
+    topic.trades(3)
+    topic.send([b"\0\0\0\0\0no record"])
+    land(topic.spec, topic.connections)
+
+    document = verified(topic).document
+
+    assert document["sound"]
+    assert (document["records"], document["rows"], document["bad_records"]) == (4, 3, 1)
+
+
+def keyed_topic(make_topic: MakeTopic) -> Topic:
+    topic = make_topic(mode="upsert", key_format="string", partition_by=())
+    schema_id = topic.register(topic.schema)
+    values = [topic.encode({"side": "BUY", "quantity": n, "symbol": f"S{n}"}, schema_id) for n in range(6)]
+    topic.send_keyed([(f"k{n % 3}".encode(), value) for n, value in enumerate(values)])
+    topic.send_keyed([(b"k2", None)])
+    land(topic.spec, topic.connections)
+    return topic
+
+
+def test_a_table_of_newest_changes_agrees(make_topic: MakeTopic) -> None:
+    document = verified(keyed_topic(make_topic)).document
+
+    assert document["sound"], document
+    assert (document["records"], document["rows"]) == (7, 2)
+
+
+def older(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "$$offset", [at - 3 for at in rows["$$offset"].to_pylist()])
+
+
+def of_a_deleted_key(rows: pa.Table) -> pa.Table:
+    return with_column(rows, "key", ["k2" if key == "k0" else key for key in rows["key"].to_pylist()])
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (gone, {"missing": 1}),
+        (lambda rows: pa.concat_tables([rows, rows.slice(1)]), {"doubled": 1}),
+        (older, {"superseded": 2}),
+        (of_a_deleted_key, {"missing": 1, "undeleted": 1}),
+        (lambda rows: with_column(rows, "quantity", [9, 9]), {"altered": 2}),
+    ],
+)
+def test_rows_of_keys_that_another_engine_changed_are_named(
+    make_topic: MakeTopic, change: Change, expected: dict[str, int]
+) -> None:
+    topic = keyed_topic(make_topic)
+    tamper(topic, change)
+
+    assert kinds(topic) == expected
