@@ -61,7 +61,7 @@ def verify(subject: Subject[TableSpec]) -> Verified:
         FaultError: The verifier ended by itself, or not within a day.
     """
     table = str(subject.things.table)
-    if why := next(_unknown(subject.spec), ""):
+    if why := unknown(subject.spec):
         return Verified(table, {"unverifiable": why})
     return Verified(table, _judged(request(subject), table))
 
@@ -90,8 +90,12 @@ def request(subject: Subject[TableSpec]) -> Document:
     }
 
 
-def _unknown(spec: TableSpec) -> Iterator[str]:
-    """What the verifier does not know of this table's kind."""
+def unknown(spec: TableSpec) -> str:
+    """Why the verifier can say nothing of a table of this kind; empty where it can."""
+    return next(_reasons(spec), "")
+
+
+def _reasons(spec: TableSpec) -> Iterator[str]:
     if spec.is_read_only:
         yield "Tableflow writes it"
     if spec.keeps_versions:

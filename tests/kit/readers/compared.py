@@ -1,20 +1,23 @@
-"""Behind each module of tests: rows of the tables that it left against their records, by the other decoder.
+"""Behind each module of tests: the tables that it left beside their topics, by the verifier.
 
-Tests look at what they are about. What else landings do to values is seen here: `frazil check T --values N`;
-and of tables that have one row per key, whether each row is of the newest record of its key. Suites have it
-for all their modules. A module that makes rows wrong by hand has a fixture `compared` of its own.
+Tests look at what they are about. What else landings do is seen here: the verifier shares no code with them.
+Suites have it for all their modules. A module that makes rows wrong by hand has a fixture `compared` of its
+own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from frazil.checks.run import run_values
+from frazil.checks.result import Subject
+from frazil.checks.verification import request, unknown
 from frazil.connections import Connections
+from frazil.errors import MissingError
 from frazil.kafka.facts import topic_facts
 from frazil.landing.position.ledger import read_ledger
 from frazil.settings.profile import Settings
@@ -22,16 +25,15 @@ from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors
-from kit.readers.newest import newest_places
+from frazil_verify.findings import UnverifiableError
+from frazil_verify.request import Request
+from frazil_verify.verification import Verification
 from kit.stack.shared_stack import shared_home
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 __all__ = ["note", "rows_are_their_records"]
-
-_EACH = 2
-"""Rows of each partition that are compared."""
 
 _MOST = 4
 """Tables of a module, drawn by its name, so that each run has the same ones: each takes half a second."""
@@ -56,39 +58,30 @@ def note(made: _Made) -> None:
 
 
 @pytest.fixture(scope="module")
-def rows_are_their_records(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Compares a few rows of each table that a module leaves on the plain stack."""
+def rows_are_their_records(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """Verifies some of the tables that a module leaves on the plain stack."""
     _LEFT.clear()
     yield
     left, _LEFT[:] = [*_LEFT], []
     stack = Settings.of_profile(shared_home().profile) if left else Settings()
     whole = [made for made in left if _is_whole(made, stack)]
     drawn = Random(request.node.name).sample(whole, min(len(whole), _MOST))
-    found = [run_values(made.spec, made.connections, _EACH) for made in drawn]
-    # Where there are no numbers it could not look: a test took a subject away, or suspended the table.
-    wrong = [f"{each.table}: {each.text}" for each in found if each.failed and each.numbers]
-    wrong += [each for made in drawn if made.spec.is_keyed and (each := _by_key(made))]
+    wrong = [each for made in drawn if (each := _disagreement(made, tmp_path_factory.mktemp("verified")))]
     assert not wrong, "\n".join(wrong)
 
 
-def _by_key(made: _Made) -> str:
-    """What is wrong with a table that has one row per key: which records its rows are of."""
-    spec, connections = made.spec, made.connections
-    name = things(spec, connections.settings).table
-    table = TableHandle(connections.catalog, name).load_or_none()
-    ledger = read_ledger(table.metadata) if table is not None else None
-    columns = ("$$partition", "$$offset")
-    plain = spec.on_bad_record == "suspend" and not (spec.key_fields or spec.keeps_deleted or spec.by_lsn)
-    if table is None or ledger is None or not plain or spec.keeps_versions or ledger.total_forgotten:
+def _disagreement(made: _Made, folder: Path) -> str:
+    """What the verifier says against a table; nothing where it can't say anything."""
+    subject = Subject(made.spec, things(made.spec, made.connections.settings), made.connections)
+    if unknown(made.spec):
         return ""
-    if not {*columns} <= {field.name for field in table.schema().fields} or _is_by_others(table):
+    try:
+        report = Verification(Request.model_validate(request(subject)), folder / "entries").report()
+    except (UnverifiableError, MissingError):  # a test took the topic, or a subject, away
         return ""
-    wanted = newest_places(connections.settings, spec.topic, ledger.position)
-    rows = table.scan(selected_fields=columns).to_arrow().select(columns).to_pylist()
-    found = sorted((row["$$partition"], row["$$offset"]) for row in rows)
-    if wanted is None or found == sorted(wanted):
-        return ""
-    return f"{name}: rows of {found}, and the newest records of each key are {sorted(wanted)}"
+    return "" if report.is_sound else f"{subject.things.table}: {dict(report.counts)} {report.samples[:3]}"
 
 
 def _is_by_others(table: Table) -> bool:
@@ -104,4 +97,7 @@ def _is_whole(made: _Made, stack: Settings) -> bool:
     if not plain or not topic_facts(made.connections.admin, [spec.topic]):
         return False
     table = TableHandle(made.connections.catalog, things(spec, settings).table).load_or_none()
-    return table is not None and read_ledger(table.metadata) is not None
+    if table is None or _is_by_others(table):
+        return False
+    ledger = read_ledger(table.metadata)
+    return ledger is not None and not (ledger.total_forgotten or ledger.total_redriven)
