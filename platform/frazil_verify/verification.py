@@ -52,11 +52,13 @@ class Verification:
         altered = []
         for bucket in range(self._count):
             for finding in compare(records.entries(bucket), rows.entries(bucket)):
-                altered.append(finding) if finding.kind == "altered" else report.add(finding)
+                altered.append(finding) if finding.kind == "altered" else report.add(self._named(finding))
         for finding in (*self._explained(altered), *altered[_EXPLAINED:]):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
-        return self._with_dead_letters(report)
+        report.dead_letters = len(self._letters)
+        self._add_unaccounted(report)
+        return report
 
     @cached_property
     def _table(self) -> TableMetadata:
@@ -146,13 +148,25 @@ class Verification:
         words = self.request.metadata_columns
         return row[names.index(words["partition"])], row[names.index(words["offset"])]
 
-    def _with_dead_letters(self, report: Report) -> Report:
-        """Bad records are dead letters, or were left out and counted; what is missing may be one."""
+    def _named(self, finding: Finding) -> Finding:
+        """What is missing may be a dead letter."""
+        is_letter = finding.kind == "missing" and (finding.partition, finding.offset) in self._letters
+        return replace(finding, kind="set_aside") if is_letter else finding
+
+    @cached_property
+    def _letters(self) -> frozenset[tuple[Any, Any]]:
+        """Where the dead letters stand in the topic."""
+        if not self.request.dead_letters:
+            return frozenset()
+        table = TableMetadata.load(self.request.dead_letters, Files(self.request.storage))
+        place = tuple(next(c for c in table.columns if c.name == name) for name in ("partition", "offset"))
+        return frozenset((row[0], row[1]) for batch in Rows(table, place) for row in batch)
+
+    def _add_unaccounted(self, report: Report) -> None:
         counted = self._claim.total("bad")
         if report.bad_records > counted and self._spans == self._claim.landed:
             text = f"{report.bad_records} can't be read, and the table counts {counted}"
             report.add(Finding("unaccounted", -1, -1, text))
-        return report
 
 
 def _different(columns: tuple[Column, ...], expected: Row | None, held: Row | None) -> tuple[str, ...]:

@@ -96,6 +96,7 @@ class _Compiler:
         if isinstance(node, list):
             return self._union(node, newest, want)
         kind = _kind(node)
+        _check_parts(kind, want)
         newest = _same(newest, kind)
         if kind in ("record", "error"):
             return self._record(node, newest, want)
@@ -236,6 +237,13 @@ def _constant(wanted: Mapping[str, Any] | None, kind: Any) -> Convert:
         raise NotComparedError("a default of more than one part")
     value = _plain(tree, _kind(tree), kind)(float(default) if _kind(tree) in ("float", "double") else default)
     return lambda _: value
+
+
+def _check_parts(kind: str, want: Any) -> None:
+    """Refuses a value with parts where the column has others; None is wanted where nobody looks."""
+    parts = {"record": ("struct",), "error": ("struct",), "array": ("list", "map"), "map": ("map",)}.get(kind)
+    if want is not None and parts and not any(_is(want, each) for each in parts):
+        raise NotComparedError(f"Avro's {kind} as {want}")
 
 
 def _taken(name: str, convert: Convert) -> Convert:

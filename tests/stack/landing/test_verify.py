@@ -13,7 +13,7 @@ from frazil.checks.result import Subject
 from frazil.checks.verification import Verified, verify
 from frazil.landing.land import land
 from kit.readers.opened import table_of
-from kit.records.topics import MakeTopic, Topic
+from kit.records.topics import MakeTopic, Topic, make_anew
 
 Change = Callable[[pa.Table], pa.Table]
 
@@ -176,3 +176,30 @@ def test_rows_of_keys_that_another_engine_changed_are_named(
     tamper(topic, change)
 
     assert kinds(topic) == expected
+
+
+def test_a_record_that_can_be_read_by_now_and_is_still_a_dead_letter_is_set_aside(make_topic: MakeTopic) -> None:
+    topic = make_topic(on_bad_record="dead_letter")
+    topic.trades(2)
+    unknown = topic.register_for(f"{topic.name}-other", topic.schema | {"name": "Other"})
+    topic.send([topic.encode({"side": "BUY", "quantity": 9, "symbol": "Z"}, unknown)])
+    land(topic.spec, topic.connections)
+    topic.register(topic.schema | {"name": "Other"})
+
+    document = verified(topic).document
+
+    assert document["counts"] == {"set_aside": 1}
+    assert document["dead_letters"] == 1
+
+
+def test_what_the_verifier_does_not_know_is_said_and_not_judged(make_topic: MakeTopic) -> None:
+    topic = make_topic(validate="strict")
+
+    assert verified(topic).unverifiable.startswith("validate: strict")
+
+
+def test_a_topic_that_was_made_anew_is_not_the_one_that_was_landed(landed: Topic) -> None:
+    make_anew(landed)
+
+    assert "not the topic that was landed" in verified(landed).unverifiable
+

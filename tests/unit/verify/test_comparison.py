@@ -1,0 +1,179 @@
+"""Faults that are planted among entries are found, each by its kind; where none are, none are found."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from frazil_verify.comparison import Comparison, Scope, newest_changes
+from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, SKIPPED, Buckets, Entries, digest
+
+SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)})
+
+
+@dataclass
+class Made:
+    """Records and rows that belong together, until something is planted."""
+
+    records: list[tuple[object, ...]] = field(default_factory=list)
+    rows: list[tuple[object, ...]] = field(default_factory=list)
+
+    def compared(self, *, keyed: bool) -> Counter[str]:
+        comparison = Comparison(SCOPE)
+        compare = comparison.of_keyed if keyed else comparison.of_appended
+        records, rows = np.array(self.records, ENTRY), np.array(self.rows, ENTRY)
+        return Counter(each.kind for each in compare(records, rows))
+
+
+def appended(chance: random.Random) -> Made:
+    made = Made()
+    for partition, (first, last) in {0: (0, 100), 1: (20, 90)}.items():
+        for offset in range(first, last):
+            kind = chance.choice([GOOD] * 8 + [BAD, SKIPPED])
+            row = digest((partition, offset, chance.random()))
+            entry = (b"", row, offset, 0, partition, kind)
+            made.records.append(entry)
+            if kind == GOOD:
+                made.rows.append(entry)
+    chance.shuffle(made.rows)
+    return made
+
+
+def keyed(chance: random.Random) -> Made:
+    made, newest = Made(), {}
+    for partition, offset in [(p, o) for p in (0, 1) for o in range(20, 90)]:
+        name, kind = chance.randrange(30), chance.choice([GOOD] * 4 + [DELETE, DELETE, BAD])
+        key = digest((partition, name))  # a key stays in its partition
+        entry = (key, digest((partition, offset)), offset, chance.randrange(50), partition, kind)
+        made.records.append(entry)
+        if kind != BAD:
+            newest[key] = entry
+    made.rows = [entry for entry in newest.values() if entry[-1] == GOOD]
+    return made
+
+
+Plant = Callable[[Made, random.Random], str]
+"""Plants a fault, and says of which kind it is."""
+
+
+def _row(made: Made, chance: random.Random) -> int:
+    return chance.randrange(len(made.rows))
+
+
+def remove(made: Made, chance: random.Random) -> str:
+    del made.rows[_row(made, chance)]
+    return "missing"
+
+
+def double(made: Made, chance: random.Random) -> str:
+    made.rows.append(made.rows[_row(made, chance)])
+    return "doubled"
+
+
+def alter(made: Made, chance: random.Random) -> str:
+    at = _row(made, chance)
+    key, _, *rest = made.rows[at]
+    made.rows[at] = (key, digest(("other",)), *rest)
+    return "altered"
+
+
+def invent(made: Made, chance: random.Random) -> str:
+    made.rows.append((digest(("nobody",)), digest((1,)), 200, 0, 0, GOOD))
+    return "outside"
+
+
+def take_in_bad(made: Made, chance: random.Random) -> str:
+    bad = chance.choice([each for each in made.records if each[-1] == BAD])
+    made.rows.append((*bad[:-1], GOOD))
+    return "bad"
+
+
+def keep_deleted(made: Made, chance: random.Random) -> str:
+    held = {row[0] for row in made.rows}
+    gone = [each for each in made.records if each[-1] == DELETE and each[0] not in held]
+    made.rows.append((*chance.choice(gone)[:-1], GOOD))
+    return "undeleted"
+
+
+def fall_behind(made: Made, chance: random.Random) -> str:
+    for at in chance.sample(range(len(made.rows)), len(made.rows)):
+        key, _, offset, *_ = made.rows[at]
+        older = [r for r in made.records if r[0] == key and r[2] < offset and r[-1] == GOOD]
+        if older:
+            made.rows[at] = older[0]
+            return "superseded"
+    raise AssertionError("no key has an older change")
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_belongs_together_agrees(seed: int) -> None:
+    chance = random.Random(seed)
+
+    assert not appended(chance).compared(keyed=False)
+    assert not keyed(chance).compared(keyed=True)
+
+
+@pytest.mark.parametrize("plant", [remove, double, alter, invent, take_in_bad])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_fault_among_appended_rows_is_found_by_its_kind(seed: int, plant: Plant) -> None:
+    chance = random.Random(seed)
+    made = appended(chance)
+
+    kind = plant(made, chance)
+
+    assert made.compared(keyed=False) == {kind: 1}
+
+
+@pytest.mark.parametrize("plant", [remove, double, alter, invent, keep_deleted, fall_behind])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_fault_among_rows_by_key_is_found_by_its_kind(seed: int, plant: Plant) -> None:
+    chance = random.Random(seed)
+    made = keyed(chance)
+
+    kind = plant(made, chance)
+
+    assert made.compared(keyed=True) == {kind: 1}
+
+
+def test_rows_of_records_that_the_topic_lost_are_counted_and_no_finding() -> None:
+    comparison = Comparison(SCOPE)
+    row = np.array([(b"", digest((1,)), 15, 0, 1, GOOD)], ENTRY)
+
+    assert not list(comparison.of_appended(row[:0], row))
+    assert comparison.unverifiable == 1
+
+
+def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -> None:
+    comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, expired_before=1000))
+    records = np.array([(b"", b"", at, time, 0, GOOD) for at, time in ((1, 999), (2, 1000))], ENTRY)
+
+    found = list(comparison.of_appended(records, records[:0]))
+
+    assert [(each.kind, each.offset) for each in found] == [("missing", 2)]
+    assert comparison.expired == 1
+
+
+def test_between_partitions_the_later_timestamp_wins_and_within_one_the_offset() -> None:
+    key = digest(("k",))
+    changes = np.array(
+        [(key, b"a", 5, 90, 0, GOOD), (key, b"b", 6, 10, 0, GOOD), (key, b"c", 1, 20, 1, GOOD)], ENTRY
+    )
+
+    assert newest_changes(changes)["row"].tolist() == [b"c"]
+
+
+def test_entries_come_back_from_the_bucket_that_they_were_put_into(tmp_path: Path) -> None:
+    buckets = Buckets(tmp_path / "entries", 3)
+    for number in range(20_000):
+        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD))
+
+    held: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
+
+    assert sorted(np.concatenate(held)["offset"].tolist()) == list(range(20_000))
+    assert all((entries["offset"] % 3 == bucket).all() for bucket, entries in enumerate(held))

@@ -1,0 +1,193 @@
+"""Bytes of each format become the values that docs/types.md names, written here by hand."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+from google.protobuf import timestamp_pb2
+
+from frazil_verify.log.registry import Schema
+from frazil_verify.table.canonical import values_of
+from frazil_verify.values.avro import AvroReader
+from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.json import JsonReader
+from frazil_verify.values.protobuf import ProtobufReader, indexes
+
+
+def struct(**types: Any) -> dict[str, Any]:
+    fields = [{"id": at, "name": n, "type": t, "required": False} for at, (n, t) in enumerate(types.items())]
+    return {"type": "struct", "fields": fields}
+
+
+def avro(fields: list[dict[str, Any]]) -> Schema:
+    return Schema(1, "AVRO", json.dumps({"type": "record", "name": "R", "fields": fields}), {})
+
+
+def written(schema: Schema, value: dict[str, Any]) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(schema.text)), value)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "sent", "expected"),
+    [
+        ("int", "int", -1, -1),
+        ("int", "long", 7, 7),
+        ("double", "double", math.nan, math.nan),
+        ("string", "string", "ä", "ä"),
+        ({"type": "long", "logicalType": "timestamp-millis"}, "timestamptz", 1, 1000),
+        ({"type": "long", "logicalType": "timestamp-micros"}, "timestamptz", 1, 1),
+        ({"type": "int", "logicalType": "time-millis"}, "long", 5, 5000),
+        ({"type": "int", "logicalType": "date"}, "date", -1, -1),
+        (
+            {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
+            "decimal(9, 2)", Decimal("-1.25"), -125,
+        ),
+        ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, "string", "B", "B"),
+        ({"type": "fixed", "name": "F", "size": 2}, "binary", b"ab", b"ab"),
+        (["null", "long"], "long", None, None),
+        ({"type": "array", "items": "int"}, {"type": "list", "element": "int"}, [1, 2], (1, 2)),
+        (
+            {"type": "map", "values": "int"},
+            {"type": "map", "key": "string", "value": "int"}, {"b": 1, "a": 2}, (("a", 2), ("b", 1)),
+        ),
+        (["null", "int", "string"], struct(int="int", string="string"), "x", (None, "x")),
+        (["null", "int", "string"], struct(int="int", string="string"), 3, (3, None)),
+    ],
+)  # fmt: skip
+def test_avro(kind: Any, column: Any, sent: Any, expected: Any) -> None:
+    schema = avro([{"name": "f", "type": kind}])
+
+    (value,) = AvroReader(schema, schema, struct(f=column))(written(schema, {"f": sent}))
+
+    assert value == expected or (value != value and expected != expected)
+
+
+def test_a_field_that_the_writer_lacks_has_the_default_of_the_newest_schema() -> None:
+    writer = avro([{"name": "a", "type": "int"}])
+    newest = avro([{"name": "b", "type": "string", "default": "d"}, {"name": "c", "type": ["null", "int"]}])
+
+    assert AvroReader(writer, newest, struct(b="string", c="int"))(b"\x02") == ("d", None)
+
+
+def test_a_field_that_was_renamed_is_read_by_its_alias() -> None:
+    writer = avro([{"name": "old", "type": "int"}])
+    newest = avro([{"name": "new", "type": "int", "aliases": ["old"]}])
+
+    assert AvroReader(writer, newest, struct(new="int"))(b"\x04") == (2,)
+
+
+@pytest.mark.parametrize("payload", [b"", b"\x02\x00"], ids=["truncated", "with bytes behind it"])
+def test_avro_that_is_not_one_whole_record_is_bad(payload: bytes) -> None:
+    schema = avro([{"name": "f", "type": "int"}])
+
+    with pytest.raises(BadRecordError):
+        AvroReader(schema, schema, struct(f="int"))(payload)
+
+
+def test_a_type_that_the_verifier_does_not_know_is_not_compared() -> None:
+    schema = avro([{"name": "f", "type": {"type": "array", "items": "int"}}])
+
+    with pytest.raises(NotComparedError):
+        AvroReader(schema, schema, struct(f="string"))
+
+
+DECIMAL = {
+    "type": "string", "title": "org.apache.kafka.connect.data.Decimal", "connect.type": "bytes",
+    "connect.parameters": {"scale": "2"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("node", "column", "sent", "expected"),
+    [
+        ({"type": "integer"}, "long", 5, 5),
+        ({"type": "number"}, "double", 1, 1.0),
+        ({"type": "number", "connect.type": "float32"}, "float", 0.1, 0.10000000149011612),
+        ({"type": "string"}, "string", "x", "x"),
+        ({"type": "string", "connect.type": "bytes"}, "binary", "YWI=", b"ab"),
+        ({"title": "org.apache.kafka.connect.data.Timestamp", "type": "integer"}, "timestamptz", 3, 3000),
+        ({"title": "org.apache.kafka.connect.data.Time", "type": "integer"}, "long", 3, 3000),
+        ({"oneOf": [{"type": "null"}, {"type": "integer"}]}, "long", None, None),
+        (DECIMAL, "decimal(9, 2)", base64.b64encode(b"\xff\x83").decode(), -125),
+        ({"type": "array", "items": {"type": "integer"}}, {"type": "list", "element": "long"}, [1], (1,)),
+        (
+            {"type": "object", "properties": {"n": {"type": "integer"}}},
+            struct(n="long"), {"n": 4, "other": 1}, (4,),
+        ),
+        (
+            {"type": "object", "additionalProperties": {"type": "integer"}},
+            {"type": "map", "key": "string", "value": "long"}, {"b": 1, "a": 2}, (("a", 2), ("b", 1)),
+        ),
+    ],
+)  # fmt: skip
+def test_json(node: Any, column: Any, sent: Any, expected: Any) -> None:
+    schema = Schema(1, "JSON", json.dumps({"type": "object", "properties": {"f": node}}), {})
+
+    assert JsonReader(schema, struct(f=column))(json.dumps({"f": sent}).encode()) == (expected,)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"f": 1.0}', '{"f": true}', '{"f": 1} x', "[]", '{"f": 9223372036854775808}']
+)
+def test_json_that_is_no_such_record_is_bad(text: str) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": {"type": "integer"}}}), {})
+
+    with pytest.raises(BadRecordError):
+        JsonReader(schema, struct(f="long"))(text.encode())
+
+
+PROTO = """
+syntax = "proto3";
+import "google/protobuf/timestamp.proto";
+message Other { string x = 1; }
+message Order {
+  int32 n = 1; optional string note = 2; google.protobuf.Timestamp at = 3; repeated int64 ids = 4;
+  map<string, int32> counts = 5; Colour colour = 6; oneof kind { string text = 7; int32 number = 8; }
+}
+enum Colour { RED = 0; BLUE = 1; }
+"""
+
+
+def test_protobuf() -> None:
+    at = timestamp_pb2.Timestamp(seconds=1, nanos=2999).SerializeToString()
+    payload = b"\x02\x02" + b"\x08\x05" + b"\x1a" + bytes([len(at)]) + at + b"\x22\x02\x01\x02"
+    payload += b"\x2a\x05\x0a\x01a\x10\x07" + b"\x30\x01" + b"\x40\x09"
+    wanted = struct(
+        n="int", note="string", at="timestamptz", ids={"type": "list", "element": "long"},
+        counts={"type": "map", "key": "string", "value": "int"}, colour="string",
+        kind=struct(text="string", number="int"),
+    )  # fmt: skip
+
+    row = ProtobufReader(Schema(1, "PROTOBUF", PROTO, {}), wanted, "")(payload)
+
+    assert row == (5, None, 1_000_002, (1, 2), (("a", 7),), "BLUE", (None, 9))
+
+
+@pytest.mark.parametrize(
+    ("written", "path"), [(b"\x00", [0]), (b"\x02\x04", [2]), (b"\x04\x02\x00", [1, 0]), (b"\x02\x00", [0])]
+)
+def test_message_indexes_in_all_their_spellings(written: bytes, path: list[int]) -> None:
+    assert indexes(written + b"rest") == (path, b"rest")
+
+
+def test_arrays_of_a_slice_become_the_same_values_as_the_records() -> None:
+    kind = {"type": "list", "element": struct(m="timestamptz", d="decimal(9, 2)")}
+    inner = pa.struct(
+        [
+            pa.field("m", pa.timestamp("us", "UTC"), metadata={"PARQUET:field_id": "0"}),
+            pa.field("d", pa.decimal128(9, 2), metadata={"PARQUET:field_id": "1"}),
+        ]
+    )
+    array = pa.array([None, [{"m": 5, "d": Decimal("1.5")}, None], []], pa.list_(inner))
+
+    assert values_of(array.slice(1), kind) == [((5, 150), None), ()]
