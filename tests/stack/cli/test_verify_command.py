@@ -11,7 +11,9 @@ from kit.runs.shell import Command
 
 
 @pytest.mark.plain(why="the row of one of ten records is deleted")
-def test_it_ends_with_1_and_names_the_record_whose_row_is_gone(frazil: Command, topic: Topic, name: str) -> None:
+def test_it_ends_with_1_and_names_the_record_whose_row_is_gone(
+    frazil: Command, topic: Topic, name: str
+) -> None:
     land(topic.spec, topic.connections)
     agreed = frazil("verify", name, "--json")
 

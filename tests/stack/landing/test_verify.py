@@ -66,7 +66,9 @@ def last_digit(rows: pa.Table) -> pa.Table:
 
 
 def emptied(rows: pa.Table) -> pa.Table:
-    return with_column(rows, "symbol", ["" if i == 2 else v for i, v in enumerate(rows["symbol"].to_pylist())])
+    return with_column(
+        rows, "symbol", ["" if i == 2 else v for i, v in enumerate(rows["symbol"].to_pylist())]
+    )
 
 
 def swapped(rows: pa.Table) -> pa.Table:
@@ -178,7 +180,9 @@ def test_rows_of_keys_that_another_engine_changed_are_named(
     assert kinds(topic) == expected
 
 
-def test_a_record_that_can_be_read_by_now_and_is_still_a_dead_letter_is_set_aside(make_topic: MakeTopic) -> None:
+def test_a_record_that_can_be_read_by_now_and_is_still_a_dead_letter_is_set_aside(
+    make_topic: MakeTopic,
+) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     topic.trades(2)
     unknown = topic.register_for(f"{topic.name}-other", topic.schema | {"name": "Other"})
@@ -202,4 +206,3 @@ def test_a_topic_that_was_made_anew_is_not_the_one_that_was_landed(landed: Topic
     make_anew(landed)
 
     assert "not the topic that was landed" in verified(landed).unverifiable
-
