@@ -19,7 +19,7 @@ ORACLES = (
     "clouds.confluent_openapi", "drawn.damage", "records.database_columns", "drawn.drawn_formats",
     "drawn.drawn_schemas", "readers.duck", "records.envelopes", "formats.json_cases",
     "formats.json_oracle", "formats.json_texts", "records.keyed", "model.conditions", "model.oracle",
-    "readers.newest", "readers.partition_values", "formats.protobuf", "formats.protobuf_cases",
+    "readers.partition_values", "formats.protobuf", "formats.protobuf_cases",
     "formats.protobuf_oracle", "derived.query_cases", "drawn.random_formats", "drawn.random_records",
     "derived.recomputed", "drawn.schema_pairs", "records.soft_changes", "records.upserts",
     "records.versions",
@@ -34,7 +34,6 @@ WORDS = (
 
 ALSO = {
     "records.keyed": {"frazil.kafka.clients"},  # it produces by itself
-    "readers.newest": {"frazil.kafka.clients"},  # it consumes by itself
     "model.oracle": {"frazil.landing.position.ledger"},  # it reads what is claimed, and believes none of it
     "records.soft_changes": {  # it makes what is judged, and asks nothing of it
         "frazil.landing.upsert.lane.newest",

@@ -76,7 +76,7 @@ def request(subject: Subject[TableSpec]) -> Document:
     letters = TableHandle(subject.connections.catalog, subject.things.table).dead_letters.load_or_none()
     return {
         "topic": spec.topic,
-        "kafka": _kafka(settings),
+        "kafka": kafka_config(settings),
         "registry": _registry(settings),
         "storage": _storage(settings),
         "metadata": table.metadata_location,
@@ -147,7 +147,8 @@ def _has_subject(subject: Subject[TableSpec], name: str) -> bool:
         return False
 
 
-def _kafka(settings: Settings) -> Document:
+def kafka_config(settings: Settings) -> Document:
+    """What the verifier's consumer is told; raises ConfigureError where it is not text alone."""
     config = client_config(settings)
     if callbacks := [name for name, value in config.items() if callable(value)]:
         raise ConfigureError(

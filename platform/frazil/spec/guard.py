@@ -79,9 +79,7 @@ class Guarded(AnyTable):
         "and decimals as text. Or a mask, of fields within columns too, by path: `{mask: hash}`, `{mask: "
         "redact}`, `{mask: last4}`, `{drop: true}`.",
         json_schema_extra={
-            "additionalProperties": {
-                "anyOf": [{"type": "string"}, {"$ref": "#/$defs/ColumnMask"}],
-            }
+            "additionalProperties": {"anyOf": [{"type": "string"}, ColumnMask.model_json_schema()]}
         },
     )
     keep_raw: bool = Field(

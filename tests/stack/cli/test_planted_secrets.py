@@ -6,6 +6,7 @@ prints the environment to be taken over. A day of work that succeeds is in tests
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -63,6 +64,7 @@ def environment(told_as: str, tmp_path: Path) -> dict[str, str]:
     for name in kept:
         (tmp_path / name).write_text(told[name])
         told[name] = f"file:{tmp_path / name}"
+    told["FRAZIL_NAMED_KEYS"] = json.dumps({"masks": told["FRAZIL_NAMED_KEYS"]})
     others = {k: v for k, v in os.environ.items() if not k.startswith(("FRAZIL_", "AWS_", "DAGSTER_"))}
     home = {"FRAZIL_HOME": str(tmp_path / "home"), "AWS_EC2_METADATA_DISABLED": "true"}
     return {**others, **_BESIDE, **told, **home, "FRAZIL_DEBUG": "1"}

@@ -46,6 +46,7 @@ def test_topics_and_landings_of_a_pipeline_are_a_step_each_and_the_checks_of_a_t
         "iceberg__local__bills_checks",
         "glue__local__bills",
         "snowflake__frazil__local__bills",
+        "late_and_broken",
     }
 
 
@@ -53,7 +54,8 @@ def test_every_check_and_every_asset_can_be_run_alone(shop: dg.Definitions) -> N
     graph = shop.resolve_asset_graph()
 
     for key in (*graph.asset_check_keys, *graph.materializable_asset_keys):
-        assert graph.get_execution_set_asset_and_check_keys(key) == {key}
+        if "late_and_broken" not in str(key):  # which the sensor of alarms reports, and no run makes
+            assert graph.get_execution_set_asset_and_check_keys(key) == {key}
 
 
 def run_of_checks(shop: dg.Definitions, instance: dg.DagsterInstance, table: str, *names: str) -> Any:

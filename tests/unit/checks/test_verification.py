@@ -1,0 +1,21 @@
+"""What the verifier's process is told of Kafka."""
+
+from __future__ import annotations
+
+import pytest
+
+from frazil.checks.verification import kafka_config
+from frazil.errors import ConfigureError
+from frazil.settings.profile import Settings
+
+AWS = {"access_key": "AKIAIOSFODNN7EXAMPLE", "secret_key": "none", "region": "eu-west-1"}
+
+
+def test_a_login_that_calls_back_is_refused_and_one_by_sasl_is_handed_on() -> None:
+    by_iam = Settings.load(kafka={"mechanism": "AWS_MSK_IAM"}, aws=AWS)
+    with pytest.raises(ConfigureError, match="oauth_cb"):
+        kafka_config(by_iam)
+
+    by_user = Settings.load(kafka={"mechanism": "PLAIN", "username": "u", "password": "p"})
+
+    assert kafka_config(by_user)["sasl.username"] == "u"
