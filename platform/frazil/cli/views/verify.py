@@ -8,7 +8,7 @@ from rich.text import Text
 
 from frazil.checks.result import Subject
 from frazil.checks.verification import Verified, verify
-from frazil.cli.console import console, fail, print_json, print_table
+from frazil.cli.console import fail, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Tables, select
 from frazil.errors import FrazilError
@@ -17,7 +17,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 
 app = typer.Typer()
 
-_MOST = 20  # findings that are shown; --json has more of them
+_MOST = 20  # findings of a table that are shown; --json has more of them
 
 
 @app.command("verify")
@@ -56,14 +56,16 @@ def _show(verified: list[Verified]) -> None:
         numbers = [str(document[name]) for name in ("records", "rows", "bad_records")]
         table.add_row(each.table, word, *numbers, ", ".join(document["not_compared"]))
     print_table(table)
+    if any(each.document.get("samples") for each in verified):
+        print_table(_findings(verified))
+
+
+def _findings(verified: list[Verified]) -> Table:
+    table = Table("table", "finding", "in all", "partition", "offset", "columns, or what it is")
     for each in verified:
-        _show_findings(each)
-
-
-def _show_findings(verified: Verified) -> None:
-    for kind, count in verified.document.get("counts", {}).items():
-        console.print(f"{verified.table}: {kind}: {count}", markup=False)
-    for sample in verified.document.get("samples", ())[:_MOST]:
-        columns = f" ({', '.join(sample['columns'])})" if sample["columns"] else ""
-        place = f"partition {sample['partition']}, offset {sample['offset']}" if sample["offset"] >= 0 else ""
-        console.print(f"  {sample['kind']}: {place}{columns} {sample['text']}".rstrip(), markup=False)
+        for sample in each.document.get("samples", ())[:_MOST]:
+            place = [str(sample[name]) if sample[name] >= 0 else "" for name in ("partition", "offset")]
+            what = ", ".join(sample["columns"]) or sample["text"]
+            kind = sample["kind"]
+            table.add_row(each.table, kind, str(each.document["counts"][kind]), *place, what)
+    return table
