@@ -53,6 +53,10 @@ class Clients:
     @cached_property
     def registry(self) -> RegistryClient:
         """The schema registry's client."""
+        if self.settings.registry.kind == "glue":
+            from frazil.formats.registry.glue import glue_registry
+
+            return glue_registry(self.settings)
         from frazil.formats.registry.client import registry_client
 
         return registry_client(self.settings)

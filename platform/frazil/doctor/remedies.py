@@ -26,7 +26,10 @@ def kafka_acl(settings: Settings, topic: str, *operations: str) -> str:
 
 
 def registry_right(settings: Settings, subject: str, right: str) -> str:
-    """In Confluent's words: its roles, where it has any."""
+    """In Confluent's words: its roles, where it has any; of Glue's registry the action."""
+    if settings.registry.kind == "glue":
+        name = settings.registry.glue_name
+        return f"Allow glue:GetSchemaVersion on registry/{name} and schema/{name}/{subject} to the identity."
     role = {"read": "DeveloperRead", "write": "DeveloperWrite"}[right]
     return (
         f"Give the user of FRAZIL_REGISTRY__... the right to {right} subject {subject} at "

@@ -89,6 +89,7 @@ class WriterSchema:
     dependencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # by name, deepest first
     is_deleted: bool = field(default=False, compare=False)  # softly: records of it are still read
     guid: str = field(default="", compare=False)  # of the same schema in any registry; not every one tells it
+    glue_id: str = field(default="", compare=False)  # the UUID of the version in Glue's registry
 
 
 @dataclass(frozen=True, slots=True)

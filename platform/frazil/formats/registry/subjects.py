@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from frazil.errors import (
     MALFORMED,
@@ -43,6 +43,14 @@ _MISSING = frozenset({40401, 40402, 40403})
 _READ_ONLY = 42205
 
 
+@runtime_checkable
+class OtherRegistry(Protocol):
+    """A registry that does not speak Confluent's protocol, and tells versions by itself."""
+
+    def versions(self, subject: str) -> tuple[WriterSchema, ...]:
+        """See `subject_versions`."""
+
+
 def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema, ...]:
     """All versions of a subject; one small request where nothing changed.
 
@@ -51,6 +59,8 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
     can be deleted for good and recreated. Then its newest version is another one, and everything is read
     anew. Raises MissingError where there is no such subject, or it was deleted for good.
     """
+    if isinstance(client, OtherRegistry):
+        return client.versions(subject)
     with _registry_errors(client, subject):
         newest = _newest(client, subject)
         known = client.remembered.get(subject)
@@ -71,6 +81,8 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
 
 def owners(client: RegistryClient, schema_id: int) -> tuple[str, ...]:
     """The subjects that a schema is of, softly deleted ones, too; none where there is no such id."""
+    if isinstance(client, OtherRegistry):
+        return ()
     try:
         with _registry_errors(client, f"of id {schema_id}"):
             return tuple(sorted(client.get_subjects_by_schema_id(schema_id, deleted=True)))
@@ -177,6 +189,8 @@ def version_like(client: RegistryClient, subject: str, wanted: WantedSchema | No
 
 def register(client: RegistryClient, subject: str, wanted: WantedSchema) -> WriterSchema:
     """Registers a schema and returns its version, or that of an equal schema that is there already."""
+    if isinstance(client, OtherRegistry):
+        raise _not_ours(subject)
     from confluent_kafka.schema_registry import Schema
 
     schema = Schema(wanted.text, wanted.kind)
@@ -198,6 +212,8 @@ def check_registrable(client: RegistryClient, subject: str) -> None:
 
     It sends what is no schema: a registry looks at the right first.
     """
+    if isinstance(client, OtherRegistry):
+        raise _not_ours(subject)
     from confluent_kafka.schema_registry import Schema
     from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -207,6 +223,16 @@ def check_registrable(client: RegistryClient, subject: str) -> None:
         except SchemaRegistryError as e:
             if e.http_status_code not in (400, 422) or e.error_code == _READ_ONLY:
                 raise
+
+
+def _not_ours(subject: str) -> ConfigureError:
+    return ConfigureError(
+        f"Frazil registers no schema in Glue's registry, and {subject} has none there.",
+        where=f"schema {subject}",
+        meaning="Nothing was changed.",
+        todo="Register it by the producer or `aws glue create-schema`; or take value_schema and key_schema "
+        "out of defs.yaml.",
+    )
 
 
 def differences(registered: WriterSchema, wanted: WantedSchema) -> list[str]:

@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Iterator
 
 from frazil.formats.kinds import SCHEMA_FORMATS
+from frazil.formats.protobuf.indexes import glue_messages
 from frazil.formats.protocol import HalfSchemas, WriterSchema
+from frazil.formats.wires.glue import GlueWire
 from frazil.formats.wires.naming import GUID, NOTHING, SINGLE_OBJECT, Naming
 
 
@@ -15,7 +17,18 @@ def naming_of(schemas: HalfSchemas) -> Naming:
     if not schemas.writers or not schemas.framed:
         return NOTHING
     ids = {name: writer.schema_id for writer in schemas.writers for name in _names(writer)}
-    return Naming(schemas.half.word, schemas.subject, ids, schemas.writers[-1].kind == "PROTOBUF")
+    is_protobuf = schemas.writers[-1].kind == "PROTOBUF"
+    return Naming(schemas.half.word, schemas.subject, ids, is_protobuf, _of_glue(schemas))
+
+
+def _of_glue(schemas: HalfSchemas) -> GlueWire | None:
+    """Glue's wire, where the versions are of its registry."""
+    ids = {uuid.UUID(w.glue_id).bytes: w.schema_id for w in schemas.writers if w.glue_id}
+    if not ids:
+        return None
+    files = {w.schema_id: w for w in schemas.writers if w.kind == "PROTOBUF"}
+    messages = {number: glue_messages(writer, schemas.subject) for number, writer in files.items()}
+    return GlueWire(schemas.subject, ids, messages)
 
 
 def _names(writer: WriterSchema) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of, values_of
 from frazil.formats.protocol import Reason
+from frazil.formats.wires.glue import GlueWire
 from frazil.formats.wires.prefix import HEADER, WireError, header_bytes, header_of
 
 if TYPE_CHECKING:
@@ -49,12 +50,14 @@ class Naming:
         subject: For people.
         ids: Schema ids by what names them: a GUID as it stands in the header, or an object's first bytes.
         indexed: Whether the indexes of a message follow, as in Protobuf.
+        glue: The wire of Glue's registry, where the schemas are of it.
     """
 
     half: str = ""
     subject: str = ""
     ids: Mapping[bytes, int] = field(default_factory=dict)
     indexed: bool = False
+    glue: GlueWire | None = None
 
     def prefixed(self, raw: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray) -> pa.BinaryArray:
         """Payloads behind Confluent's prefix, whatever named their schemas; empty where it names none.
@@ -67,6 +70,8 @@ class Naming:
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        if self.glue:
+            return self.glue.prefixed(raw)
         there = set(
             values_of(pc.unique(names.flatten()))
         )  # most batches have none of them: one look is enough
@@ -91,6 +96,8 @@ class Naming:
 
     def prefixed_one(self, raw: bytes, headers: Headers) -> bytes:
         """The same of one payload."""
+        if self.glue:
+            return self.glue.prefixed_one(raw)
         if named := self._header_in(headers):
             name, value = named
             prefix, payload = self._headers[name](value), raw
@@ -102,6 +109,9 @@ class Naming:
 
     def reason(self, raw: bytes, headers: Headers) -> Reason | None:
         """Why a payload's schema is not known though something names it; None where nothing is amiss."""
+        if self.glue:
+            reason = self.glue.reason(raw)
+            return (f"key_{reason[0]}", f"key: {reason[1]}") if reason and self.half == "key" else reason
         if named := self._header_in(headers):
             name, value = named
             if self._headers[name](value) is not None:

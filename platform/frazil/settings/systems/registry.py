@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, SecretStr, field_validator
 
 from frazil.settings.secret import Secret
@@ -11,6 +13,14 @@ from frazil.settings.systems.system import AccessSettings, Url
 class RegistrySettings(AccessSettings):
     """`FRAZIL_REGISTRY__...`."""
 
+    kind: Literal["confluent", "glue"] = Field(
+        "confluent",
+        description="confluent: Confluent's registry, or one that speaks its protocol. glue: AWS Glue's, "
+        "reached by the settings of AWS and Glue.",
+    )
+    glue_name: str = Field(
+        "default-registry", min_length=1, description="Name of the registry in Glue, with kind glue."
+    )
     url: Url = Field(
         "http://127.0.0.1:8081/apis/ccompat/v7",
         description="Address of Confluent's registry, or of one that speaks its protocol.",
