@@ -75,7 +75,7 @@ def rows_are_their_records(
 def _disagreement(made: _Made, folder: Path) -> str:
     """What the verifier says against a table; nothing where it can't say anything."""
     subject = Subject(made.spec, things(made.spec, made.connections.settings), made.connections)
-    if unknown(made.spec):
+    if unknown(made.spec, made.connections.settings):
         return ""
     try:
         report = Verification(Request.model_validate(request(subject)), folder / "entries").report()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.checks.verification import kafka_config
+from frazil.checks.verification import kafka_config, unknown
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
 
 AWS = {"access_key": "AKIAIOSFODNN7EXAMPLE", "secret_key": "none", "region": "eu-west-1"}
 
@@ -19,3 +20,9 @@ def test_a_login_that_calls_back_is_refused_and_one_by_sasl_is_handed_on() -> No
     by_user = Settings.load(kafka={"mechanism": "PLAIN", "username": "u", "password": "p"})
 
     assert kafka_config(by_user)["sasl.username"] == "u"
+
+
+def test_a_registry_that_the_verifier_does_not_read_is_named() -> None:
+    settings = Settings.load(registry={"kind": "glue"})
+
+    assert unknown(TableSpec(topic="orders"), settings) == "its schemas are in AWS Glue's registry"
