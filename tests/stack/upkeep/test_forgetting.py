@@ -285,12 +285,12 @@ def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     changed = topic.spec.model_copy(update={"on_null_value": "bad", "on_bad_record": "dead_letter"})
     keep, times = run.keep_dead_letters, iter([1])
 
-    def beside(*args: Any) -> None:
+    def beside(*args: Any, **options: Any) -> None:
         for _ in times:
             if made:
                 create_letters(TableHandle(topic.connections.catalog, topic.things.table).dead_letters)
             forgotten(topic, where=f"key = '{PLANTED}'", after=DAY)
-        keep(*args)
+        keep(*args, **options)
 
     monkeypatch.setattr(run, "keep_dead_letters", beside)
 
