@@ -13,6 +13,7 @@ from frazil_verify.entries import BAD, DELETE, GOOD, SKIPPED, digest
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
+from frazil_verify.table.canonical import sorted_pairs
 from frazil_verify.table.metadata import Column
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
@@ -22,6 +23,8 @@ _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
 NOT_COMPARED = b""
 
 Row = tuple[Any, ...]
+Change = tuple[Any, Any]
+"""How a change of a database is called, and its source: when it was made, and where in the log."""
 
 
 @dataclass(frozen=True)
@@ -104,47 +107,26 @@ class Expected:
         value = dict(zip((c.name for c in self.of_value.columns), values or (), strict=bool(values)))
         return self._row(message, key, value, kind, change)
 
-    def _unwrapped(self, change: Row) -> tuple[int, Row | None, tuple[Any, Any]]:
+    def _unwrapped(self, change: Row) -> tuple[int, Row | None, Change]:
         """A change of a database: what it does, the row, and how it is called and where it comes from."""
         op, row, source = change
         kind = _CHANGES.get(op, BAD)
         return BAD if kind == GOOD and row is None else kind, row, (op, source)
 
     def _row(self, message: Message, key: Mapping[str, Any], value: Mapping[str, Any], kind: int,
-             change: tuple[Any, Any]) -> Made:  # fmt: skip
+             change: Change) -> Made:  # fmt: skip
         both = {**key, **value}
         identity = tuple((key if name in key else both).get(name) for name in self.request.key_columns)
         if kind in (GOOD, DELETE) and None in identity:
             return Made(BAD)
         if kind != GOOD:
             return Made(kind, identity)
-        both |= {name: self._metadata(word, message, change) for name, word in self._own_compared.items()}
+        both |= {name: _METADATA[word](message, change) for name, word in self._own_compared.items()}
         return Made(kind, identity, tuple(both.get(c.name) for c in self.compared))
-
-    def _metadata(self, word: str, message: Message, change: tuple[Any, Any]) -> Any:
-        kind, time = message.timestamp()
-        op, source = change[0], change[1]
-        by_word: dict[str, Callable[[], Any]] = {
-            "topic": message.topic,
-            "partition": message.partition,
-            "offset": message.offset,
-            "leader-epoch": message.leader_epoch,
-            "timestamp": lambda: time * 1000 if kind and abs(time) < 2**63 // 1000 else None,
-            "timestamp-type": lambda: _TYPES[kind],
-            "headers": lambda: _headers(message.headers()),
-            "raw-key": message.key,
-            "raw-value": message.value,
-            "op": lambda: op,
-            "source-time": lambda: (source and source[0] is not None and source[0] * 1000) or None,
-            "source-lsn": lambda: source and source[1],
-        }
-        return by_word[word]()
 
     @cached_property
     def _own_compared(self) -> dict[str, str]:
-        words = {"topic", "partition", "offset", "leader-epoch", "timestamp", "timestamp-type", "headers"}
-        words |= {"raw-key", "raw-value", "op", "source-time", "source-lsn"}
-        return {name: word for name, word in self.own.items() if word in words}
+        return {name: word for name, word in self.own.items() if word in _METADATA}
 
     @cached_property
     def _value_reader(self) -> HalfReader:
@@ -167,5 +149,27 @@ def row_digest(made: Made) -> bytes:
     return NOT_COMPARED if made.row is None else digest(made.row)
 
 
-def _headers(headers: Any) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(dict(headers or ()).items(), key=lambda pair: repr(pair[0])))
+def _time(message: Message) -> int | None:
+    kind, time = message.timestamp()
+    return time * 1000 if kind and abs(time) < 2**63 // 1000 else None
+
+
+def _source_time(source: Row | None) -> int | None:
+    return (source and source[0] is not None and source[0] * 1000) or None
+
+
+_METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
+    "topic": lambda message, _: message.topic(),
+    "partition": lambda message, _: message.partition(),
+    "offset": lambda message, _: message.offset(),
+    "leader-epoch": lambda message, _: message.leader_epoch(),
+    "timestamp": lambda message, _: _time(message),
+    "timestamp-type": lambda message, _: _TYPES[message.timestamp()[0]],
+    "headers": lambda message, _: sorted_pairs(dict(message.headers() or ())),
+    "raw-key": lambda message, _: message.key(),
+    "raw-value": lambda message, _: message.value(),
+    "op": lambda _, change: change[0],
+    "source-time": lambda _, change: _source_time(change[1]),
+    "source-lsn": lambda _, change: change[1] and change[1][1],
+}
+"""What a row has in its metadata columns, by word."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -113,16 +113,12 @@ class Verification:
         return buckets
 
     def _rows(self, report: Report) -> Buckets:
-        buckets, names = Buckets(self.folder / "rows", self._count), self.request.metadata_columns
-        place, held = (names["partition"], names["offset"]), [c.name for c in self._expected.compared]
-        taken = [held.index(name) for name in (*place, *self.request.key_columns)]
-        for batch in Rows(self._table, self._expected.compared):
-            for row in batch:
-                partition, offset, *key = (row[at] for at in taken)
-                report.rows += 1
-                identity = digest(tuple(key)) if self._is_keyed else _NOWHERE
-                bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
-                buckets.add(bucket, (identity, digest(row), offset, 0, partition, GOOD))
+        buckets, key = Buckets(self.folder / "rows", self._count), self._positions(self.request.key_columns)
+        for (partition, offset), row in self._placed_rows():
+            report.rows += 1
+            identity = digest(tuple(row[at] for at in key)) if self._is_keyed else _NOWHERE
+            bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
+            buckets.add(bucket, (identity, digest(row), offset, 0, partition, GOOD))
         return buckets
 
     def _explained(self, altered: list[Finding]) -> Iterator[Finding]:
@@ -130,7 +126,7 @@ class Verification:
         chosen = {(f.partition, f.offset): f for f in altered[:_EXPLAINED]}
         if not chosen:
             return
-        rows = {place: row for row in self._all_rows() if (place := self._place(row)) in chosen}
+        rows = {place: row for place, row in self._placed_rows() if place in chosen}
         for (partition, offset), finding in chosen.items():
             made = self._again(partition, offset)
             columns = _different(self._expected.compared, made.row, rows.get((partition, offset)))
@@ -140,13 +136,17 @@ class Verification:
         messages: Iterator[Message] = self._log.records({partition: (offset, offset + 1)})
         return self._expected(next(messages))
 
-    def _all_rows(self) -> Iterator[Row]:
-        return (row for batch in Rows(self._table, self._expected.compared) for row in batch)
-
-    def _place(self, row: Row) -> tuple[Any, Any]:
-        names = [c.name for c in self._expected.compared]
+    def _placed_rows(self) -> Iterator[tuple[tuple[int, int], Row]]:
+        """All rows, each behind the partition and the offset that it names."""
         words = self.request.metadata_columns
-        return row[names.index(words["partition"])], row[names.index(words["offset"])]
+        partition, offset = self._positions((words["partition"], words["offset"]))
+        for batch in Rows(self._table, self._expected.compared):
+            yield from (((row[partition], row[offset]), row) for row in batch)
+
+    def _positions(self, names: Iterable[str]) -> list[int]:
+        """Where columns stand in a row."""
+        compared = [c.name for c in self._expected.compared]
+        return [compared.index(name) for name in names]
 
     def _named(self, finding: Finding) -> Finding:
         """What is missing may be a dead letter."""

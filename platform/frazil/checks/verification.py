@@ -24,7 +24,6 @@ from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.handle import TableHandle
 
 _SECONDS = 24 * 3600
 _SOUND, _UNSOUND, _UNVERIFIABLE = range(3)
@@ -73,7 +72,7 @@ def request(subject: Subject[TableSpec]) -> Document:
         NotYetError: There is no such table.
     """
     spec, settings, table = subject.spec, subject.connections.settings, subject.handle.load()
-    letters = TableHandle(subject.connections.catalog, subject.things.table).dead_letters.load_or_none()
+    letters = subject.handle.dead_letters.load_or_none()
     return {
         "topic": spec.topic,
         "kafka": kafka_config(settings),

@@ -49,7 +49,7 @@ def sorted_pairs(pairs: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
 
 
 def _structs(array: pa.StructArray, kind: Mapping[str, Any]) -> Values:
-    children = dict(zip((_id(f) for f in array.type), array.flatten(), strict=True))
+    children = dict(zip((field_id(f) for f in array.type), array.flatten(), strict=True))
     nothing: Values = [None] * len(array)
     parts = [
         values_of(children[f["id"]], f["type"]) if f["id"] in children else nothing for f in kind["fields"]
@@ -72,7 +72,8 @@ def _cut(array: pa.ListArray, values: Values, made: Callable[[Values], Any]) -> 
     return [made(values[offsets[i] : offsets[i + 1]]) if there else None for i, there in enumerate(valid)]
 
 
-def _id(field: pa.Field) -> int:
+def field_id(field: pa.Field) -> int:
+    """The id that Iceberg's writers put into a Parquet file; -1 where there is none."""
     return int((field.metadata or {}).get(b"PARQUET:field_id", -1))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from frazil_verify.findings import UnverifiableError
-from frazil_verify.table.canonical import values_of
+from frazil_verify.table.canonical import field_id, values_of
 from frazil_verify.table.metadata import Column, DataFile, TableMetadata
 
 _BATCH = 16_384
@@ -62,8 +62,3 @@ class Rows:
             for path, position in zip(read["file_path"].to_pylist(), read["pos"].to_pylist(), strict=True):
                 places[path].append(position)
         return {path: frozenset(each) for path, each in places.items()}
-
-
-def field_id(field: pa.Field) -> int:
-    """The id that Iceberg's writers put into a Parquet file; -1 where there is none."""
-    return int((field.metadata or {}).get(b"PARQUET:field_id", -1))

@@ -31,7 +31,8 @@ class HalfReader:
     wanted: Mapping[str, Any]
     _readers: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
-    _ids: frozenset[int] | None = None
+    _ids: frozenset[int] = frozenset()
+    _strange: set[int] = field(default_factory=set)
 
     def __call__(self, payload: bytes, named_by: Collection[str] = ()) -> tuple[Any, ...]:
         """The values of what is wanted, in order.
@@ -67,12 +68,17 @@ class HalfReader:
         if len(payload) < _PREFIX or payload[0]:
             raise BadRecordError("no schema id stands before it")
         number = int.from_bytes(payload[1:_PREFIX], "big")
-        if self._ids is None or number not in self._ids:
-            self._ids = self.schemas.ids(self.half.subject)
-        schema = self.schemas.by_id(number) if number in self._ids else None
+        schema = self.schemas.by_id(number) if self._is_of_subject(number) else None
         if schema is None:
             raise BadRecordError(f"{self.half.subject} has no schema {number}")
         return self._reader(schema)(payload[_PREFIX:])
+
+    def _is_of_subject(self, number: int) -> bool:
+        """Asks the registry once for each id: a topic may have many records of one that is unknown."""
+        if number not in self._ids and number not in self._strange:
+            self._ids = self.schemas.ids(self.half.subject)
+            self._strange |= {number} - self._ids
+        return number in self._ids
 
     def _reader(self, schema: Schema) -> Read:
         if schema.id not in self._readers:

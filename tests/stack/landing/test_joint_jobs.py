@@ -80,7 +80,7 @@ def test_topics_of_different_formats_and_schemas_land_in_one_job(
 
     assert jobs == [sorted(t.name for t in topics[:-1])]
     assert isinstance(outcomes.pop(refused.name), MissingError)
-    reports = {topic: told(outcome) for topic, outcome in outcomes.items()}
+    reports = {topic: counts(outcome) for topic, outcome in outcomes.items()}
     assert reports == {trades.name: (30, 0), other.name: (3, 0), text.name: (2, 0), damaged.name: (3, 2)}
     assert [row["quantity"] for row in trades.rows()] == list(range(30))
     assert [(row["price"], row["tags"]) for row in other.rows()] == [
@@ -119,8 +119,8 @@ def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(
     assert jobs[0] == sorted(t.name for t in topics)
     stopped = outcomes.pop(by_key[2].topic.name)
     assert isinstance(stopped, SuspendedError)
-    assert {told(outcomes[each.topic.name]) for each in by_key[:2]} == {(4, 0), (4, 1)}
-    assert told(outcomes[trades.name]) == (20, 0)
+    assert {counts(outcomes[each.topic.name]) for each in by_key[:2]} == {(4, 0), (4, 1)}
+    assert counts(outcomes[trades.name]) == (20, 0)
     assert all(each.held() == each.rows for each in by_key)
     assert all(adds_up(topic) for topic in topics)
 
@@ -146,7 +146,7 @@ def test_where_one_table_by_key_lacks_a_file_the_others_of_its_job_land(
     assert all(each.held() == each.rows for each in by_key[1:])
 
 
-def told(outcome: object) -> tuple[int, int]:
+def counts(outcome: object) -> tuple[int, int]:
     assert isinstance(outcome, LandingReport), outcome
     return outcome.records, outcome.dead_letters
 
@@ -194,7 +194,7 @@ def test_landings_of_one_job_that_are_killed_half_way_land_every_record_once(
 
     outcomes = [o for _, o in land_many([t.spec for t in topics], connections)]
 
-    missing = sum(told(outcome)[0] for outcome in outcomes)
+    missing = sum(counts(outcome)[0] for outcome in outcomes)
     assert missing == 18 if step == "written" else missing < 18
     assert all([row["quantity"] for row in topic.rows()] == list(range(6)) for topic in topics)
     assert all(adds_up(topic) for topic in topics)

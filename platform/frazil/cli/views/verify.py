@@ -27,19 +27,19 @@ def verify_command(tables: Tables = None, every: AllTables = False, as_json: Jso
     Exit code 1 if something does not agree.
     """
     selection = select(tables, every=every)
-    found, failed = dict[str, Verified](), dict[str, FrazilError](selection.broken)
+    results = Results[Verified](failed=dict(selection.broken))
     for spec, names in selection.pairs:
         if not isinstance(spec, TableSpec):
             continue
         connections = selection.connections.of(spec)
         try:
             with catalog_errors(connections.settings):
-                found[str(names.table)] = verify(Subject(spec, names, connections))
+                results.done[str(names.table)] = verify(Subject(spec, names, connections))
         except FrazilError as e:
-            failed[str(names.table)] = e
-    verified = list(found.values())
+            results.fail(str(names.table), e, every=every)
+    verified = results.reports
     print_json([{"table": v.table, **v.document} for v in verified]) if as_json else _show(verified)
-    Results[Verified](done=found, failed=failed).exit()
+    results.exit()
     if wrong := [v.table for v in verified if not v.is_sound and not v.unverifiable]:
         what = f"{len(wrong)} of {len(verified)} tables do not hold what their topics hold."
         fail(FrazilError(what, where=", ".join(wrong), todo="Read what each one says above."))

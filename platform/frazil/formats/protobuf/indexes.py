@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from frazil.formats.avro.decoding.canonical import varint
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
 
@@ -22,19 +23,10 @@ def glue_messages(writer: WriterSchema, subject: str) -> tuple[bytes, ...]:
     file = file_of(compiled(writer, subject))
     top = file.message_types_by_name.values()
     ways = {name: way for number, message in enumerate(top) for name, way in _ways(message, (number,))}
-    return tuple(_varints((len(ways[name]), *ways[name])) for name in sorted(ways))
+    return tuple(b"".join(map(varint, (len(ways[name]), *ways[name]))) for name in sorted(ways))
 
 
 def _ways(message: Descriptor, way: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
     yield message.full_name, way
     for number, inner in enumerate(message.nested_types):
         yield from _ways(inner, (*way, number))
-
-
-def _varints(numbers: tuple[int, ...]) -> bytes:
-    return b"".join(_varint(number << 1) for number in numbers)
-
-
-def _varint(number: int) -> bytes:
-    low = number & 127
-    return bytes([low]) if number < 128 else bytes([low | 128]) + _varint(number >> 7)

@@ -72,9 +72,7 @@ class Naming:
 
         if self.glue:
             return self.glue.prefixed(raw)
-        there = set(
-            values_of(pc.unique(names.flatten()))
-        )  # most batches have none of them: one look is enough
+        there = set(values_of(pc.unique(names.flatten())))  # one look: most batches have none of them
         found = [
             (_last(names, values, name), meaning) for name, meaning in self._headers.items() if name in there
         ]

@@ -53,15 +53,15 @@ def _as_sql(asked: BooleanExpression) -> BooleanExpression:
 
     is_there: Any = NotNull
 
-    def told(part: Any) -> Any:
+    def without_null(part: Any) -> Any:
         match part:
             case And() | Or():
-                return type(part)(told(part.left), told(part.right))
+                return type(part)(without_null(part.left), without_null(part.right))
             case NotIn():
                 return And(part, is_there(part.term))
         return part
 
-    return told(rewrite_not(asked))  # type: ignore[no-any-return]
+    return without_null(rewrite_not(asked))  # type: ignore[no-any-return]
 
 
 def _columns(asked: Any, fields: tuple[Field, ...]) -> Iterator[str]:
