@@ -76,7 +76,7 @@ def request(subject: Subject[TableSpec]) -> Document:
     return {
         "topic": spec.topic,
         "kafka": kafka_config(settings),
-        "registry": _registry(settings),
+        "registry": registry_access(settings),
         "storage": _storage(settings),
         "metadata": table.metadata_location,
         "dead_letters": letters.metadata_location if letters is not None else "",
@@ -160,10 +160,12 @@ def kafka_config(settings: Settings) -> Document:
     return config
 
 
-def _registry(settings: Settings) -> Document:
+def registry_access(settings: Settings) -> Document:
+    """Where the verifier finds schemas, and how it logs in there."""
     registry = settings.registry
     user, _, password = (revealed(registry.user_info) or "").partition(":")
-    return {"url": str(registry.url), "user": user, "password": password}
+    ca = str(registry.ca or "")
+    return {"url": str(registry.url), "user": user, "password": password, "ca": ca}
 
 
 def _storage(settings: Settings) -> Document:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from frazil.checks.verification import kafka_config, unknown
+from frazil.checks.verification import kafka_config, registry_access, unknown
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from frazil_verify.request import Registry
 
 AWS = {"access_key": "AKIAIOSFODNN7EXAMPLE", "secret_key": "none", "region": "eu-west-1"}
 
@@ -26,3 +29,13 @@ def test_a_registry_that_the_verifier_does_not_read_is_named() -> None:
     settings = Settings.load(registry={"kind": "glue"})
 
     assert unknown(TableSpec(topic="orders"), settings) == "its schemas are in AWS Glue's registry"
+
+
+def test_a_registry_is_trusted_by_the_authority_that_the_profile_names(tmp_path: Path) -> None:
+    ca = tmp_path / "ca.pem"
+    ca.touch()
+    settings = Settings.load(registry={"url": "https://registry", "user_info": "u:p", "ca": ca})
+
+    asked = Registry.model_validate(registry_access(settings))
+
+    assert (asked.user, asked.ca) == ("u", str(ca))
