@@ -21,7 +21,7 @@ from kit.clouds.in_snowflake import InSnowflake
 from kit.runs.waiting import wait_for
 
 Deployments = Callable[..., InSnowflake]
-DOCS = Path(__file__).parents[3] / "docs" / "cloud.md"
+DOCS = Path(__file__).parents[3] / "docs" / "design" / "clouds.md"
 VERBS = {"CREATE", "ALTER", "DROP", "SHOW", "DESC", "GRANT", "REVOKE", "SELECT"}
 
 
