@@ -1,12 +1,12 @@
 """`python tests/bench/peers.py`: other ways from Kafka to Iceberg, beside Frazil, on the same records.
 
 Spark's Structured Streaming as its guide has it (`from_avro`, checkpoint, `availableNow`), Kafka Connect with
-Iceberg's own sink (`connect_sink.py`), and a loop in Python (confluent-kafka, fastavro, `Table.append` of
-PyIceberg, offsets committed after each append). All take turns on one stack, into tables of the same columns;
-the sink leaves the key, the headers and two columns of Kafka's null. Medians count: CPU seconds of Spark's
-servers, of Connect's worker and of this process. What each promises when it is killed is no part of it:
-docs/comparison.md. Prints a table,
-and with --page FILE writes the same with versions and settings, as `make peers` does: docs/peers.md.
+Iceberg's own sink (`connect_sink.py`, Avro only), and a loop in Python (confluent-kafka, fastavro or `json`,
+`Table.append` of PyIceberg, offsets committed after each append). All take turns on one stack, into tables of
+the same columns; the sink leaves the key, the headers and two columns of Kafka's null. Medians count: CPU
+seconds of Spark's servers, of Connect's worker and of this process. What each promises when it is killed is
+no part of it: docs/comparison.md. Prints a table, and with --page FILE writes the same with versions and
+settings, as `make peers` does: docs/peers.md.
 """
 
 from __future__ import annotations
@@ -56,7 +56,11 @@ BATCH = 100_000
 SAMPLES = (
     (sample("avro", NARROW, "Avro, 6 fields"), 1_000_000),
     (sample("avro", WIDE, "Avro, 1 KB"), 200_000),
+    (sample("json", NARROW, "JSON, 6 fields"), 1_000_000),
+    (sample("json", WIDE, "JSON, 1 KB"), 200_000),
 )
+SINK = "Kafka Connect, Iceberg's sink"
+"""It lands Avro only: no converter on Maven Central reads JSON behind Confluent's prefix."""
 console = Console(stderr=True, width=None if sys.stderr.isatty() else 130)
 
 
@@ -105,7 +109,7 @@ class Peers:
         self._ways: dict[str, Callable[[TableSpec, TableName], object]] = {
             "Frazil": self._frazil,
             "Spark Structured Streaming": self._streaming,
-            "Kafka Connect, Iceberg's sink": lambda spec, name: sink.land(spec.topic, name),
+            SINK: lambda spec, name: sink.land(spec.topic, name),
             "loop with PyIceberg": self._loop,
         }
 
@@ -113,13 +117,13 @@ class Peers:
         """All ways in turn."""
         console.print(f"{sample.name}: producing {count:,} records")
         with topic_of(self._connections, f"bench_{uuid.uuid4().hex[:8]}", sample, count, spread) as topic:
-            turns = [self._turn(topic, count, n) for n in range(1 + self._repeats)][1:]
-        costs = {way: medians([turn[way] for turn in turns]) for way in self._ways}
+            ways = [way for way in self._ways if way != SINK or sample.kind == "avro"]
+            turns = [self._turn(ways, topic, count, n) for n in range(1 + self._repeats)][1:]
+        costs = {way: medians([turn[way] for turn in turns]) for way in ways}
         ours = costs["Frazil"].cpu
         return [Result(sample.name, count, way, cost, cost.cpu / ours) for way, cost in costs.items()]
 
-    def _turn(self, topic: str, count: int, turn: int) -> dict[str, Cost]:
-        ways = list(self._ways)
+    def _turn(self, ways: Sequence[str], topic: str, count: int, turn: int) -> dict[str, Cost]:
         first = turn % len(ways)  # none is always the last
         return {way: self._once(way, topic, count, turn) for way in (*ways[first:], *ways[:first])}
 
@@ -153,10 +157,11 @@ class Peers:
     def _loop(self, spec: TableSpec, name: TableName) -> None:
         table = TableHandle(self._connections.catalog, name).load()
         schema = table.schema().as_arrow()
-        read = fastavro.parse_schema(json.loads(bare.schema_of(self._connections, spec).text))
+        written = bare.schema_of(self._connections, spec)
+        read = _READ[written.kind](written.text)
         records = _consumed(self._connections.settings, spec.topic)
         for consumer, batch in records:
-            rows = [_row(message, read) for message in batch]
+            rows = [_row(message, read(message.value()[5:])) for message in batch]
             table.append(pa.Table.from_pylist(rows, schema=schema))
             consumer.commit(asynchronous=False)
 
@@ -183,11 +188,23 @@ def _records_in(consumer: Consumer, topic: str) -> int:
     return sum(high - low for low, high in marks)
 
 
-def _row(message: Any, schema: Any) -> dict[str, Any]:
+def _of_avro(schema_text: str) -> Callable[[bytes], dict[str, Any]]:
+    """What reads a payload by its schema."""
+    schema = fastavro.parse_schema(json.loads(schema_text))
+    return lambda payload: fastavro.schemaless_reader(io.BytesIO(payload), schema)  # type: ignore[return-value]
+
+
+_READ: dict[str, Callable[[str], Callable[[bytes], dict[str, Any]]]] = {
+    "AVRO": _of_avro,
+    "JSON": lambda _: json.loads,
+}
+
+
+def _row(message: Any, fields: dict[str, Any]) -> dict[str, Any]:
     kind, at = message.timestamp()
     return {
         "key": message.key(),
-        **fastavro.schemaless_reader(io.BytesIO(message.value()[5:]), schema),
+        **fields,
         "$$topic": message.topic(),
         "$$partition": message.partition(),
         "$$headers": dict(message.headers() or []),
@@ -205,20 +222,22 @@ _SETTINGS = (
         "as its guide has it: `from_avro`, a checkpoint, the trigger `availableNow`, `fanout-enabled`",
     ),
     (
-        "Kafka Connect, Iceberg's sink",
+        SINK,
         "Apicurio's Avro converter, one worker, two tasks,"
         f" a commit each {COMMITS} s, most of which it waits;"
-        " it leaves the key, the headers and two columns of Kafka's null",
+        " it leaves the key, the headers and two columns of Kafka's null. No JSON: its converters take none"
+        " behind Confluent's prefix",
     ),
     (
         "loop with PyIceberg",
-        f"confluent-kafka, fastavro, `Table.append` of {BATCH:,} records at a time, offsets committed after",
+        f"confluent-kafka, fastavro or `json`, `Table.append` of {BATCH:,} records at a time,"
+        " offsets committed after",
     ),
 )
 
 _PAGE = """# What other ways from Kafka to Iceberg cost
 
-`make peers` lands the same Avro records by four ways in turn, on one stack and one machine, into tables
+`make peers` lands the same records by four ways in turn, on one stack and one machine, into tables
 of the same columns in a REST catalog, and writes this page. Medians of {turns} turns, after one that does not
 count, of {day}, on {cores} cores. CPU seconds are those of Spark's servers, of Connect's worker, and of the
 process that lands; not of the broker, the registry, or S3.
