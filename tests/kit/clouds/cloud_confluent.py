@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Thread
@@ -21,6 +22,7 @@ from frazil_cloud.confluent.objects import objects
 from frazil_cloud.confluent.removal import former
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, Resource
+from frazil_local.cloud.confluent.knobs import Knobs
 from frazil_local.cloud.confluent.organization import Held, Organization, Places
 from frazil_local.cloud.confluent.server import server
 from kit.clouds.confluent_openapi import judged
@@ -31,11 +33,30 @@ KEY, SECRET = "admin", "admin-secret"
 QUICK = {"provision": 0.02, "key_sync": 0.0, "rbac_sync": 0.0, "topic_sync": 0.0}
 
 
+@dataclass(frozen=True)
+class Made:
+    """What a creation of the source systems' deployment left."""
+
+    held: dict[str, dict[str, Held]]
+    secrets: dict[str, dict[str, str]]
+    known: Known
+
+
 @dataclass
 class CloudConfluent:
-    """The stand-in, and who asks: its administrator."""
+    """The stand-in, and who asks: its administrator.
+
+    Args:
+        made: What a first creation left, for the tests that begin with what is there.
+    """
 
     organization: Organization
+    made_before: Made | None = None
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing was made, and all is quick, since `reset`."""
+        return not self.held() and self.organization.knobs == Knobs(more=dict(QUICK))
 
     @property
     def url(self) -> str:
@@ -280,6 +301,27 @@ class Deployed:
         return Reconciler(self.resources, former=had, removes_data=removes_data, **times)
 
     def create(self, patience: float = 30.0) -> Known:
+        """Makes what is missing; what tests begin with is made once, and copied for the others."""
+        if not self._is_where_tests_begin:
+            return self._applied(patience)
+        if self.cloud.made_before is None:
+            known = self._applied(patience)
+            self.cloud.made_before = deepcopy(Made(self.cloud.organization.held, self.store.held, known))
+            return known
+        again = deepcopy(self.cloud.made_before)
+        with self.cloud.organization.lock:
+            self.cloud.organization.held.update(again.held)
+        self.store.held.update(again.secrets)
+        return again.known
+
+    @property
+    def _is_where_tests_begin(self) -> bool:
+        """Whether all is as the fixtures make it: the source systems' deployment, and nothing there yet."""
+        return (
+            self == Deployed(self.cloud, store=self.store) and not self.store.held and self.cloud.is_untouched
+        )
+
+    def _applied(self, patience: float) -> Known:
         reconciler = self.reconciler(patience)
         return reconciler.apply(reconciler.plan())
 
