@@ -34,7 +34,8 @@ PAIRS: dict[str, dict[str, Any]] = {
     "glue": {"catalog": "glue"},
 }
 """Catalogs by name. Everything that asks for `lake` runs on the first pair, which is the default of
-users. Another one is an exception with a reason: `@pytest.mark.also("glue", why="...")`."""
+users. Another one is an exception with a reason: `@pytest.mark.also("glue", why="...")`; with `nightly=True`
+it is left to `make nightly`, where other tests of every day show the same of that catalog."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -44,8 +45,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     others = list(metafunc.definition.iter_markers("also"))
     assert all(mark.kwargs["why"] for mark in others)
-    names = [next(iter(PAIRS)), *(mark.args[0] for mark in reversed(others))]
-    metafunc.parametrize("lake", list(dict.fromkeys(names)), indirect=True, scope="session")
+    by_day = {mark.args[0] for mark in others if not mark.kwargs.get("nightly")}
+    more = [
+        pytest.param(name, marks=[] if name in by_day else [pytest.mark.nightly])
+        for name in dict.fromkeys(mark.args[0] for mark in reversed(others))
+    ]
+    metafunc.parametrize("lake", [next(iter(PAIRS)), *more], indirect=True, scope="session")
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

@@ -120,6 +120,7 @@ def _a_database(cloud: CloudAws) -> object:
         (_a_database, {"name": "lab2"}),
     ],
 )
+@pytest.mark.each_time("_a_role-instead0", "_a_bucket-instead1")
 def test_what_is_somebody_elses_stays_and_another_name_goes_through(
     lab: MadeAtAws, deed: Deed, instead: dict[str, Any]
 ) -> None:
@@ -189,6 +190,7 @@ def _gone(kept: Deployed, cloud: CloudAws) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_without_a_field, _doomed, _gone])
+@pytest.mark.each_time("_gone")
 def test_client_settings_that_lack_a_secret_are_mended_by_deploy_create(
     kept: Deployed, aws: CloudAws, spoil: Callable[[Deployed, CloudAws], None]
 ) -> None:

@@ -146,6 +146,10 @@ def test_confluent_in_the_writer_can_read_no_secret(tableflow: MadeAtAws) -> Non
         ("10110110//10101001/org/env-1/lkc-1", FOLDER),
     ],
 )
+@pytest.mark.each_time(
+    "10110110/10101001/org/env-1/lkc-1-10110110/10101001/org/env-1/lkc-1",
+    "10110110//10101001/org/env-1/lkc-1-10110110/10101001/org/env-1/lkc-1",
+)
 def test_the_reader_of_tableflow_s_tables_reads_where_they_lie(
     tableflow: MadeAtAws, monkeypatch: pytest.MonkeyPatch, told: str, lies: str
 ) -> None:

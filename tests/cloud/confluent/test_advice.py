@@ -52,6 +52,7 @@ def is_well(deployed: Deployed) -> bool:
     return deployed.reconciler().plan().news == () and not any(deployed.reconciler().verify().values())
 
 
+@pytest.mark.nightly
 def test_a_failed_statement_whose_rows_may_go_begins_anew(deployed: Deployed) -> None:
     known, _ = with_a_failed_statement(deployed)
 
@@ -104,6 +105,7 @@ def test_a_field_that_nobody_can_change_is_as_before_or_its_object_is_deleted_by
     assert deployed.create()["confluent/topic/stock_trades"]["partitions"] == 12
 
 
+@pytest.mark.nightly
 def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_tables(
     confluent: CloudConfluent,
 ) -> None:
@@ -131,6 +133,7 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
     ("use", "field", "less"),
     [("app_manager", "sasl.password", {}), ("tableflow", "api.key.secret", {"tableflow": ()})],
 )
+@pytest.mark.each_time("tableflow-api.key.secret-less1")
 def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
     deployed: Deployed, use: KeyUse, field: str, less: dict[str, Any]
 ) -> None:
@@ -155,6 +158,7 @@ def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
 
 
 @pytest.mark.parametrize("way", ["another prefix", "its mark"])
+@pytest.mark.each_time("its mark")
 def test_an_account_without_the_mark_is_passed_by_or_given_it(deployed: Deployed, way: str) -> None:
     made = deployed.cloud.made(ACCOUNTS, {"display_name": "tableflow_app_manager", "description": "lost"})
     with pytest.raises(DifferentError, match="not of this deployment") as told:

@@ -84,6 +84,7 @@ def _rename(deployed: Deployed, known: Known, what: str, name: str = "of-others"
 
 
 @pytest.mark.parametrize("whats", [*((what,) for what in RENAMABLE), tuple(RENAMABLE)])
+@pytest.mark.each_time("whats0")
 def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
     deployed: Deployed, whats: tuple[str, ...]
 ) -> None:
@@ -102,6 +103,7 @@ def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
 
 
 @pytest.mark.parametrize("died_at", ["", "confluent/cluster", "confluent/environment"])
+@pytest.mark.each_time("confluent/environment")
 def test_what_somebody_renamed_goes_with_the_deployment(deployed: Deployed, died_at: str) -> None:
     """Also where a deletion died on the way: what it is known by goes last."""
     known = deployed.create()
@@ -232,6 +234,7 @@ def test_an_environment_without_clusters_is_somebody_s_until_an_account_of_ours_
 
 
 @pytest.mark.parametrize("goes_on", [Deployed.create, Deployed.delete])
+@pytest.mark.each_time("create")
 def test_an_environment_of_a_run_that_was_killed_before_it_bore_the_mark_is_ours(
     deployed: Deployed, goes_on: Callable[[Deployed], object]
 ) -> None:
@@ -286,6 +289,7 @@ def test_what_our_accounts_may_besides_costs_few_requests_and_is_found_among_man
     ]
 
 
+@pytest.mark.nightly
 def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
     log = {"retention": "2d", "on_bad_record": "log", "log_topic": "bad_trades"}
     deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow_settings": log}}
@@ -301,6 +305,7 @@ def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
     assert deployed.reconciler().plan().news == ()
 
 
+@pytest.mark.nightly
 def test_the_formats_of_a_table_follow_the_file_and_come_back(deployed: Deployed) -> None:
     """They were said to be such that nobody can change them; Confluent's PATCH takes them."""
     deployed.create()
@@ -343,6 +348,7 @@ def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> 
     assert "later" in deployed.cloud.held()["/tableflow/v1/tableflow-topics"]
 
 
+@pytest.mark.nightly
 def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflow_wrote(
     deployed: Deployed,
 ) -> None:
@@ -395,6 +401,7 @@ def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed
         ({}, ""),
     ],
 )
+@pytest.mark.each_time("sync0-catalog AWS_GLUE: DISCONNECTED", "sync4-")
 def test_a_catalog_that_a_table_does_not_reach_is_told_by_verify(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch, sync: dict[str, str], words: str
 ) -> None:

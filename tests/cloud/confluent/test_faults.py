@@ -33,6 +33,7 @@ def as_it_should_be(confluent_server: CloudConfluent) -> dict[str, int]:
     "faults",
     [{"throttle_every": 17, "lose_every": 3}, {"drop_every": 4}, {"fail_every": 5, "throttle_every": 7}],
 )
+@pytest.mark.each_time("faults0")
 def test_nothing_is_made_twice(
     as_it_should_be: dict[str, int], deployed: Deployed, faults: dict[str, int]
 ) -> None:
@@ -51,6 +52,7 @@ def test_keys_roles_and_topics_may_come_late(deployed: Deployed) -> None:
     assert not any(deployed.reconciler().verify().values())
 
 
+@pytest.mark.nightly
 def test_what_is_never_seen_is_not_made_again_and_again(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +95,7 @@ def test_what_loses_each_answer_is_not_made_without_end(
     ("kind", "method", "path"),
     [("Connector", "PUT", "/config"), ("TableflowTopic", "PATCH", "/stock_trades")],
 )
+@pytest.mark.nightly
 def test_what_fails_again_and_again_is_not_started_without_end(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch, kind: str, method: str, path: str
 ) -> None:
@@ -126,6 +129,7 @@ def test_what_may_not_be_removed_is_not_said_to_be_gone(deployed: Deployed) -> N
 @pytest.mark.parametrize(
     "kind", ["Cluster", "ComputePool", "Connector", "Statement", "TableflowTopic", "CatalogIntegration"]
 )
+@pytest.mark.each_time("Cluster", "Statement")
 def test_what_failed_once_is_made_anew_or_resumed(deployed: Deployed, kind: str) -> None:
     deployed.cloud.delay(fail_next=[kind])
     deployed.create()

@@ -40,6 +40,7 @@ def with_less(deployed: Deployed, less: dict[str, Any]) -> None:
         ),
     ],
 )  # fmt: skip
+@pytest.mark.each_time("less2-gone2")
 def test_what_was_taken_out_is_planned_and_removed(
     deployed: Deployed, less: dict[str, Any], gone: set[str]
 ) -> None:

@@ -44,6 +44,11 @@ def without(deployed: Deployed, address: str) -> Reconciler:
         *((f"confluent/acl/{name}", named) for name, named in ACLS.items()),
     ],
 )
+@pytest.mark.each_time(
+    "confluent/binding/app_manager-CloudClusterAdmin-CloudClusterAdmin",
+    "confluent/binding/flink-FlinkDeveloper-FlinkDeveloper",
+    "confluent/acl/app_connector-WRITE-topic-stock_trades-WRITE topic stock_trades",
+)
 def test_a_right_that_is_missing_is_named(deployed: Deployed, address: str, named: str) -> None:
     reconciler = without(deployed, address)
     with pytest.raises(CloudSlowError) as told:
@@ -113,6 +118,7 @@ ALL_USES: tuple[Any, ...] = (
         ({"kind": "Basic"}, ["confluent/binding/flink-ResourceOwner-2"]),
     ],
 )
+@pytest.mark.each_time("changes0-missing0")
 def test_smaller_deployments_have_only_what_they_use(
     deployed: Deployed, changes: dict[str, Any], missing: list[str]
 ) -> None:

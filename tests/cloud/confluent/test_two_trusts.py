@@ -85,6 +85,7 @@ def test_tableflow_runs_by_the_customers_role_and_lets_it_go_again(
 
 
 @pytest.mark.parametrize("right", ["s3:DeleteObject", "s3:GetObject", "s3:PutObject", "glue:CreateDatabase"])
+@pytest.mark.each_time("s3:GetObject")
 def test_a_right_that_the_role_lacks_is_named(trusting: CloudConfluent, aws: CloudAws, right: str) -> None:
     """Expiry deletes, which the source systems' policy does not allow (D19)."""
     made = deployed(trusting, aws, rights=[each for each in OBJECTS + GLUE if each != right])

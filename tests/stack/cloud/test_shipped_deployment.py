@@ -40,6 +40,8 @@ from kit.runs.shell import Command
 from kit.runs.waiting import wait_for
 from kit.stack.shared_stack import free_offset
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "cloud.md").read_text()
 COMMANDS = [

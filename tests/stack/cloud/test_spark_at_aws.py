@@ -18,6 +18,8 @@ from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from kit.stack.shared_stack import free_offset
 
+pytestmark = pytest.mark.nightly
+
 SPEC = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}})
 
 

@@ -196,6 +196,7 @@ def test_a_snapshot_that_is_gone_or_rows_deleted_by_another_engines_files_ask_fo
 
 
 @pytest.mark.parametrize("policy", ["update", "dead_letter"])
+@pytest.mark.each_time("update")
 def test_what_changes_in_a_closed_window_is_late_and_ends_where_the_policy_says(
     source: Changing, make_table: MakeTable, policy: str
 ) -> None:

@@ -62,6 +62,7 @@ class Dead(BaseException):
     ("kind", "step"),
     [("rows", "written"), ("totals", "written"), ("totals", "published")],
 )
+@pytest.mark.each_time("rows-written", "totals-published")
 def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, step: str
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.each_time("totals")
 def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str
 ) -> None:
@@ -93,6 +95,7 @@ def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
 
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.each_time("rows-True", "totals-False")
 def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, dies: bool
 ) -> None:

@@ -22,7 +22,7 @@ from kit.readers.targets import sync_glue, sync_snowflake
 from kit.records.topics import TRADE, Topic
 from kit.runs.waiting import PATIENCE
 
-also = pytest.mark.also("glue", why="there is no pointer behind the table to compare with")
+also = pytest.mark.also("glue", why="there is no pointer behind the table to compare with", nightly=True)
 """Where it makes no difference who owns the table."""
 
 

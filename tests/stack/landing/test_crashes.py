@@ -20,7 +20,7 @@ from kit.runs.waiting import PATIENCE, wait_for
 from kit.wires import killed
 
 pytestmark = [
-    pytest.mark.also("glue", why="its commit is another one, and its lock"),
+    pytest.mark.also("glue", why="its commit is another one, and its lock", nightly=True),
 ]
 
 STEPS = ("planned", "written", "audited", "published")

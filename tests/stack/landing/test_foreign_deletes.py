@@ -26,7 +26,7 @@ from kit.readers.opened import table_of
 from kit.records.producing import BESIDE
 from kit.records.topics import MakeTopic, Topic
 
-also = pytest.mark.also("glue", why="another engine commits to Glue itself")
+also = pytest.mark.also("glue", why="another engine commits to Glue itself", nightly=True)
 """Where it makes no difference who owns the table."""
 
 

@@ -64,6 +64,7 @@ def quantities(topic: Topic) -> list[int]:
 
 
 @pytest.mark.parametrize("fate", ["dropped", "cut", "failed", "replayed"])
+@pytest.mark.each_time("rest-dropped", "rest-cut", "rest-failed", "rest-replayed", "glue-dropped")
 def test_a_landing_whose_publishing_is_not_answered_is_done(landed: Topic, wire: Wire, fate: Fate) -> None:
     wire.once(fate, publishes)
 
@@ -76,6 +77,7 @@ def test_a_landing_whose_publishing_is_not_answered_is_done(landed: Topic, wire:
 
 
 @pytest.mark.parametrize("fate", ["dropped", "failed", "replayed"])
+@pytest.mark.each_time("rest-dropped")
 def test_a_landing_whose_branch_is_not_answered_is_done(landed: Topic, wire: Wire, fate: Fate) -> None:
     wire.plan = the(0, fate)
 
@@ -91,6 +93,7 @@ def test_a_landing_whose_branch_is_not_answered_is_done(landed: Topic, wire: Wir
     [("rest", "dropped"), ("rest", "failed"), ("rest", "replayed"), ("glue", "dropped"), ("glue", "failed")],
     indirect=["lake"],
 )
+@pytest.mark.each_time("rest-dropped", "rest-failed")
 def test_a_landing_whose_rows_are_not_answered_is_done_or_says_that_nothing_is_visible(
     landed: Topic, wire: Wire, fate: Fate
 ) -> None:
@@ -107,6 +110,7 @@ def test_a_landing_whose_rows_are_not_answered_is_done_or_says_that_nothing_is_v
 
 
 @pytest.mark.parametrize("fate", ["dropped", "failed", "replayed"])
+@pytest.mark.each_time("rest-dropped", "rest-replayed", "glue-dropped")
 def test_a_table_whose_making_is_not_answered_is_landed(
     make_topic: MakeTopic, wire: Wire, fate: Fate
 ) -> None:
@@ -149,6 +153,7 @@ def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_recor
 
 @pytest.mark.parametrize("lake", ["rest"], indirect=True)
 @pytest.mark.parametrize("times", ["once", "always"])
+@pytest.mark.each_time("once-rest")
 def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_file(
     landed: Topic, wire: Wire, times: str
 ) -> None:

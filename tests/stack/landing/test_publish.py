@@ -27,7 +27,7 @@ from kit.records.producing import BESIDE
 from kit.records.topics import Topic
 from kit.tables.branches import make_branch
 
-pytestmark = pytest.mark.also("glue", why="its commit is another one")
+pytestmark = pytest.mark.also("glue", why="its commit is another one", nightly=True)
 
 LONG_AGO = "2001-01-01 00:00:00"
 
