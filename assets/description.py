@@ -11,6 +11,7 @@ from typing import Any
 
 import dagster as dg
 
+from assets.checks.attention import KEY as ATTENTION
 from frazil.checks.result import Check
 from frazil.checks.run import checks_of
 from frazil.derive.queries.check import Fields
@@ -154,6 +155,7 @@ def asset_spec(
         kinds=kinds,
         metadata={
             "dagster/code_references": _code(table, code),
+            "late_and_broken": dg.MetadataValue.asset(ATTENTION),
             **table.metadata,
             **({"dagster/column_schema": columns} if columns else {}),
             **({"dagster/column_lineage": lineage} if lineage else {}),

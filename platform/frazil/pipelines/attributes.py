@@ -21,8 +21,13 @@ _MODULES = {
 }
 """Where Dagster finds our components, by name."""
 
+_TYPES = tuple(f"{module}.{name}" for name, module in _MODULES.items())
+
 _OURS = ("", "assets", "frazil", "platform")
 """Packages in which it finds no other component of these names."""
+
+_NO_OTHERS = frozenset({*_OURS, *_MODULES.values()})
+"""Modules that have no other component at all; a further one below `assets` may be a user's."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -40,7 +45,11 @@ class _Document(BaseModel, Generic[M]):
 
 
 def component_of(document: Document, known: Collection[str]) -> str:
-    """The component that the document's `type` names, ours or one of a user's module; empty if not known."""
+    """The component that the document's `type` names, ours or one of a user's module; empty if not known.
+
+    Raises:
+        SpecError: It is missing or misspelt, or names what our modules do not have.
+    """
     written = document.value.get("type") if isinstance(document.value, dict) else None
     place = f"{document.file}:{document.line(['type'])}"
     if not isinstance(written, str):
@@ -48,6 +57,8 @@ def component_of(document: Document, known: Collection[str]) -> str:
     module, dot, name = written.rpartition(".")
     near = get_close_matches(name, known, n=1, cutoff=0.8)
     if name not in known and not near:
+        if module in _NO_OTHERS and name not in _MODULES:
+            raise SpecError(f"{place}: type: {written!r} is unknown; known are {', '.join(_TYPES)}")
         return ""
     meant = name if name in known else near[0]
     if module.partition(".")[0] in _OURS:

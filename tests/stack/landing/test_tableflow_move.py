@@ -13,6 +13,7 @@ from frazil.checks.run import run_checks
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, StopError
+from frazil.kafka.facts import topic_fact
 from frazil.landing.halts.resume import resume
 from frazil.landing.land import land
 from frazil.landing.position.state import table_states
@@ -23,6 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from kit.deployments.tableflow import Tableflow, places_of
+from kit.records.producing import send
 from kit.records.topics import Topic, topic_maker
 
 PARTITIONS, BY_TABLEFLOW, LATER, LAST = 6, 200_000, 10_000, 1_000
@@ -154,3 +156,13 @@ def test_a_rest_catalog_is_read_and_one_that_cannot_take_over_tables_says_so(
     assert land(another, own).records == 600
     assert tableflow.table.metadata_location == before
     assert len(rows(of_tableflow.catalog, source.identifier)) == 590
+
+    # Offsets behind the last record are markers of transactions, and aborted records: no row will come.
+    tableflow.commit(spans(590, 600))
+    send(stack, topic.name, [(None, b"last", 0)])
+    last = table_states([theirs], of_tableflow)[0]
+    assert last.state == "behind"
+    tableflow.commit({0: (100, 101)})
+    landed = table_states([theirs], of_tableflow)[0]
+    assert topic_fact(own.admin, topic.name).end[0] > 101
+    assert (landed.lag, landed.state, landed.freshness) == (0, "current", 0)

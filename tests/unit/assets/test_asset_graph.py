@@ -86,6 +86,9 @@ def test_every_asset_says_what_people_ask_for(graph: dg.Definitions, topic: str,
     assert all(f"`frazil generate {topic}`" in (s.description or "") for s in specs)
     assert all(s.key.path[0] in s.kinds for s in specs)
     assert all("aws" in s.kinds for s in specs if s.key.path[0] == "glue"), "Dagster has an icon for it"
+    assert {s.metadata["late_and_broken"] for s in specs} == {
+        dg.MetadataValue.asset(dg.AssetKey("late_and_broken"))
+    }
 
 
 @pytest.mark.parametrize(("topic", "group"), GROUPS.items())

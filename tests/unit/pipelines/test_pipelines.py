@@ -90,6 +90,21 @@ def test_other_components_in_a_folder_are_left_to_dagster(write: Write) -> None:
     assert load_pipelines([folder], Settings()).all() == ()
 
 
+@pytest.mark.parametrize(
+    "written", ["assets.topic_tables.Topics", "assets.Pipeline", "frazil.Kafka", "Table"]
+)
+def test_a_type_that_no_module_of_ours_has_is_refused_with_those_that_there_are(
+    write: Write, written: str
+) -> None:
+    folder = write("crm", f"type: {written}\nattributes:\n  tables: [{{topic: customers}}]\n")
+
+    with pytest.raises(SpecError, match=f"crm/defs.yaml:1: type: '{written}' is unknown; known are") as said:
+        load_pipelines([folder], Settings()).all()
+
+    for known in ("topic_tables.TopicTables", "derived_tables.DerivedTables", "deployments.Deployment"):
+        assert f"assets.{known}" in str(said.value)
+
+
 def test_a_pipeline_may_stand_beside_other_components_in_one_file(write: Write) -> None:
     text = f"type: dagster.DefsFolderComponent\n---\n{HEAD}  tables: [{{topic: customers}}]\n"
 

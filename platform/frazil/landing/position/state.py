@@ -25,7 +25,7 @@ from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
 from frazil.kafka.open_transactions import open_since
 from frazil.landing.position.history import Accepted, look, starts
 from frazil.landing.position.standing import Standing, Standings, ask_tables
-from frazil.landing.tableflow.position import WHAT_TO_DO, beside_topic
+from frazil.landing.tableflow.position import WHAT_TO_DO, beside_topic, past_markers
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, subject_name, things
 from frazil.spec.topic import TableSpec
@@ -214,13 +214,14 @@ def state_of(
     """A table beside its topic; `topics` is None where Kafka does not tell of it.
 
     Args:
-        forks: Whether a broker is asked, where that may be, if the log is another one by now, and since when
-            a transaction is open.
+        forks: Whether a broker is asked, where that may be, if the log is another one by now, since when a
+            transaction is open, and whether what Tableflow did not land yet holds a record.
         again: Whether the caller looks again soon.
     """
     facts = topics.get(spec.topic) if topics is not None else None
     if spec.is_read_only and facts:
-        table = replace(table, ledger=beside_topic(table.ledger, facts))
+        ledger = beside_topic(table.ledger, facts)
+        table = replace(table, ledger=past_markers(settings, facts, ledger) if forks else ledger)
     readable = waiting(facts, table.position) if facts else 0
     held = facts.held(table.position) if facts else {}
     lag = readable + sum(held.values())

@@ -15,6 +15,8 @@ from frazil.formats.columns.columns import names_by_word
 from frazil.kafka.epochs import tally_records
 from frazil.kafka.facts import NO_ID, TopicFacts
 from frazil.kafka.tally import Tally
+from frazil.kafka.trailing import without_records
+from frazil.landing.position.history import starts
 from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -83,6 +85,18 @@ def beside_topic(ledger: Ledger | None, facts: TopicFacts) -> Ledger | None:
     missing = {p: first for p, first in facts.first.items() if p not in ledger.spans}
     empty = {p: (first, first) for p, first in missing.items()}
     return replace(ledger, spans={**ledger.spans, **empty}, start={**ledger.start, **missing})
+
+
+def past_markers(settings: Settings, facts: TopicFacts, ledger: Ledger | None) -> Ledger | None:
+    """The same, at the topic's end where only offsets without a record follow: no row will ever name them.
+
+    Raises:
+        PartDownError: Kafka does not answer.
+    """
+    if ledger is None:
+        return None
+    empty = without_records(settings, facts, starts(facts, ledger.position))
+    return replace(ledger, spans={**ledger.spans, **{p: (ledger.spans[p][0], facts.end[p]) for p in empty}})
 
 
 def rows_came_at(metadata: TableMetadata) -> float | None:
