@@ -30,6 +30,10 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "sync": "Update every place that shows the tables, such as Glue and Snowflake.",
         "derive": "Update tables that are made of other tables, and the places that show them.",
     },
+    "work.drift": {
+        "drift": "Compare what Glue, Snowflake and other targets show with the tables. Exit code 1 if one "
+        "differs.",
+    },
     "work.backfill": {
         "backfill": "Land a long topic in bounded landings, with progress, up to where it ends now."
     },

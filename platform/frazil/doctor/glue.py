@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from frazil.doctor.probe import PREFIX, Patient, Probe, Probes, Unproven
-from frazil.publishing.glue import Glue, glue_errors
+from frazil.publishing.glue import Glue
+from frazil.publishing.glue_answers import glue_errors
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal, statement
 

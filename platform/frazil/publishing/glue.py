@@ -6,32 +6,26 @@ Format: the table parameters that Iceberg's own GlueCatalog writes (GlueTableOpe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 import stamina
 
 from frazil.connections import Connections
-from frazil.errors import (
-    MALFORMED,
-    CommitConflictError,
-    ConfigureError,
-    NotYetError,
-    PartDownError,
-    RepairError,
-)
+from frazil.errors import CommitConflictError, NotYetError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
+from frazil.publishing.columns import Column, columns_in, differences
+from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_of, glue_errors, send
 from frazil.publishing.pointer import is_foreign, ways_on
 from frazil.publishing.target import Shown
-from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
-from frazil.settings.refusals import aws_refusal
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors, is_lost
+from frazil.tables.catalogs.glue_limits import fitting
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import glue_table, glue_type
 from frazil.tables.metadata.snapshots import number
@@ -40,16 +34,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
-T = TypeVar("T")
-
 _PUT = "frazil.metadata_location"
 """Parameter of an entry: the metadata that Frazil put there. Other engines move Iceberg's own only."""
-
-_MEANING = "The Iceberg table is right; its Glue entry may be behind."
-
-
-class _Again(Exception):
-    """Glue refused the version, or its answer was lost: look the entry up, then decide."""
 
 
 class Glue:
@@ -95,7 +81,17 @@ class Glue:
         """See `Target`."""
         with self._errors():
             entry = self._entry(connections.glue)
+        return self.shown_by(entry)
+
+    def shown_by(self, entry: dict[str, Any] | None) -> Shown | None:
+        """What an entry of this table shows; None where there is none."""
         return self._shown(entry, changed=False) if entry else None
+
+    def columns(self, table: Table) -> tuple[Column, ...] | None:
+        """See `Target`; the columns of entries that others write are theirs."""
+        if self.maker or self._settings.catalog == "glue":
+            return None
+        return columns_in(fitting(glue_table(table, self._table.table, None, {})))
 
     def sync(self, connections: Connections) -> Shown:
         """See `Target`. After a refusal or a lost answer the entry is looked up before it is sent again.
@@ -107,7 +103,7 @@ class Glue:
             return self._kept(connections)
         sent: dict[str, str] = {}
         with self._errors():
-            for attempt in stamina.retry_context(on=_Again, attempts=8, wait_initial=0.05, wait_max=1.0):
+            for attempt in stamina.retry_context(on=Again, attempts=8, wait_initial=0.05, wait_max=1.0):
                 with attempt:
                     return self._sync_once(connections, sent)
         raise AssertionError("the last attempt returns or raises")
@@ -115,7 +111,7 @@ class Glue:
     def drop(self, connections: Connections) -> None:
         """See `Target`."""
         client = connections.glue
-        with glue_errors(self._settings), suppress(client.exceptions.EntityNotFoundException), _answers():
+        with glue_errors(self._settings), suppress(client.exceptions.EntityNotFoundException), answers():
             client.delete_table(DatabaseName=self.database, Name=self._table.table)
 
     def _kept(self, connections: Connections) -> Shown:
@@ -124,7 +120,7 @@ class Glue:
             return shown
         raise NotYetError(
             f"Glue has no entry {self.relations[0]} yet.",
-            meaning=_MEANING,
+            meaning=MEANING,
             todo=f"{self.maker} makes it, minutes after the table; look at its state in Confluent Cloud.",
         )
 
@@ -136,20 +132,24 @@ class Glue:
         with catalog_errors(self._settings):
             table = TableHandle(connections.catalog, self._table).load()
         current = table.metadata_location
-        if entry and _parameter(entry, "metadata_location") == current:
+        if entry and _parameter(entry, "metadata_location") == current and not self._differs(entry, table):
             return self._shown(entry, changed=current in sent, replaced=_first(sent))
         foreign = self._foreign(entry, table) if entry else ""
         if foreign and self._foreign_commits == "adopt":
             adopt(TableHandle(connections.catalog, self._table), foreign)
-            raise _Again  # the table has another head now
+            raise Again  # the table has another head now
         sent[current] = foreign
         wanted = glue_table(table, self._table.table, entry, {_PUT: current})
         if entry is None:
-            _send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
+            send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:
             update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
-            _send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
+            send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
         return self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
+
+    def _differs(self, entry: dict[str, Any], table: Table) -> bool:
+        """Whether somebody changed the columns of the entry, and left its pointer alone."""
+        return bool(differences(columns_in(entry), self.columns(table)))
 
     def _foreign(self, entry: dict[str, Any], table: Table) -> str:
         """The metadata that another engine put there; empty where none did, or that is gone or adopted.
@@ -172,23 +172,13 @@ class Glue:
 
     def _make_database(self, client: Any) -> None:
         try:
-            _ask(partial(client.get_database, Name=self.database))
+            ask(partial(client.get_database, Name=self.database))
         except client.exceptions.EntityNotFoundException:
             wanted = {"Name": self.database, "Description": "By Frazil."}
-            _send(client, partial(client.create_database, DatabaseInput=wanted))
+            send(client, partial(client.create_database, DatabaseInput=wanted))
 
     def _entry(self, client: Any) -> dict[str, Any] | None:
-        get = partial(client.get_table, DatabaseName=self.database, Name=self._table.table)
-        try:
-            answer = _ask(get)
-        except client.exceptions.EntityNotFoundException:
-            return None
-        with _answers():
-            entry: dict[str, Any] = answer["Table"]
-            parameters = dict(entry["Parameters"])
-            if odd := [value for value in parameters.values() if not isinstance(value, str)]:
-                raise TypeError(f"{odd[0]!r:.100} is no parameter of a table")
-            return {**entry, "Parameters": parameters, "VersionId": str(entry["VersionId"])}
+        return entry_of(client, self.database, self._table.table)
 
     def _shown(self, entry: dict[str, Any], *, changed: bool, replaced: str = "") -> Shown:
         return Shown(
@@ -200,6 +190,7 @@ class Glue:
             facts={"version": number(entry, "VersionId")},
             put=_parameter(entry, _PUT),
             replaced=replaced,
+            columns=columns_in(entry),
         )
 
     @contextmanager
@@ -208,85 +199,16 @@ class Glue:
         with glue_errors(self._settings):
             try:
                 yield
-            except _Again as e:
+            except Again as e:
                 met = e.__cause__
                 if isinstance(met, Exception) and is_lost(met):
                     raise met from None
                 raise CommitConflictError(
                     "The Glue entry was changed by others again and again.",
                     where=self.relations[0],
-                    meaning=_MEANING,
+                    meaning=MEANING,
                     todo=f"`frazil sync {self._table}` tries again.",
                 ) from met
-
-
-@contextmanager
-def glue_errors(settings: Settings) -> Iterator[None]:
-    """Says what is known where Glue's answers are lost, and what is missing where it does not allow them."""
-    from botocore.exceptions import ClientError
-
-    try:
-        yield
-    except Exception as e:
-        if refusal := aws_refusal(e):
-            raise refusal from None
-        if isinstance(e, ClientError) and not is_lost(e):
-            raise ConfigureError(
-                "Glue refuses the request.",
-                where=f"{e!s:.300}",
-                meaning=_MEANING,
-                todo="Fix what Glue names, or FRAZIL_GLUE__... in the settings.",
-            ) from e
-        if not is_lost(e):
-            raise
-        raise PartDownError(
-            "Glue does not answer.",
-            where=f"{settings.glue_endpoint or 'Glue'} ({type(e).__name__})",
-            meaning=_MEANING,
-            todo=to_start(settings.glue_endpoint or ""),
-        ) from e
-
-
-def _send(client: Any, request: Callable[[], Any]) -> None:
-    """Sends what changes something, once; the client repeats nothing by itself.
-
-    Raises _Again where another one was quicker, or it is not known what became of the request.
-    """
-    known = client.exceptions
-    try:
-        with _answers():
-            request()
-    except (known.AlreadyExistsException, known.ConcurrentModificationException) as e:
-        raise _Again from e
-    except Exception as e:
-        if is_lost(e):
-            raise _Again from e
-        raise
-
-
-def _ask(question: Callable[[], T]) -> T:
-    """The answer to what changes nothing, and so may be asked again."""
-    for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
-        with attempt, _answers():
-            return question()
-    raise AssertionError("the last attempt returns or raises")
-
-
-@contextmanager
-def _answers() -> Iterator[None]:
-    """Refuses what is no answer of Glue's, also where it is sent back."""
-    from botocore.exceptions import ParamValidationError
-    from botocore.parsers import ResponseParserError
-
-    try:
-        yield
-    except (ResponseParserError, ParamValidationError, *MALFORMED) as e:
-        raise RepairError(
-            "What stands at Glue's address does not answer as Glue does.",
-            where=f"{type(e).__name__}: {e!s:.300}",
-            meaning=_MEANING,
-            todo="Fix FRAZIL_GLUE__ENDPOINT: a proxy, or another server, may stand there.",
-        ) from e
 
 
 def _first(sent: dict[str, str]) -> str:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from frazil.connections import Connections
+from frazil.publishing.columns import Column
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
 Fact = int | str
@@ -31,6 +33,8 @@ class Shown:
     # The metadata file that Frazil last put there; None where nobody else can put one there.
     put: str | None = None
     replaced: str = ""  # what another engine had put there until just now
+    # The columns that the target lists by itself; None where it lists none, or nobody asked for them.
+    columns: tuple[Column, ...] | None = None
 
 
 class Target(Protocol):
@@ -75,6 +79,9 @@ class Target(Protocol):
 
     def column_type(self, kind: IcebergType) -> str:
         """A column's type as the target shows it."""
+
+    def columns(self, table: Table) -> tuple[Column, ...] | None:
+        """The columns that it should list by itself; None where readers take them from the metadata alone."""
 
     def sync(self, connections: Connections) -> Shown:
         """Makes what is missing, and lets the target show the table's current metadata."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,11 +44,13 @@ class Mirror:
         folder: Where its files are.
         glue: The address of Glue.
         spec: Of the table.
+        ledger: What the snapshot of each landing notes, by its number.
     """
 
     folder: Path
     glue: str
     spec: TableSpec
+    ledger: Callable[[int], Mapping[str, str]] = lambda _: LEDGER
     landed: int = 0
     synced: str = ""
     connections: Clients = field(init=False)
@@ -58,7 +60,9 @@ class Mirror:
         self.connections = Clients(
             Settings.load(glue={"endpoint": self.glue, "database": self.folder.name}, aws=aws)
         )
-        catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri())
+        # A database in memory is another one in each thread.
+        database = f"sqlite:///{self.folder}/catalog.db"
+        catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri(), uri=database)
         self.connections.__dict__["catalog"] = catalog
         create_table(
             TableHandle(catalog, NAME), [Field("quantity", Primitive("long"), optional=True)], (), FEW
@@ -79,7 +83,7 @@ class Mirror:
     def _append(self, quantity: int) -> None:
         def stage(table: Table) -> Any:
             tx = table.transaction()
-            with tx.update_snapshot(snapshot_properties=LEDGER).fast_append() as append:
+            with tx.update_snapshot(snapshot_properties=dict(self.ledger(quantity))).fast_append() as append:
                 for file in files:
                     append.append_data_file(file)
             return tx

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
+from pyiceberg.table import Table
 from pyiceberg.types import IcebergType
 
 from frazil.connections import Connections
@@ -48,6 +49,9 @@ class PointerFile:
 
     def column_type(self, kind: IcebergType) -> str:
         return str(kind)
+
+    def columns(self, table: Table) -> None:
+        return None
 
     def sync(self, connections: Connections) -> Shown:
         location = TableHandle(connections.catalog, self.name).load().metadata_location

@@ -11,6 +11,8 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
+from frazil.publishing.snowflake.connection import open_snowflake, rows
+from frazil.publishing.snowflake.tables import Snowflake
 from frazil.spec.topic import TableSpec
 from kit.readers.targets import snowflake_path
 from kit.records.topics import Topic, create_topic
@@ -93,6 +95,12 @@ def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name
     assert set(told["shown_in"]) == {"glue", "snowflake"}
 
 
+def drop_view(topic: Topic) -> None:
+    """Somebody drops Snowflake's clean view."""
+    with open_snowflake(topic.connections.settings) as connection:
+        rows(connection, f"DROP VIEW {Snowflake(topic.spec, topic.connections.settings).view}")
+
+
 def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     frazil: Command, topic: Topic, name: str, dagster_home: Path
 ) -> None:
@@ -115,6 +123,35 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     for check in checked.document:
         assert {"check", "passed", "severity", "text", "numbers"} <= set(check)
         assert check["passed"], check["text"]
+
+
+def test_drift_names_what_readers_do_not_see_and_repairs_it(frazil: Command, topic: Topic, name: str) -> None:
+    glue = topic.connections.glue
+    land(topic.spec, topic.connections)
+
+    first = frazil("drift", name)
+    made = frazil("drift", name, "--repair", "--json")
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    drop_view(topic)
+    behind = frazil("drift", name, "--json")
+    followed = frazil("drift", "--repair")
+    after = frazil("drift", "--json")
+    drop_view(topic)
+    glue.delete_table(DatabaseName=topic.things.table.namespace, Name=topic.things.table.table)
+    dropped = frazil("drift", name, "--json")
+    again = frazil("drift", name, "--repair", "--json")
+
+    assert (first.code, first.out.count("missing")) == (1, 2)
+    assert "2 of 2 targets of tables are not in step" in first.err
+    assert (made.code, [row["repaired"] for row in made.document]) == (0, [True, True])
+    found = [(row["target"], row["state"], row["snapshots"]) for row in behind.document]
+    assert (behind.code, found) == (1, [("glue", "behind", 1), ("snowflake", "behind", 1)])
+    assert (followed.code, "2 of 2 targets of tables are in step" in followed.err) == (0, True)
+    assert (after.code, [row["state"] for row in after.document]) == (0, ["in step", "in step"])
+    found = [(row["target"], row["state"]) for row in dropped.document]
+    assert (dropped.code, found) == (1, [("glue", "missing"), ("snowflake", "columns")])
+    assert (again.code, [row["repaired"] for row in again.document]) == (0, [True, True])
 
 
 @pytest.mark.parametrize("command", ["tables", "lag", "describe", "check", "land", "sync"])

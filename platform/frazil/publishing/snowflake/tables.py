@@ -12,6 +12,7 @@ from urllib.parse import quote
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.formats.columns.columns import living, metadata_names
+from frazil.publishing.columns import Column
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
@@ -39,6 +40,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 
 if TYPE_CHECKING:
+    from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
     from snowflake.connector import SnowflakeConnection
 
@@ -137,6 +139,21 @@ class Snowflake:
         with self._open(connections) as connection:
             location = self._location(connection)
             return None if location is None else self._shown(connection, location)
+
+    def read_by(self, connection: SnowflakeConnection) -> Shown | None:
+        """The same by an open session, without a count of rows, and with the columns of the clean view."""
+        with connection_errors(self._settings), statement_errors(str(self.table)):
+            location = self._location(connection)
+            if location is None:
+                return None
+            seen = columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") or ()
+        columns = tuple(Column(name) for name, _ in seen)
+        return Shown(self.path, self.upstream, self.relations[0], location, columns=columns)
+
+    def columns(self, table: Table) -> tuple[Column, ...]:
+        """See `Target`: those of the clean view. Types are the metadata's."""
+        names = (field.name for field in table.schema().fields)
+        return tuple(Column(name) for name in names if name.upper() not in self._hidden)
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""

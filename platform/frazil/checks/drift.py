@@ -1,0 +1,226 @@
+"""Do the targets show each table as it is; if not, since when, and why. Repairs what publishing may."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from frazil.checks.run import checks_of, run_check
+from frazil.connections import Connections, apart
+from frazil.errors import FrazilError, NotYetError, RetryError, explain
+from frazil.publishing.columns import differences
+from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
+from frazil.publishing.reading import Seen, read_all
+from frazil.publishing.target import Shown, Target
+from frazil.publishing.targets import targets_of
+from frazil.spec.names import AssetPath, Things, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import handle_of
+from frazil.tables.metadata.snapshots import ancestors
+from frazil.upkeep.expiry.references import pointer_of
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+_AT_ONCE = 8
+
+State = Literal["in step", "missing", "behind", "columns", "held", "foreign", "left over", "refused", "down"]
+"""Of a table in a target. `held`: a blocking check keeps it back; `columns`: only they differ; `left over`:
+the Iceberg table is gone; `refused`, `down`: the target does not tell."""
+
+_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns"})
+"""What publishing brings in step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One table in one target, beside the Iceberg table.
+
+    `snapshots` are those of `main` that it does not show, and `seconds` the time since the first of them;
+    None where nobody knows. `error` is why nothing could be compared, or not repaired.
+    """
+
+    table: str
+    target: str
+    name: str
+    state: State
+    why: str = ""
+    todo: str = ""
+    iceberg_metadata: str = ""
+    shown_metadata: str = ""
+    snapshots: int | None = 0
+    seconds: float | None = 0.0
+    repaired: bool = False
+    error: FrazilError | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether readers do not see the table as it is, as far as anybody knows."""
+        return self.state != "in step"
+
+
+def find_drift(specs: Iterable[AnyTable], connections: Connections, now: float | None = None) -> list[Drift]:
+    """Each table in each of its targets, in order. Changes nothing."""
+    at = time.time() if now is None else now
+    parts = (_of_part(own, clients, at) for own, clients in apart(specs, connections))
+    return [drift for part in parts for drift in part]
+
+
+def _of_part(specs: Sequence[AnyTable], connections: Connections, now: float) -> Iterator[Drift]:
+    targets = [target for spec in specs for target in targets_of(spec, connections.settings)]
+    seen = read_all(targets, connections)
+
+    def drifts(spec: AnyTable) -> list[Drift]:
+        return list(_Compared(spec, connections, seen, now).drifts())
+
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drift") as pool:
+        for of_table in pool.map(drifts, specs):
+            yield from of_table
+
+
+def repair_drift(
+    spec: AnyTable, drifts: Sequence[Drift], connections: Connections
+) -> tuple[list[Drift], list[Shown]]:
+    """Publishes a table where that brings a target in step.
+
+    Returns:
+        How it stands then, and what was published.
+    """
+    wanted = {d.target for d in drifts if _is_repairable(spec, d)}
+    shown: list[Shown] = []
+    failed: dict[str, FrazilError] = {}
+    for target in targets_of(spec, connections.settings):
+        if target.word in wanted and target.upstream[0] not in failed:
+            try:
+                shown.append(target.sync(connections))
+            except Exception as e:  # noqa: BLE001 - it is why this target is not repaired
+                failed[target.word] = explain(e)
+    if not wanted:
+        return list(drifts), []
+    after = find_drift([spec], connections)
+    return [_repaired(drift, wanted, failed.get(drift.target)) for drift in after], shown
+
+
+def _is_repairable(spec: AnyTable, drift: Drift) -> bool:
+    return drift.state in _REPAIRED or (drift.state == "foreign" and spec.foreign_commits != "alarm")
+
+
+def _repaired(drift: Drift, wanted: Iterable[str], error: FrazilError | None) -> Drift:
+    if error is not None:
+        return replace(drift, why=error.what, todo=error.todo, error=error)
+    return replace(drift, repaired=drift.target in wanted and not drift.differs)
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """One table beside what its targets show."""
+
+    spec: AnyTable
+    connections: Connections
+    seen: Mapping[AssetPath, Seen]
+    now: float
+
+    @cached_property
+    def things(self) -> Things:
+        return things(self.spec, self.connections.settings)
+
+    @cached_property
+    def held(self) -> str:
+        """What the first blocking check of the Iceberg table says that fails; empty where none does."""
+        path, settings = self.things.iceberg_path, self.connections.settings
+        for check in checks_of(self.spec, settings).values():
+            if check.blocking and check.asset == path:
+                try:
+                    result = run_check(check.name, self.spec, self.connections)
+                except RetryError:  # what can't be looked at holds nothing back
+                    continue
+                if result.failed:
+                    return f"{check.name}: {result.text.splitlines()[0]}"
+        return ""
+
+    def drifts(self) -> Iterator[Drift]:
+        """A drift for each target; none where neither the table nor an entry of it is there."""
+        table: Table | FrazilError
+        try:
+            with catalog_errors(self.connections.settings):
+                table = handle_of(self.spec, self.connections).load()
+        except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
+            table = explain(e)
+        before: dict[AssetPath, Drift] = {}
+        for target in targets_of(self.spec, self.connections.settings):
+            drift = self._drift(target, self.seen[target.path], table, before.get(target.upstream))
+            if drift:
+                before[target.path] = drift
+                yield drift
+
+    def _drift(
+        self, target: Target, seen: Seen, table: Table | FrazilError, before: Drift | None
+    ) -> Drift | None:
+        drift = Drift(str(self.things.table), target.word, target.relations[0], "in step")
+        if isinstance(seen, FrazilError):
+            return _untold(drift, seen)
+        if isinstance(table, NotYetError):
+            return self._left_over(drift, seen)
+        if isinstance(table, FrazilError):
+            return _untold(drift, table)
+        drift = replace(drift, iceberg_metadata=table.metadata_location)
+        if seen is None:
+            return self._published(target, replace(drift, snapshots=None, seconds=None), "missing", before)
+        drift = replace(drift, shown_metadata=seen.metadata_location)
+        if is_foreign(table, seen):
+            return self._foreign(drift, table, seen)
+        if not is_in_step(table, seen.metadata_location):
+            return self._published(target, self._late(drift, target, table, seen), "behind", before)
+        if found := differences(seen.columns, target.columns(table)):
+            return replace(drift, state="columns", why="; ".join(found), todo=self._sync)
+        return drift
+
+    def _left_over(self, drift: Drift, seen: Shown | None) -> Drift | None:
+        if seen is None or seen.put == "":  # an entry of somebody else's
+            return None
+        todo = f"`frazil drop {drift.table}` removes it, or `frazil land {drift.table}` makes the table"
+        why = "the Iceberg table is gone, or was never made"
+        left = replace(drift, state="left over", why=why, todo=todo)
+        return replace(left, shown_metadata=seen.metadata_location, snapshots=None, seconds=None)
+
+    def _published(self, target: Target, drift: Drift, state: State, before: Drift | None) -> Drift:
+        """What publishing brings in step, unless a check, or the target that it follows, keeps it back."""
+        if before and before.state not in ("in step", *_REPAIRED):
+            return replace(drift, state=before.state, why=f"it follows {before.name}", todo=before.todo)
+        if target.maker:
+            return replace(drift, state=state, why=f"{target.maker} keeps it", todo=target.maker)
+        if self.held:
+            todo = f"`frazil check {drift.table}` shows what to do"
+            return replace(drift, state="held", why=self.held, todo=todo)
+        why = "it has no such table" if state == "missing" else "nothing keeps it back"
+        return replace(drift, state=state, why=why, todo=self._sync)
+
+    def _late(self, drift: Drift, target: Target, table: Table, seen: Shown) -> Drift:
+        reader = pointer_of(target, seen, table)
+        shown = metadata_shown(table, seen.metadata_location)
+        line = [snapshot.snapshot_id for snapshot in ancestors(table.metadata)]
+        at = shown.current_snapshot_id if shown else None
+        known = len(line) if shown and at is None else line.index(at) if at in line else None
+        return replace(drift, snapshots=known, seconds=reader.lag(self.now) if reader else None)
+
+    def _foreign(self, drift: Drift, table: Table, seen: Shown) -> Drift:
+        why = f"it shows {seen.metadata_location or 'no metadata'}, which Frazil did not put there"
+        name, rule = drift.table, self.spec.foreign_commits
+        todo = ways_on(name) if rule == "alarm" else f"{self._sync}: foreign_commits is {rule}"
+        return replace(drift, state="foreign", why=why, todo=todo, snapshots=None, seconds=None)
+
+    @property
+    def _sync(self) -> str:
+        return f"`frazil drift {self.things.table} --repair`"
+
+
+def _untold(drift: Drift, error: FrazilError) -> Drift:
+    state: State = "down" if isinstance(error, RetryError) else "refused"
+    return replace(
+        drift, state=state, why=error.what, todo=error.todo, error=error, snapshots=None, seconds=None
+    )

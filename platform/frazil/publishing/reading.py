@@ -1,0 +1,72 @@
+"""What many targets show, at the least cost: Glue a database at a time, Snowflake in one session."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from frazil.connections import Connections
+from frazil.errors import FrazilError, NotAllowedError, explain
+from frazil.publishing.glue import Glue
+from frazil.publishing.glue_answers import entries_of, glue_errors
+from frazil.publishing.snowflake.tables import Snowflake
+from frazil.publishing.target import Shown, Target
+from frazil.spec.names import AssetPath
+
+_FEW = 5
+"""Entries of one database that are asked for one by one."""
+
+Seen: TypeAlias = Shown | FrazilError | None
+"""What a target shows, why it does not tell, or None where it does not know the table."""
+
+
+def read_all(targets: Iterable[Target], connections: Connections) -> Mapping[AssetPath, Seen]:
+    """What each target shows, by the path of its asset; the fault of one keeps none of the others."""
+    of_glue: dict[str, list[Glue]] = defaultdict(list)
+    of_snowflake: list[Snowflake] = []
+    seen: dict[AssetPath, Seen] = {}
+    for target in targets:
+        if isinstance(target, Glue):
+            of_glue[target.database].append(target)
+        elif isinstance(target, Snowflake):
+            of_snowflake.append(target)
+        else:
+            seen |= _each([target], lambda each: each.read(connections))
+    for database, own in of_glue.items():
+        seen |= _of_database(database, own, connections)
+    return {**seen, **_in_one_session(of_snowflake, connections)}
+
+
+def _of_database(database: str, targets: Sequence[Glue], connections: Connections) -> dict[AssetPath, Seen]:
+    entries: Mapping[str, dict[str, Any]]
+    if len(targets) <= _FEW:
+        return _each(targets, lambda target: target.read(connections))
+    try:
+        with glue_errors(connections.settings):
+            entries = entries_of(connections.glue, database)
+    except NotAllowedError:  # the list of all tables is a right of its own
+        return _each(targets, lambda target: target.read(connections))
+    except FrazilError as e:
+        return {target.path: e for target in targets}
+    return {target.path: target.shown_by(entries.get(target.path[-1])) for target in targets}
+
+
+def _in_one_session(targets: Sequence[Snowflake], connections: Connections) -> dict[AssetPath, Seen]:
+    if not targets:
+        return {}
+    try:
+        with connections.snowflake() as connection:
+            return _each(targets, lambda target: target.read_by(connection))
+    except Exception as e:  # noqa: BLE001 - it is what each of them shows
+        return {target.path: explain(e) for target in targets}
+
+
+def _each(targets: Sequence[Any], read: Callable[[Any], Shown | None]) -> dict[AssetPath, Seen]:
+    seen: dict[AssetPath, Seen] = {}
+    for target in targets:
+        try:
+            seen[target.path] = read(target)
+        except Exception as e:  # noqa: BLE001 - it is what this one shows
+            seen[target.path] = explain(e)
+    return seen

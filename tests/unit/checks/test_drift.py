@@ -1,0 +1,165 @@
+"""`frazil drift` beside a Glue that answers, or does not: what it says, and what it repairs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.glue import GlueCatalog
+
+from frazil.checks.drift import Drift, find_drift, repair_drift
+from frazil.errors import PartDownError
+from frazil.landing.position.ledger import Ledger
+from frazil.publishing.glue import Glue
+from frazil.publishing.reading import read_all
+from frazil.spec.topic import TableSpec
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.wire import Wire
+
+
+def ledger(number: int) -> Mapping[str, str]:
+    """That of a landing of one record."""
+    whole = Ledger(
+        topic="orders", topic_id="one", spans={0: (number, number + 1)}, start={0: 0}, records=1,
+        total_records=number + 1,
+    )  # fmt: skip
+    return whole.properties()
+
+
+@pytest.fixture
+def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+    """Three rows, which Glue shows."""
+    spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
+    mirror = Mirror(tmp_path, wire_and_url[1], spec, ledger)
+    mirror.land(3)
+    mirror.sync()
+    return mirror
+
+
+def drift_of(mirror: Mirror) -> Drift:
+    (drift,) = find_drift([mirror.spec], mirror.connections, time.time() + 60)
+    return drift
+
+
+def repaired(mirror: Mirror) -> Drift:
+    (drift,), _ = repair_drift(mirror.spec, [drift_of(mirror)], mirror.connections)
+    return drift
+
+
+def changed_by_others(mirror: Mirror, **column: str) -> None:
+    """Somebody edits the entry's first column, and leaves its pointer alone."""
+    glue: Any = mirror.connections.glue
+    entry = glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
+    storage = entry["StorageDescriptor"]
+    first, *others = storage["Columns"]
+    wanted = {**storage, "Columns": [{**first, **column}, *others]}
+    kept = {name: entry[name] for name in ("Name", "TableType", "Parameters")}
+    glue.update_table(
+        DatabaseName=mirror.folder.name, TableInput={**kept, "StorageDescriptor": wanted}
+    )  # fmt: skip
+
+
+def test_a_table_that_glue_shows_as_it_is_is_in_step(mirror: Mirror) -> None:
+    assert drift_of(mirror).state == "in step"
+    assert not repaired(mirror).repaired
+
+
+def test_one_that_is_behind_says_by_how_much_and_is_published(mirror: Mirror) -> None:
+    mirror.land(2)
+
+    behind = drift_of(mirror)
+
+    assert (behind.state, behind.snapshots) == ("behind", 2)
+    assert behind.seconds is not None
+    assert behind.seconds >= 60
+    assert "frazil drift unit.orders --repair" in behind.todo
+    assert repaired(mirror).repaired
+    assert mirror.shown == mirror.table.metadata_location
+
+
+def test_what_a_blocking_check_refuses_is_not_published(mirror: Mirror) -> None:
+    mirror.ledger = lambda number: ledger(number + 5)
+    mirror.land()
+    before = mirror.shown
+
+    held = repaired(mirror)
+
+    assert (held.state, held.snapshots, held.repaired) == ("held", 1, False)
+    assert held.why.startswith("row_count: ")
+    assert mirror.shown == before
+
+
+def test_an_entry_that_was_dropped_is_made_again(mirror: Mirror) -> None:
+    mirror.connections.glue.delete_table(DatabaseName=mirror.folder.name, Name=NAME.table)
+
+    assert drift_of(mirror).state == "missing"
+    assert repaired(mirror).repaired
+    assert mirror.shown == mirror.table.metadata_location
+
+
+def test_a_foreign_commit_is_told_with_the_ways_on_and_left_alone(mirror: Mirror) -> None:
+    athena = GlueCatalog("athena", client=mirror.connections.glue).load_table(
+        (mirror.folder.name, NAME.table)
+    )
+    athena.append(pa.table({"quantity": [99]}, schema=athena.schema().as_arrow()))
+    foreign = mirror.shown
+
+    drift = repaired(mirror)
+
+    assert (drift.state, drift.snapshots) == ("foreign", None)
+    assert foreign in drift.why
+    assert "foreign_commits: restore" in drift.todo
+    assert mirror.shown == foreign
+
+
+@pytest.mark.parametrize(
+    ("column", "why"),
+    [
+        ({"Type": "string"}, "column quantity is string and should be bigint"),
+        ({"Comment": "by hand"}, "the comment of column quantity is another one"),
+        ({"Name": "amount"}, "column quantity is missing; column amount is none of the table's"),
+    ],
+)
+def test_columns_that_others_changed_are_named_and_put_back(
+    mirror: Mirror, column: dict[str, str], why: str
+) -> None:
+    changed_by_others(mirror, **column)
+
+    drift = drift_of(mirror)
+
+    assert (drift.state, drift.why) == ("columns", why)
+    assert repaired(mirror).repaired
+    assert not drift_of(mirror).differs
+
+
+def test_a_table_that_is_gone_leaves_an_entry_over(mirror: Mirror) -> None:
+    mirror.connections.catalog.drop_table(NAME.identifier)
+
+    drift = repaired(mirror)
+
+    assert drift.state == "left over"
+    assert "frazil drop unit.orders" in drift.todo
+
+
+def test_a_glue_that_does_not_answer_is_down_and_nothing_is_claimed(mirror: Mirror, wire: Wire) -> None:
+    wire.always("unsent", lambda asked: True)
+
+    drift = drift_of(mirror)
+
+    assert (drift.state, drift.snapshots, drift.seconds) == ("down", None, None)
+    assert isinstance(drift.error, PartDownError)
+
+
+def test_many_entries_of_one_database_are_one_request(mirror: Mirror, wire: Wire) -> None:
+    specs = [mirror.spec, *(TableSpec(topic=f"t{n}", namespace="unit", publish=["glue"]) for n in range(40))]
+    targets = [Glue(spec, mirror.connections.settings) for spec in specs]
+    before = len(wire.asked)
+
+    seen = read_all(targets, mirror.connections)
+
+    assert [asked.operation for asked in wire.asked[before:]] == ["GetTables"]
+    assert [bool(seen[target.path]) for target in targets] == [True, *[False] * 40]
