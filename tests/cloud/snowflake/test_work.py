@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
+from pyiceberg.types import IntegerType, TimestamptzType
+
 from frazil.clients import Clients
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
@@ -32,7 +36,28 @@ def test_a_table_is_shown_and_refreshed_with_the_identities_made(made: InSnowfla
     clients.catalog.load_table(f"{made.spec.names.glue_database}.trades").append(ROWS)
     assert target.read(clients).rows == ROWS.num_rows  # type: ignore[union-attr]
     assert target.sync(clients).rows == 2 * ROWS.num_rows
+
+    # A view of the newest records is replaced where its query changes: its tags and policies go with it.
+    table = clients.catalog.load_table(f"{made.spec.names.glue_database}.trades")
+    with table.update_schema() as change:
+        change.add_column("$$partition", IntegerType()).add_column("$$timestamp", TimestamptzType())
+    spec = TableSpec(topic="trades", namespace=made.spec.names.glue_database, current_by=("symbol",))
+    first = created(spec, clients)
+    table.append(ROWS)
+    assert created(spec, clients) == first
+    table.append(ROWS)
+    assert created(spec.model_copy(update={"current_by": ("price",)}), clients) != first
     made.delete()
+
+
+def created(spec: TableSpec, clients: Clients) -> datetime:
+    """When the view of the newest records was made, after the table was shown."""
+    view = Snowflake(spec, clients.settings)
+    name = view.sync(clients).name.rpartition(".")[2]
+    with clients.snowflake() as connection:
+        rows = connection.cursor().execute(f"show views like '{name}_CURRENT' in account").fetchall()
+    ((at, *_),) = rows
+    return at
 
 
 def test_the_bucket_goes_after_all_that_reads_it(made: InSnowflake) -> None:

@@ -16,6 +16,7 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.publishing.snowflake.login import connect_by
+from frazil.publishing.snowflake.statements import Relation, show_views_like
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 
@@ -133,6 +134,15 @@ def columns_or_none(connection: SnowflakeConnection, sql: str) -> tuple[tuple[st
         except ProgrammingError:
             return None
         return tuple((column.name, column.type_code) for column in cursor.description)
+
+
+def view_text(connection: SnowflakeConnection, view: Relation) -> str:
+    """The statement that made a view; empty where there is no such view, or its role may not see it."""
+    with connection.cursor() as cursor:
+        cursor.execute(show_views_like(view))
+        places = {column.name.lower(): place for place, column in enumerate(cursor.description)}
+        made = (row for row in cursor.fetchall() if row[places["name"]] == view.name)
+        return next((str(row[places["text"]] or "").rstrip("; \n") for row in made), "")
 
 
 @contextmanager

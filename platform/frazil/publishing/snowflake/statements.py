@@ -153,6 +153,11 @@ def create_view_as(view: Relation, query: str) -> str:
     return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"
 
 
+def show_views_like(view: Relation) -> str:
+    """Lists a view, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
+    return f"SHOW VIEWS LIKE {text(view.name)} IN SCHEMA {double_quoted(view.database, view.schema)}"
+
+
 def grant_reading(table: Relation, views: Sequence[Relation], role: str) -> tuple[str, ...]:
     """Lets a role read a table and its views: the schema and the rows need a grant each."""
     to = f"TO ROLE {double_quoted(role)}"

@@ -22,6 +22,7 @@ from frazil.publishing.snowflake.connection import (
     rows,
     rows_or_none,
     statement_errors,
+    view_text,
 )
 from frazil.publishing.snowflake.statements import (
     Relation,
@@ -195,14 +196,18 @@ class Snowflake:
             rows(connection, statements.create_view(self.view, self.table, names, where))
 
     def _keep_current(self, connection: SnowflakeConnection, *, changed: bool) -> None:
-        """Columns do not tell which key a view has: it is made anew with each new state of the table."""
+        """Columns do not tell which key a view has: its query is compared.
+
+        It is replaced where that differs, and only there: tags and masking policies go with a view.
+        """
         for view in self._views[1:]:
             if self._spec and (
                 changed or columns_or_none(connection, f"SELECT * FROM {view} WHERE FALSE") is None
             ):
                 columns = columns_or_none(connection, f"SELECT * FROM {self.table} WHERE FALSE") or ()
                 query = current_sql(self._spec, str(self.table), [name for name, _ in columns], double_quoted)
-                rows(connection, statements.create_view_as(view, query))
+                if not view_text(connection, view).endswith(query):
+                    rows(connection, statements.create_view_as(view, query))
 
     def _location(self, connection: SnowflakeConnection) -> str | None:
         """The metadata file that Snowflake shows; None where it has no such table."""
