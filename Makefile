@@ -38,7 +38,7 @@ nightly: $(READY) ## Run all tests, those too that take long and stand beside qu
 	pytest $(ALL)
 
 unit: $(READY) ## Run the tests that need no servers.
-	pytest tests/unit tests/fuzz --numprocesses 3 --dist worksteal
+	pytest tests/unit tests/fuzz -m "not nightly" --numprocesses 3 --dist worksteal
 
 seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
 	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal

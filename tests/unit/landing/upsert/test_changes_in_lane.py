@@ -92,7 +92,7 @@ def one_task(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @WAYS
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3))])
 @pytest.mark.parametrize("most", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
 def test_rows_are_those_of_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, seed: int, most: int

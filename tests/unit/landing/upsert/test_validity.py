@@ -116,12 +116,15 @@ def drawn(chance: random.Random, count: int, partitions: int, truncates: float =
     return found
 
 
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(3, 15), marks=pytest.mark.nightly)], ids=["few", "more"]
+)
 @pytest.mark.parametrize("truncates", [0, 0.15])
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_versions_are_those_of_all_records_whatever_was_landed_when(
-    landings: Landings, partitions: int, truncates: float
+    landings: Landings, partitions: int, truncates: float, seeds: range
 ) -> None:
-    for seed in range(15):
+    for seed in seeds:
         chance = random.Random(seed)
         told = drawn(chance, 30, partitions, truncates)
         landings.rows, landings.known, done = [], [], [0] * partitions
@@ -144,7 +147,7 @@ def test_no_two_versions_of_a_key_hold_at_once(landings: Landings) -> None:
 
 
 def test_a_landing_looks_at_what_holds_now_however_long_the_history_is(landings: Landings) -> None:
-    for number in range(50):
+    for number in range(20):
         landings.land([Told("a", 0, number, number, "u")])
 
     assert landings.looked_at == 1
