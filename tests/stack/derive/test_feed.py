@@ -91,6 +91,7 @@ def test_a_key_of_an_unknown_column_is_refused_with_those_that_there_are(
 
 
 @pytest.mark.parametrize("step", ["sent 2", "committed 1", "noted 1"])
+@pytest.mark.each_time("committed 1")
 def test_a_feed_killed_at_any_point_doubles_nothing_and_loses_nothing(one: Fed, step: str) -> None:
     everything = list(range(2 * IN_A_TRANSACTION + 5))
     one.append(numbers(*everything[:-3]))

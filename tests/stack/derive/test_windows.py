@@ -57,6 +57,7 @@ def windows(make_table: MakeTable, source: Source, late_rows: str, **spec: Any) 
 
 
 @pytest.mark.parametrize("policy", ["update", "drop", "dead_letter"])
+@pytest.mark.each_time("update", "dead_letter")
 def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTable, policy: str) -> None:
     made = windows(make_table, source, policy)
     source.append(events(0, 7, 10, 3))
@@ -77,6 +78,7 @@ def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTab
 
 
 @pytest.mark.parametrize("spec", [{}, {"cumulative_by": ["symbol"]}], ids=["totals", "running"])
+@pytest.mark.each_time("totals")
 def test_a_row_far_ahead_of_the_clock_is_kept_apart_and_closes_no_window(
     source: Source, make_table: MakeTable, spec: dict[str, Any]
 ) -> None:

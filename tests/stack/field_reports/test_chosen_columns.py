@@ -96,6 +96,7 @@ def test_leaving_out_later_and_taking_in_again_have_verdicts(stack: Settings, fr
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+@pytest.mark.each_time("JSON")
 def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
     stack: Settings, fresh_name: str, kind: str
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+@pytest.mark.each_time("AVRO")
 def test_records_that_a_newly_required_field_made_dead_letters_are_redriven_once_it_may_be_null(
     stack: Settings, fresh_name: str, kind: str
 ) -> None:

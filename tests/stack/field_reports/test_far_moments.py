@@ -131,6 +131,7 @@ def test_so_they_do_from_json(source: MakeSource) -> None:
 
 @pytest.mark.parametrize("choice", ["suspend", "skip", "dead_letter"])
 @pytest.mark.parametrize("by", [["day($$timestamp)"], []])
+@pytest.mark.each_time("by0-suspend", "by1-dead_letter")
 def test_a_records_own_time_never_stops_a_topic(source: MakeSource, choice: str, by: list[str]) -> None:
     """https://github.com/fede1024/rust-rdkafka/issues/217: CreateTime in another unit."""
     topic = source(key_format="none", on_bad_record=choice, partition_by=by)
@@ -167,6 +168,7 @@ KEYED: dict[str, tuple[Callable[..., Upserts], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kept", KEYED)
+@pytest.mark.each_time("upsert", "by lsn")
 def test_a_records_own_time_never_stops_a_topic_of_changes_and_the_newest_one_holds(
     stack: Settings, fresh_name: str, kept: str
 ) -> None:

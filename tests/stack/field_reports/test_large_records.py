@@ -162,6 +162,7 @@ def test_an_upsert_table_goes_on_past_it_and_deletes_nothing_by_it(make: MakeTop
 
 
 @pytest.mark.parametrize("more", [{}, {"versions": "all"}], ids=["rows", "versions"])
+@pytest.mark.each_time("rows")
 def test_a_table_of_changes_goes_on_past_it_and_deletes_nothing_by_it(
     make: MakeTopic, more: dict[str, str]
 ) -> None:
