@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
+from frazil.checks.readers import Reader, judge_reader
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.table import compare_shown, judge_files
 from frazil.checks.tableflow import count_each, count_held
@@ -83,6 +84,17 @@ def run_values(spec: AnyTable, connections: Connections, count: int) -> CheckRes
         found = Verdict.skip("the table is made of tables, and has no records of its own")
         return _result(Check("values", names.iceberg_path, False, what, lambda _: found), names, found)
     check: Check = Check("values", names.iceberg_path, False, what, partial(compare_values, count=count))
+    return _or_skipped(check, names, lambda: _look(check, Subject(spec, names, connections)))
+
+
+def run_reader(spec: AnyTable, connections: Connections, reader: Reader) -> CheckResult:
+    """Judges whether an engine can read a table, by what the engine's documents say.
+
+    A check of a server that does not answer is skipped, as in `run_checks`.
+    """
+    names = things(spec, connections.settings)
+    what, look = f"{reader.name} can read it, by its documents.", partial(judge_reader, reader=reader)
+    check: Check = Check(f"reader {reader.name}", names.iceberg_path, False, what, look)
     return _or_skipped(check, names, lambda: _look(check, Subject(spec, names, connections)))
 
 

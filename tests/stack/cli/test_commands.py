@@ -110,6 +110,9 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     synced = frazil("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
     checked = frazil("check", "--all", "--deep", "--json")
     compared = frazil("check", name, "--values", "3", "--json").document[-1]
+    *_, athena, redshift = frazil(
+        "check", name, "--reader", "athena", "--reader", "redshift", "--json"
+    ).document
 
     failed = {c["check"] for c in before.document if not c["passed"]}
     assert (before.code, failed) == (1, {"glue_pointer", "snowflake_current"})
@@ -120,6 +123,10 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     assert rows_told(dagster_home, snowflake_path(topic.things)) == 10
     assert (checked.code, len(checked.document)) == (0, 7)
     assert (compared["check"], compared["status"], compared["numbers"]["rows"]) == ("values", "passed", 3)
+    assert [(each["check"], each["status"]) for each in (athena, redshift)] == [
+        ("reader athena", "passed"), ("reader redshift", "passed")
+    ]  # fmt: skip
+    assert "string: cut at 16,384 bytes" in redshift["text"]
     for check in checked.document:
         assert {"check", "passed", "severity", "text", "numbers"} <= set(check)
         assert check["passed"], check["text"]

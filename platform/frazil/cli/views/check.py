@@ -9,8 +9,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from frazil.checks.readers import READERS, reader_of
 from frazil.checks.result import CheckResult
-from frazil.checks.run import run_checks, run_values
+from frazil.checks.run import run_checks, run_reader, run_values
 from frazil.cli.console import fail, print_json, print_table
 from frazil.cli.results import Results
 from frazil.cli.selection import AllTables, Json, Tables, select
@@ -33,20 +34,34 @@ Values = Annotated[
     ),
 ]
 
+Readers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reader",
+        metavar="ENGINE",
+        help=f"Also say whether an engine can read them, by its documents: {', '.join(READERS)}. Repeatable.",
+    ),
+]
+
 
 @app.command("check")
 def check_command(
     tables: Tables = None, every: AllTables = False, deep: Deep = False, values: Values = 0,
-    as_json: Json = False,
+    reader: Readers = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer."""
+    readers = [reader_of(name) for name in reader or ()]
     selection = select(tables, every=every)
     results = run_checks(selection.specs, selection.connections, deep=deep, partly=True)
     if values:
         results += [run_values(spec, selection.connections.of(spec), values) for spec in selection.specs]
+    asked = [
+        run_reader(spec, selection.connections.of(spec), each) for spec in selection.specs for each in readers
+    ]
     specs = {str(names.table): spec for spec, names in selection.pairs}
     for result in (r for r in results if not r.down and r.check != "values"):  # no check of the asset graph
         selection.tell(specs[result.table], result)
+    results += asked
     print_json([_row_of(r) for r in results]) if as_json else _show(results)
     Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()
     if any(r.failed and r.severity == "ERROR" for r in results):

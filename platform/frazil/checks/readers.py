@@ -1,0 +1,109 @@
+"""What engines refuse of a table, by their own documents: names, types, and the version of its format.
+
+Only engines that can't run here are listed. Those that can are read with in tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.checks.result import Subject, Verdict
+from frazil.errors import UsageError
+from frazil.spec.table import AnyTable
+
+if TYPE_CHECKING:
+    from pyiceberg.schema import Schema
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """An engine, and what its documents say.
+
+    Args:
+        source: The page that says it.
+        refused: Iceberg's types that it does not read.
+        altered: Iceberg's types of which it shows other values, and which.
+        newest: The newest format version that it reads.
+        folds_case: Whether two columns whose names differ only in case are one to it.
+    """
+
+    name: str
+    source: str
+    refused: frozenset[str] = frozenset({"fixed", "time", "uuid"})
+    altered: Mapping[str, str] = field(default_factory=dict)
+    newest: int = 2
+    folds_case: bool = True
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader(
+            "athena",
+            "https://docs.aws.amazon.com/athena/latest/ug/querying-iceberg-supported-data-types.html",
+        ),
+        Reader(
+            "redshift",
+            "https://docs.aws.amazon.com/redshift/latest/dg/querying-iceberg-supported-data-types.html",
+            altered={"string": "cut at 16,384 bytes", "binary": "at most 64,000 bytes"},
+        ),
+        Reader(
+            "impala",
+            "https://docs.cloudera.com/cdw-runtime/cloud/iceberg-how-to/topics/iceberg-data-types.html",
+        ),
+    )
+}
+"""By the name that `--reader` takes. Catalogs of Glue and Hive know no capitals."""
+
+
+def reader_of(name: str) -> Reader:
+    """The reader of a name; raises UsageError where nothing is known of it."""
+    if name not in READERS:
+        raise UsageError(
+            f"Nothing is known of the reader {name}.",
+            todo=f"Known are {', '.join(READERS)}; see docs/readers.md.",
+        )
+    return READERS[name]
+
+
+def judge_reader(subject: Subject[AnyTable], reader: Reader) -> Verdict:
+    """Whether an engine can read a table, by its columns and the version of its format.
+
+    Values that the engine shows otherwise are told of, and fail nothing.
+    """
+    metadata = subject.handle.load().metadata
+    types = dict(_types(metadata.schema()))
+    refusals = [*refusals_of(reader, metadata.schema(), metadata.format_version)]
+    altered = [f"{kind}: {how}" for kind, how in reader.altered.items() if kind in types.values()]
+    numbers = {"columns": len(types), "refused": len(refusals)}
+    if not refusals:
+        return Verdict(True, ". ".join([f"{len(types)} columns that it reads", *altered]) + ".", numbers)
+    more = f", and {len(refusals) - _NAMED} more" if len(refusals) > _NAMED else ""
+    return Verdict(False, f"{'; '.join(refusals[:_NAMED])}{more}. See {reader.source}", numbers)
+
+
+def _types(schema: Schema) -> Iterator[tuple[str, str]]:
+    """All columns by their paths, nested ones too, with the first word of their types."""
+    for number in sorted(schema.field_ids):
+        path = schema.find_column_name(number)
+        assert path is not None
+        yield path, str(schema.find_type(number)).partition("<")[0].partition("[")[0].partition("(")[0]
+
+
+def refusals_of(reader: Reader, schema: Schema, version: int) -> Iterator[str]:
+    """What an engine does not read, in words: the format, columns by their types, columns by their names."""
+    types = dict(_types(schema))
+    if version > reader.newest:
+        yield f"it reads format version {reader.newest}, and this is {version}"
+    for path, kind in types.items():
+        if kind in reader.refused:
+            yield f"{path} is {kind}"
+    alike = Counter(path.lower() for path in types)
+    for path in types:
+        if reader.folds_case and alike[path.lower()] > 1:
+            yield f"{path} is the name of another column, but for capitals"
