@@ -33,6 +33,7 @@ from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
 from frazil.formats.types import as_stored, spark_type, to_iceberg
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings, fields, variable
+from frazil.spec.checks import OwnCheck
 from frazil.spec.deployment import (
     AwsPart,
     CloudTopic,
@@ -287,7 +288,7 @@ _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": pytho
 """Regions that modules beside this one write."""
 
 SPECS: Sequence[type[BaseModel]] = (
-    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, LandWhen, Write, Upkeep,
+    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OwnCheck, LandWhen, Write, Upkeep,
     DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
     RotationPart, Tableflow,

@@ -11,10 +11,12 @@ from dagster._core.definitions.asset_checks.asset_check_evaluation import (
 )
 from dagster._core.definitions.data_version import DATA_VERSION_TAG
 
+from frazil.checks.own import results_of
 from frazil.checks.result import CheckResult
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
 from frazil.derive.report import DeriveReport
+from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.position.state import TableState
 from frazil.landing.repairs.dead_letters import survey
 from frazil.landing.report import LandingReport
@@ -63,6 +65,7 @@ def events_of(
             yield from topic_seen(spec, connections, state)
             yield grown(spec, connections, landing_metadata(done), state)
             yield from letters_counted(spec, connections)
+            yield from own_evaluations(spec, connections, done.checks, of)
         case DeriveReport():
             yield grown(spec, connections, derive_metadata(done))
         case WorkReport():
@@ -73,6 +76,18 @@ def events_of(
         case _:
             table = things(spec, connections.settings).table
             yield from shown_materializations(TableHandle(connections.catalog, table).load().schema(), done)
+
+
+def own_evaluations(
+    spec: AnyTable,
+    connections: Connections,
+    outcomes: Iterable[CheckOutcome],
+    of: dg.DagsterInstance | None = None,
+) -> Iterator[dg.AssetCheckEvaluation]:
+    """What a landing says of the spec's own checks; for `of` see `check_evaluation`."""
+    if isinstance(spec, TableSpec):
+        for result in results_of(spec, connections.settings, outcomes):
+            yield check_evaluation(result, of)
 
 
 def topic_seen(

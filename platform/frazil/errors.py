@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -103,6 +103,21 @@ class SuspendedError(RepairError):
     """A record that can't be decoded stops the table; what was good before it is published."""
 
     exit_code = 3
+
+
+class ChecksFailedError(RepairError):
+    """Rows fail a check of the user's own that stops the table; nothing of their landing is visible.
+
+    `outcomes` are what each check of the table says.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self, what: str, *, where: str = "", meaning: str = "", todo: str = "", outcomes: Sequence[Any] = ()
+    ) -> None:
+        super().__init__(what, where=where, meaning=meaning, todo=todo)
+        self.outcomes = tuple(outcomes)
 
 
 class SchemaRefusedError(RepairError):

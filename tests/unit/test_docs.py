@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
 from frazil.settings.profile import Settings, fields, variable
+from frazil.spec.checks import OwnCheck
 from frazil.spec.deployment import (
     AwsPart,
     CloudTopic,
@@ -30,7 +31,9 @@ from frazil.spec.topic import LandWhen, TableSpec
 ROOT = Path(__file__).parents[2]
 
 
-OF_TABLES = [TableSpec, ColumnMask, DeadLetterKeeping, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed]
+OF_TABLES = [
+    TableSpec, ColumnMask, DeadLetterKeeping, OwnCheck, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,
+]  # fmt: skip
 OF_DEPLOYMENTS = [
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart,
     RestCatalogPart, RotationPart,

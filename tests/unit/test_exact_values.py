@@ -26,7 +26,7 @@ WITHOUT_FRAZIL = ENGINE / "formats" / "json" / "format.py"
 FORBIDDEN = {"as_py", "to_pylist", "to_pydict", "to_pandas", "toPandas", "toLocalIterator"}
 
 OF_COUNTS = {
-    "checks/derived.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
+    "checks/derived.py", "checks/own.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
     "landing/replay/difference.py", "landing/upsert/matches.py", "landing/upsert/versions.py",
     "tables/changelog.py", "tables/rewrites/remainder.py", "tables/spark/session.py",
     "telemetry/metrics.py",

@@ -15,6 +15,7 @@ from typer.main import get_command
 from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
 from frazil.settings.profile import _NO_SETTINGS, Settings, fields, variable
+from frazil.spec.checks import OwnCheck
 from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.table import Upkeep, Write
@@ -166,6 +167,7 @@ def test_a_setting_that_there_is_not_is_told(name: str) -> None:
 MODELS: list[type[BaseModel]] = [
     TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed, DeploymentSpec, Statement, Tableflow,
     Settings,
+    OwnCheck,
 ]  # fmt: skip
 NO_KEYS = {"access_key", "frazil_snowflake"}
 """Words before a colon in prose and in code."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
+from frazil.checks.own import own_checks
 from frazil.checks.readers import Reader, judge_reader
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.table import compare_shown, judge_files
@@ -54,6 +55,7 @@ def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
     yield Check("row_count_deep", table, False, every, each, deep=True)
     yield Check("schema", table, True, "Columns agree with the schema registry.", compare_schema)
     yield Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness)
+    yield from own_checks(spec, names)
     if spec.on_bad_record == "dead_letter":
         letters = names.dead_letters_path
         yield Check("dead_letter_rate", letters, False, "Few enough records are bad.", judge_dead_letters)

@@ -107,6 +107,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "validate: strict makes records bad by rules that the verifier does not know"
     if spec.masks or spec.where:
         yield "fields are masked, or records are left out"
+    if any(check.on_failure == "dead_letter" for check in spec.checks):
+        yield "its own checks make dead letters of records that can be read"
     if spec.other_types:
         yield "its topic holds records of other types"
 

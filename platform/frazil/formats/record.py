@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
 from frazil.formats.bare import Bare, Unknown
+from frazil.formats.checks.batch import FAILED, ArrowChecks
 from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 OK, BAD, UNWANTED = "_ok", "_bad", "_unwanted"
 """Whether a record becomes a row, and whether it is bad; neither: it is left out on purpose, perhaps for the
 spec's `where` does not want it."""
+
+FAULT, CHECKED = "_fault", "_checked"
+"""The check that a bad record fails; and, once a task, what checks say of its rows. Only with checks."""
 
 _GONE = "the registry does not know it, so it was deleted for good, or is of another registry"
 
@@ -66,6 +70,7 @@ class RecordDecoder:
     )  # beside the prefix, of key and value
     masks: Masks = NO_MASKS
     where: ArrowWhere | None = None  # which records are rows; the others are left out
+    checks: ArrowChecks | None = None  # what must hold of rows
 
     @property
     def deletes(self) -> str:
@@ -80,7 +85,8 @@ class RecordDecoder:
     @property
     def fault(self) -> str:
         """Why the value is bad though its decoder took it, as SQL: null, or what `explain` understands."""
-        return f"{CHANGE}.fault" if self.envelope else "CAST(NULL AS string)"
+        known = [f"{CHANGE}.fault"] if self.envelope else []
+        return f"coalesce({', '.join([*known, *([FAULT] if self.checks else []), 'CAST(NULL AS string)'])})"
 
     @property
     def halves(self) -> tuple[tuple[Half, Struct], tuple[Half, Struct]]:
@@ -115,6 +121,7 @@ class RecordDecoder:
             sum(_width(columns) for _, columns in self.halves),
             self.masks.arrow() if self.masks else None,
             self.where,
+            self.checks,
         )
 
     def prefixed(
@@ -157,8 +164,16 @@ class RecordDecoder:
         fault: str | None = None, headers: Headers = (),
     ) -> Reason:  # fmt: skip
         """Why the record is bad, by what `decode` said of both halves; where fields are masked, no value."""
+        if fault and fault.startswith(FAILED):
+            return self._failed(fault)
         reason = self._reason(raw_key, raw_value, key_ok, value_ok, fault, headers)
         return withheld(reason, *self.unmasked) if self.masks else reason
+
+    def _failed(self, fault: str) -> Reason:
+        """Names the check; no value of the record."""
+        asked = self.checks.asked if self.checks else ()
+        expected = next((each.expression.text for each in asked if FAILED + each.name == fault), "")
+        return fault, f"check {fault.removeprefix(FAILED)} fails: {expected}"
 
     def _reason(
         self, raw_key: bytes | None, raw_value: bytes | None, key_ok: bool, value_ok: bool,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
+from frazil.formats.checks.batch import ArrowChecks, Judged, names_in
 from frazil.formats.debezium.envelope_batch import ArrowEnvelope, Change
 from frazil.formats.masks.batch import ArrowMasks
 from frazil.formats.masks.where import ArrowWhere
@@ -37,18 +38,34 @@ class Verdicts:
     left_out: frozenset[str] = frozenset()  # fields that become no column
     change: Change | None = None  # what the envelopes say, where values are some
     unwanted: Flags | None = None  # those that the spec's `where` leaves out; None where it has none
+    judged: Judged | None = None  # what the spec's checks say; None where it has none
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
         left_out = flags_of(unread)
         if not left_out.any():
             return self
-        return replace(self, ok=self.ok & ~left_out, bad=self.bad | left_out)
+        judged = self.judged.without(left_out) if self.judged else None
+        return replace(self, ok=self.ok & ~left_out, bad=self.bad | left_out, judged=judged)
+
+    @property
+    def fault(self) -> pa.StringArray | None:
+        """Why records are bad that were decoded; None where none can be, see `RecordDecoder.explain`."""
+        import pyarrow.compute as pc
+
+        of_checks, of_change = self.judged and self.judged.fault, self.change and self.change.fault
+        if of_checks is None or of_change is None:
+            return of_change if of_checks is None else of_checks
+        return pc.coalesce(of_change, of_checks)
 
     def columns(self) -> dict[str, pa.Array]:
         """The good records' columns by name; another field that key and value share is the value's."""
-        key, value = _columns(self.key, self.ok), _columns(self.value, self.ok)
-        found = {**key, **value, **{name: key[name] for name in self.by_key}}
+        return self.columns_of(self.ok)
+
+    def columns_of(self, chosen: Flags, names: frozenset[str] | None = None) -> dict[str, pa.Array]:
+        """The same of some records, and of some columns alone."""
+        key, value = (_columns(half, chosen, names) for half in (self.key, self.value))
+        found = {**key, **value, **{name: key[name] for name in self.by_key if name in key}}
         return {name: column for name, column in found.items() if name not in self.left_out}
 
 
@@ -67,6 +84,7 @@ class ArrowRecords:
         width: Values that a record becomes by itself, whatever is in it: one in each column.
         masks: What is written of fields in the place of their values.
         where: Which records are rows, by what their fields hold before they are masked.
+        checks: What must hold of rows, after that.
     """
 
     key: ArrowDecoder
@@ -81,6 +99,7 @@ class ArrowRecords:
     width: int = 0
     masks: ArrowMasks | None = None
     where: ArrowWhere | None = None
+    checks: ArrowChecks | None = None
 
     def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Records, some at a time: few bytes may become very many values."""
@@ -121,7 +140,18 @@ class ArrowRecords:
         unwanted = mine & holds & ~self.where.matches(key, value) if self.where else None
         rows = mine & holds if unwanted is None else mine & holds & ~unwanted
         key, value = self._masked(key), self._masked(value)
-        return Verdicts(rows, mine & fails, key, value, by_key, self.left_out, change, unwanted)
+        found = Verdicts(rows, mine & fails, key, value, by_key, self.left_out, change, unwanted)
+        ends = no_value & self.needs_key
+        return self._checked(found, ends | change.ends if change else ends)
+
+    def _checked(self, found: Verdicts, ends: Flags) -> Verdicts:
+        """The verdicts with those of the checks; records that end rows are none."""
+        if not self.checks:
+            return found
+        rows = found.ok & ~ends
+        judged = self.checks.judged(found.columns_of(rows, names_in(self.checks.of_rows)), rows)
+        letters = flags_of(judged.fault.is_valid())
+        return replace(found, ok=found.ok & ~letters, bad=found.bad | letters, judged=judged)
 
     def _masked(self, half: DecodedBatch) -> DecodedBatch:
         return replace(half, data=self.masks.of(half.data)) if self.masks else half
@@ -146,14 +176,17 @@ class ArrowRecords:
         return ~flags_of(pc.is_in(heads, pa.array(self.others, pa.binary())))
 
 
-def _columns(half: DecodedBatch, chosen: Flags) -> Mapping[str, pa.Array]:
+def _columns(half: DecodedBatch, chosen: Flags, names: frozenset[str] | None = None) -> dict[str, pa.Array]:
     """Columns of the chosen records; null where a record has no such half."""
     import numpy as np
     import pyarrow as pa
 
-    if not half.data.type.num_fields:
-        return {}
     ok, rows = flags_of(half.ok), half.data
+    if names is not None and not names.issuperset(f.name for f in rows.type):
+        kept = {f.name: c for f, c in zip(rows.type, rows.flatten(), strict=True) if f.name in names}
+        rows = pa.StructArray.from_arrays([*kept.values()], [*kept]) if kept else pa.array([], pa.struct([]))
+    if not rows.type.num_fields:
+        return {}
     if not (chosen & ok).all():
         places = np.flatnonzero(chosen)
         rows = rows.take(pa.array(places, mask=~ok[places]))

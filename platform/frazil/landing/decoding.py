@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
 from frazil.formats.batches.oversize import TOO_LARGE
+from frazil.formats.checks.batch import ArrowChecks
 from frazil.formats.columns.columns import CHANGE
 from frazil.formats.protocol import KEY, VALUE, DecodedBatch, Half
-from frazil.formats.record import BAD, OK, UNWANTED, RecordDecoder
+from frazil.formats.record import BAD, CHECKED, FAULT, OK, UNWANTED, RecordDecoder
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.formats.types import arrow_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from frazil.landing.checking.tally import CheckTally
 
 HEADERS = "headers"
 
@@ -27,7 +30,8 @@ def with_decoded(records: DataFrame, decoder: RecordDecoder) -> DataFrame:
 
     Adds to each half `Half.data` (if it has columns, and null where the half is none or bad), `Half.ok` and
     `Half.writer`; what an envelope says as `CHANGE`; and `OK` and `BAD`, by headers and `TOO_LARGE` too where
-    the frame has them. Spark decodes again what is read again, and pushes no filter below.
+    the frame has them. With checks `FAULT`, and in the last row of each task `CHECKED`. Spark decodes again
+    what is read again, and pushes no filter below.
 
     Args:
         records: Have `raw_key` and `raw_value`.
@@ -50,7 +54,8 @@ def _added(decoder: RecordDecoder) -> pa.Schema:
     if decoder.envelope:
         said = [("op", pa.string()), ("time", pa.timestamp("us", "UTC")), ("lsn", pa.int64())]
         fields.append((CHANGE, pa.struct([*said, ("fault", pa.string())])))
-    return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_()), (UNWANTED, pa.bool_())])
+    checked = [(FAULT, pa.string()), (CHECKED, pa.string())] if decoder.checks else []
+    return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_()), (UNWANTED, pa.bool_()), *checked])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +70,25 @@ class Decoding:
         from frazil.tables.writing.task import begin_task
 
         begin_task(self.version)
-        for batch in batches:
-            yield from (self._with_verdicts(piece) for piece in self.records.pieces(batch) if len(piece))
+        pieces = (piece for batch in batches for piece in self.records.pieces(batch) if len(piece))
+        if self.records.checks is None:
+            yield from map(self._with_verdicts, pieces)
+        else:
+            yield from self._checked(pieces, self.records.checks)
 
-    def _with_verdicts(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _checked(self, pieces: Iterable[pa.RecordBatch], checks: ArrowChecks) -> Iterator[pa.RecordBatch]:
+        """The same; the last row says what checks say of all."""
+        from frazil.landing.checking.tally import CheckTally
+
+        tally, held = CheckTally(checks), None
+        for piece in pieces:
+            if held is not None:
+                yield held
+            held = self._with_verdicts(piece, tally)
+        if held is not None:
+            yield _with_report(held, tally.report())
+
+    def _with_verdicts(self, batch: pa.RecordBatch, tally: CheckTally | None = None) -> pa.RecordBatch:
         import pyarrow as pa
 
         names = set(batch.schema.names)
@@ -78,6 +98,8 @@ class Decoding:
         verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], *pairs)
         if TOO_LARGE in names:
             verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
+        if tally and {"partition", "offset"} <= names:
+            tally.add(verdicts, batch["partition"], batch["offset"])
         added = dict(_columns(verdicts))
         return pa.RecordBatch.from_arrays(
             [*batch.columns, *added.values()], names=[*batch.schema.names, *added]
@@ -104,6 +126,17 @@ def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:
     yield BAD, pa.array(verdicts.bad)
     unwanted = verdicts.unwanted
     yield UNWANTED, pa.repeat(False, len(verdicts.ok)) if unwanted is None else pa.array(unwanted)
+    if judged := verdicts.judged:
+        yield FAULT, judged.fault
+        yield CHECKED, pa.nulls(len(verdicts.ok), pa.string())
+
+
+def _with_report(batch: pa.RecordBatch, report: str) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    place = batch.schema.get_field_index(CHECKED)
+    told = pa.concat_arrays([pa.nulls(len(batch) - 1, pa.string()), pa.array([report])])
+    return batch.set_column(place, CHECKED, told)
 
 
 def _of_half(half: Half, found: DecodedBatch) -> Iterator[tuple[str, pa.Array]]:

@@ -10,10 +10,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.errors import FrazilError, NotAllowedError, NotYetError, UnreadableTimesError, behind
+from frazil.errors import (
+    ChecksFailedError,
+    FrazilError,
+    NotAllowedError,
+    NotYetError,
+    UnreadableTimesError,
+    behind,
+)
 from frazil.formats.record import RecordDecoder
 from frazil.kafka.facts import TopicFacts, topic_fact, topic_facts
 from frazil.landing.audit import audit, gaps_of, readable
+from frazil.landing.checking.outcome import (
+    CheckOutcome,
+    failing_numbers,
+    outcomes_of,
+    records_at_once,
+    refuse_failing,
+)
 from frazil.landing.cut.note import limited
 from frazil.landing.far_times import with_records
 from frazil.landing.halts.halt import refuse_halted
@@ -78,6 +92,7 @@ def land(
 
     Raises:
         SuspendedError: A bad record stops the table; what was good before it is published.
+        ChecksFailedError: Rows fail a check that stops the table; nothing of their landing is published.
         OffsetsLostError: The topic no longer holds records that were not landed.
         TopicChangedError: The topic was recreated or cut, before the landing or while it ran.
         OvertakenError: Another landing published the same records first.
@@ -152,7 +167,8 @@ class _Landing:
             history = look(
                 self._connections.settings, self._handle.name, self._facts(), ledger, self._accepted
             )
-        whole = make_plan(history, max_records or self._cap(table))
+        most = records_at_once(self._spec.checks, max_records or self._cap(table))
+        whole = make_plan(history, most)
         plan = limited(whole, table)
         more = whole.capped or plan.offsets < whole.offsets
         self._done("planned")
@@ -193,9 +209,20 @@ class _Landing:
         written = self._write(reading, decoder, table, plan, work_name(LANDING))
         bad = self._bad(reading, decoder, plan, written)
         refuse_other_topic(self._connections, self._handle.name, plan)
-        if not bad or self._spec.on_bad_record != "suspend":
-            return self._publish(plan, written, bad)
-        raise self._suspend(bad, plan, decoder, written)
+        if bad and self._spec.on_bad_record == "suspend":
+            raise self._suspend(bad, plan, decoder, written)
+        return self._publish(plan, written, bad, self._outcomes(plan, decoder, written))
+
+    def _outcomes(self, plan: Plan, decoder: RecordDecoder, written: Written) -> tuple[CheckOutcome, ...]:
+        """What the spec's checks say; where one stops the table nothing is published, and it says why."""
+        found = outcomes_of(decoder.checks, written.checks)
+        try:
+            refuse_failing(found, self._handle.name, plan.topic)
+        except ChecksFailedError as e:
+            before = plan.before.position if plan.before else {}
+            set_properties(self._handle, {SUSPENDED: e.where}, only=lambda table: _waits(table, before))
+            raise
+        return found
 
     def _write(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
@@ -250,13 +277,8 @@ class _Landing:
         setting = setting_for(bad, written.read - written.skipped, landed)
         error = suspended(self._handle.name, plan.topic, first, setting, written.read)
 
-        def still(table: Table) -> bool:
-            """Whether nobody has landed, or left out, one of them meanwhile, or paused the table."""
-            now = read_ledger(table.metadata)
-            waits = all((now.position if now else {}).get(p, 0) <= r.offset for p, r in first.items())
-            return waits and not is_halted(table.properties)
-
-        set_properties(self._handle, {SUSPENDED: error.where}, only=still)
+        wait = {p: r.offset for p, r in first.items()}
+        set_properties(self._handle, {SUSPENDED: error.where}, only=lambda table: _waits(table, wait))
         return error
 
     def _note(self, plan: Plan) -> LandingReport:
@@ -267,11 +289,14 @@ class _Landing:
         self._done("published")
         return report_of(self._handle.name, entry, published, 0)
 
-    def _publish(self, plan: Plan, written: Written, bad: Sequence[BadRecord]) -> LandingReport:
+    def _publish(
+        self, plan: Plan, written: Written, bad: Sequence[BadRecord], checks: tuple[CheckOutcome, ...]
+    ) -> LandingReport:
         held = readable(self._connections.settings, plan, written.read)
         audit(plan, written, written.files.rows, held)
         self._done("audited")
         entry = written.entry(plan, gaps_of(plan, held), len(bad), self._run_id)
+        entry = replace(entry, failing=failing_numbers(checks))
         work = written.landed(entry, plan.before)
         if bad:
             keep_dead_letters(
@@ -283,7 +308,7 @@ class _Landing:
             )
         published = publish(self._handle, work)
         self._done("published")
-        return report_of(self._handle.name, entry, published, len(work.staged.files))
+        return report_of(self._handle.name, entry, published, len(work.staged.files), checks)
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""
@@ -296,3 +321,10 @@ class _Landing:
         return LandingReport(
             str(self._handle), self._spec.topic, head.snapshot_id if head else None, spans={}
         )
+
+
+def _waits(table: Table, offsets: Mapping[int, int]) -> bool:
+    """Whether nobody has landed, or left out, records from these offsets on, or paused the table."""
+    now = read_ledger(table.metadata)
+    waits = all((now.position if now else {}).get(p, 0) <= offset for p, offset in offsets.items())
+    return waits and not is_halted(table.properties)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from frazil.landing.checking.outcome import CheckOutcome, sum_of_outcomes
 from frazil.landing.position.ledger import Ledger, Span
 from frazil.spec.names import TableName
 from frazil.tables.commits.commit import Committed
@@ -16,7 +17,7 @@ class LandingReport:
     `lost`: offsets that the topic no longer held, and that were given up. `conflicts`: how often publishing
     had to be tried again because others had committed in between. `filtered`: those of the skipped records
     that the spec's `where` left out. `inserted`, `updated`, `deleted`: rows of
-    an upsert table.
+    an upsert table. `checks`: what the spec's own checks say of the rows.
     """
 
     table: str
@@ -39,6 +40,7 @@ class LandingReport:
     landings: int = 0
     conflicts: int = 0
     seconds: float = 0.0
+    checks: tuple[CheckOutcome, ...] = ()
 
     @property
     def told_before(self) -> str:
@@ -47,7 +49,9 @@ class LandingReport:
         return f"{self.landings} earlier {are} published, with {self.records} records."
 
 
-def report_of(name: TableName, entry: Ledger, published: Committed, files: int) -> LandingReport:
+def report_of(
+    name: TableName, entry: Ledger, published: Committed, files: int, checks: tuple[CheckOutcome, ...] = ()
+) -> LandingReport:
     """One landing that is published."""
     return LandingReport(
         table=str(name),
@@ -69,6 +73,7 @@ def report_of(name: TableName, entry: Ledger, published: Committed, files: int) 
         deleted=entry.deleted,
         landings=1,
         conflicts=published.conflicts,
+        checks=checks,
     )
 
 
@@ -97,4 +102,5 @@ def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
         landings=one.landings + two.landings,
         conflicts=one.conflicts + two.conflicts,
         seconds=round(one.seconds + two.seconds, 3),
+        checks=sum_of_outcomes(one.checks, two.checks),
     )

@@ -11,7 +11,7 @@ from frazil.formats.batches.matching import refuse_unmatched
 from frazil.formats.columns.columns import metadata_columns
 from frazil.formats.logical import List, Map, Struct, Type, alike
 from frazil.formats.protocol import KEY, VALUE
-from frazil.formats.record import BAD, OK, UNWANTED, RecordDecoder
+from frazil.formats.record import BAD, CHECKED, OK, UNWANTED, RecordDecoder
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.kafka.tally import MARK, PLACE, SHIFT, Tally
 from frazil.landing.decoding import with_decoded
@@ -58,6 +58,7 @@ class Written:
     values: Mapping[str, int] | None = None  # that the files must hold by what was decoded, by column
     values_held: Mapping[str, int] | None = None  # by the files' own statistics
     filtered: int = 0  # of those that were skipped, by the spec's `where`
+    checks: tuple[str, ...] = ()  # what each task says of the spec's checks, see `CheckTally`
 
     @property
     def good(self) -> int:
@@ -204,6 +205,8 @@ def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     if spec.on_bad_record != "skip":
         # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
         found["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
+    if spec.checks:
+        found["checks"] = f"collect_list({CHECKED})"
     return found
 
 
@@ -224,6 +227,7 @@ def written_by(landing: str, writers: Sequence[int], counts: dict[str, Any]) -> 
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],
         mark=counts["mark"],
+        checks=tuple(counts.get("checks") or ()),
         bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in counts.get("bad_at") or ()),
     )
 

@@ -180,8 +180,12 @@ class TableSpec(Guarded):
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
-        if self.is_read_only and (self.masks or self.where):
-            raise ValueError("masks and where need a table that Frazil lands; mode: tableflow has none")
+        if self.is_read_only and (self.masks or self.where or self.checks):
+            raise ValueError(
+                "masks, where and checks need a table that Frazil lands; mode: tableflow has none"
+            )
+        if self.on_bad_record != "dead_letter" and any(c.on_failure == "dead_letter" for c in self.checks):
+            raise ValueError("checks: on_failure: dead_letter needs on_bad_record: dead_letter")
         if self.metadata == "full" and self.withholds_raw:
             raise ValueError(
                 "metadata: full keeps the raw bytes, in which masked fields can be read; write metadata: "

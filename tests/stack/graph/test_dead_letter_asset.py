@@ -84,3 +84,33 @@ def test_only_tables_that_keep_dead_letters_have_the_asset(make_graph: MakeGraph
     assert resolved.get(key).parent_keys == {dg.AssetKey(keeping.iceberg_path)}
     assert dg.AssetCheckKey(key, "dead_letter_rate") in resolved.asset_check_keys
     assert resolved.get(key).automation_condition is not None
+
+
+def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
+    make_graph: MakeGraph, connections: Connections, instance: dg.DagsterInstance
+) -> None:
+    many = {"name": "many", "expect": "count(*) > 100"}
+    few = {"name": "few", "expect": "quantity < 6"}
+    graph = make_graph({**KEPT, "checks": [many, few]})
+    (topic,) = graph.topics
+    create_topic(connections.admin, topic.name, 1, {})
+    topic.trades(8)
+
+    result = graph.run(instance, [graph.things.iceberg_path])
+
+    assert result.success
+    found = {name: evaluation_of(instance, graph, name) for name in ("check_many", "check_few")}
+    assert [each.passed for each in found.values()] == [False, False]
+    numbers = {name: value.value for name, value in found["check_few"].metadata.items()}
+    assert (numbers["failing"], numbers["rows"]) == (2, 8)
+    assert "partition 0, offset 6" in str(numbers["first_failing"])
+    assert found["check_many"].metadata["count(1)"].value == 8
+
+
+def evaluation_of(instance: dg.DagsterInstance, graph: Graph, check: str) -> dg.AssetCheckEvaluation:
+    """The newest one of a check of the table."""
+    key = dg.AssetCheckKey(dg.AssetKey(graph.things.iceberg_path), check)
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
+    event = record.event.dagster_event if record.event else None
+    assert event is not None
+    return event.asset_check_evaluation_data

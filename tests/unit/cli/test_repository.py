@@ -63,6 +63,19 @@ def test_a_mistake_is_told_with_its_line_and_fails_the_check(frazil: Command, re
     assert f"{file}:7: tables[0].partitons: unknown name; did you mean 'partitions'?" in answer.err
 
 
+def test_a_check_of_a_column_that_is_nowhere_has_the_line_of_its_table(
+    frazil: Command, repository: Path
+) -> None:
+    file = repository / "pipelines/shop/defs.yaml"
+    checks = "checks: [{name: paid, expect: amont >= 0}]\n      partitions:"
+    file.write_text(file.read_text().replace("partitions:", checks))
+
+    answer = frazil("validate", FRAZIL_PIPELINES=str(repository / "pipelines"))
+
+    assert answer.code == 2
+    assert "defs.yaml:5: checks: paid: 'amont >= 0' can't be asked of rows of orders" in answer.err
+
+
 def test_what_is_there_is_never_written_over(frazil: Command, repository: Path) -> None:
     readme = repository / "README.md"
     readme.write_text("mine")

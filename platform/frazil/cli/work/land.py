@@ -231,6 +231,8 @@ def show_landings(reports: list[LandingReport]) -> None:
             console.print(f"{r.table}: {changed}")
         if r.filtered:
             console.print(f"{r.table}: {r.filtered:,} of the skipped records do not match where.")
+        for check in (check for check in r.checks if check.failing):
+            console.print(f"{r.table}: check {check.name} fails. {check.text}", style="yellow")
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
 

@@ -17,6 +17,7 @@ from frazil.derive.queries.syntax import input_name, input_tables, start_of
 from frazil.derive.queries.totals import merge_of, shadowed, unmergeable
 from frazil.derive.queries.types import UNKNOWN
 from frazil.errors import SpecError, explain
+from frazil.formats.checks.binding import refuse_unknown
 from frazil.formats.logical import Field
 from frazil.formats.record import file_fields
 from frazil.formats.types import spark_type
@@ -103,7 +104,8 @@ def _landed_tables(pipelines: Sequence[Pipeline], settings: Settings, mistakes: 
     for pipeline in pipelines:
         for spec, line in zip(pipeline.tables, pipeline.lines, strict=True):
             with _telling(mistakes[pipeline.name], f"{pipeline.file}:{line}"):
-                landed[things(spec, settings).table] = file_fields(spec)
+                fields = landed[things(spec, settings).table] = file_fields(spec)
+                refuse_unknown(spec, fields, f"{pipeline.file}:{line}")
     return landed
 
 

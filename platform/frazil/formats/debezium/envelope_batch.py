@@ -44,6 +44,11 @@ class Change:
         """Which records end all rows."""
         return _are(self.op, TRUNCATE)
 
+    @property
+    def ends(self) -> Flags:
+        """Which records end one row, or all."""
+        return _are(self.op, DELETE) | self.truncates
+
 
 @dataclass(frozen=True, slots=True)
 class ArrowEnvelope:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from frazil.expressions.tree import Expression
 from frazil.formats.protocol import DecodedBatch
 
 if TYPE_CHECKING:
     import numpy as np
-    import pyarrow.compute as pc
     from numpy.typing import NDArray
 
 
@@ -20,20 +20,18 @@ class ArrowWhere:
     Args:
         condition: Over the columns' names; true, false or null.
         columns: The columns that it names, and whether the key has each, or else the value.
+        now: The time of the landing, in microseconds since 1970.
     """
 
-    condition: pc.Expression
+    condition: Expression
     columns: tuple[tuple[str, bool], ...]
+    now: int
 
     def matches(self, key: DecodedBatch, value: DecodedBatch) -> NDArray[np.bool_]:
         """Of which records it is true."""
-        import numpy as np
-        import pyarrow as pa
+        from frazil.exact import flags_of
+        from frazil.expressions.arrow import Rows
 
-        count = len(value.ok)
         held = {name: (key if of_key else value).data for name, of_key in self.columns}
-        found = {name: data.flatten()[data.type.get_field_index(name)] for name, data in held.items()}
-        numbered = pa.table({**found, "": pa.array(np.arange(count))})
-        matching = np.zeros(count, bool)
-        matching[numbered.filter(self.condition)[""].to_numpy()] = True
-        return matching
+        columns = {name: data.flatten()[data.type.get_field_index(name)] for name, data in held.items()}
+        return flags_of(Rows(columns, len(value.ok), self.now).flags(self.condition.root))

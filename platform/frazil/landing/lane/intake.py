@@ -17,6 +17,7 @@ from frazil.formats.batches.oversize import TOO_LARGE
 from frazil.formats.debezium.envelope_batch import DELETE, TRUNCATE
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
+from frazil.landing.checking.tally import CheckTally
 from frazil.tables.writing.conversion import rows_fitted, table_name
 from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.presence import count_values
@@ -102,6 +103,8 @@ class Intake:
         self._seen: set[int] = set()
         self._bad: list[pa.RecordBatch] = []
         self._kept = 0
+        checks = task.records.checks
+        self._checks = CheckTally(checks) if checks else None
 
     def take_all(self, batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
         """Takes records in, some at a time; see `take`."""
@@ -119,6 +122,8 @@ class Intake:
             for name, told in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):
                 batch = batch.append_column(name, told)
         self._count(batch, verdicts)
+        if self._checks:
+            self._checks.add(verdicts, batch["partition"], batch["offset"])
         if verdicts.bad.any():
             self._set_aside(batch, verdicts)
         good = batch if verdicts.ok.all() else batch.filter(pa.array(verdicts.ok))
@@ -127,7 +132,8 @@ class Intake:
     def report(self, **more: Any) -> pa.Array:
         """The counts, and what else there is to tell, as one text."""
         self._counts.writers = sorted(self._seen)
-        return pa.array([json.dumps(asdict(self._counts) | more)])
+        checked = {"checks": self._checks.report()} if self._checks else {}
+        return pa.array([json.dumps(asdict(self._counts) | more | checked)])
 
     def given_back(self) -> pa.ListArray:
         """One list of the bad records; null where they are too large."""
@@ -203,7 +209,7 @@ class Intake:
         if not self._task.keeps_bad or self._kept > KEPT:
             self._bad = []
             return
-        faults = verdicts.change.fault if verdicts.change else pa.nulls(len(batch), pa.string())
+        faults = pa.nulls(len(batch), pa.string()) if verdicts.fault is None else verdicts.fault
         own = {
             "timestamp_type": rows["timestampType"],
             "key_ok": verdicts.key.ok.filter(bad),

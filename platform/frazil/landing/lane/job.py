@@ -118,6 +118,7 @@ class Lane:
             ),
             values=total_of(c["values"] for c in counts),
             values_held=self.held(written),
+            checks=tuple(c["checks"] for c in counts if "checks" in c),
             bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task or ()),
         )
 

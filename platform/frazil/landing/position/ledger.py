@@ -46,6 +46,13 @@ Logs = Annotated[
         lambda text: tuple((str(id_), _spans(spans)) for id_, spans in json.loads(text)),
     ),
 ]
+Failing = Annotated[
+    Mapping[str, int],
+    Codec(
+        lambda numbers: json.dumps(dict(sorted(numbers.items())), separators=(",", ":")),
+        lambda text: {str(name): whole_number(n) for name, n in json.loads(text).items()},
+    ),
+]
 Ids = Annotated[
     tuple[int, ...],
     Codec(lambda ids: ",".join(map(str, ids)), lambda text: tuple(map(int, filter(None, text.split(","))))),
@@ -59,7 +66,8 @@ class Ledger(Entry):
     `spans` names every known partition, an idle one with an empty span: so the newest ledger alone
     is the whole position. `lost`: offsets before the spans that the topic no longer held. `leader_epochs`:
     what the partitions' leaders were at when the position was taken, no offset before it is of a later one.
-    `filtered`: those of `skipped` that the spec's `where` left out.
+    `filtered`: those of `skipped` that the spec's `where` left out. `failing`: rows that fail each of the
+    spec's checks, by its name.
     `inserted`, `updated`, `deleted`: rows of an upsert table. `merged`: records that made no row more there:
     those of a key that came again, and two for each row that was deleted. `replayed`: rows that came of
     `replayed_spans`, which were read once more; `replaced`: rows that were there of them. `returned`: offsets
@@ -76,6 +84,7 @@ class Ledger(Entry):
     dead_letters: int = 0
     skipped: int = 0
     filtered: int = 0
+    failing: Failing = field(default_factory=dict)
     redriven: int = 0
     expired: int = 0
     forgotten: int = 0

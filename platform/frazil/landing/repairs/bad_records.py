@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from frazil.errors import AuditFailedError, RepairError, SuspendedError
 from frazil.exact import rows_of
 from frazil.formats.batches.oversize import TOO_LARGE, is_too_large, why_too_large
+from frazil.formats.checks.batch import FAILED
 from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.record import BAD, RecordDecoder
 from frazil.landing.decoding import with_decoded
@@ -146,7 +147,7 @@ def setting_for(bad: Sequence[BadRecord], read: int, landed: int) -> str:
 
 
 def _setting_of(code: str) -> str:
-    if is_too_large(code):
+    if is_too_large(code) or code.startswith(FAILED):
         return ""  # the record is to blame, and all others like it
     known = _SETTING.get(code.removeprefix("key_"))
     half = "key" if code.startswith("key_") else "value"

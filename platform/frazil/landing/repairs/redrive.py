@@ -18,6 +18,7 @@ from frazil.connections import Connections
 from frazil.errors import UsageError
 from frazil.exact import utc
 from frazil.formats.batches.oversize import TOO_LARGE, still_too_large
+from frazil.landing.checking.outcome import outcomes_of, refuse_failing
 from frazil.landing.land import Step
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import EMPTY, Ledger
@@ -102,6 +103,7 @@ def redrive(
 
     Raises:
         OvertakenError: Another redrive published one of the same records first.
+        ChecksFailedError: One fails a check that stops the table.
         ConfigureError: The filter or the repair function is wrong.
     """
     begun = time.monotonic()
@@ -158,6 +160,8 @@ class _Redrive:
         table = ensure_table(self._spec, self._handle, decoder.columns)
         plan, records = _plan(chosen, letters), _frame(self._connections.spark, letters)
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REDRIVE))
+        outcomes = outcomes_of(decoder.checks, written.checks, whole=False)
+        refuse_failing(outcomes, self._handle.name, self._spec.topic, again="Redrive again.")
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
         report = replace(report, left_out=report.left_out + written.skipped)

@@ -11,6 +11,7 @@ from frazil.connections import Connections
 from frazil.errors import CommitConflictError, UnreadableTimesError
 from frazil.formats.record import RecordDecoder
 from frazil.landing.audit import audit, readable
+from frazil.landing.checking.outcome import outcomes_of, refuse_failing
 from frazil.landing.far_times import with_records
 from frazil.landing.faults import landing_job
 from frazil.landing.land import Step, refuse_other_topic
@@ -109,6 +110,7 @@ def replay(
         UsageError: The table has one row per key, or does not hold the spans.
         OffsetsLostError: Kafka no longer has records that the table has.
         RepairError: Rows would come back that expired or were deleted, or a row can't be decoded any more.
+        ChecksFailedError: A row fails a check that stops the table.
         CommitConflictError: Others changed the same files time and again.
     """
     begun = time.monotonic()
@@ -210,6 +212,8 @@ class _Replay:
 
     def _replayed(self, records: DataFrame, plan: Plan, decoder: RecordDecoder, table: Table) -> ReplayReport:
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REPLAY))
+        outcomes = outcomes_of(decoder.checks, written.checks, whole=False)
+        refuse_failing(outcomes, self._handle.name, plan.topic, again="Replay again.")
         self._done("written")
         bad = find_bad(records, decoder, plan, written) if written.bad else []
         refuse_other_topic(self._connections, self._handle.name, plan)

@@ -1,0 +1,1 @@
+"""Expressions that people write over rows: read once, and computed by columns or by Spark."""
