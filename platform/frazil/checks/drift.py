@@ -91,10 +91,12 @@ def repair_drift(
     Returns:
         How it stands then, and what was published.
     """
-    wanted = {d.target for d in drifts if _is_repairable(spec, d)}
+    targets = targets_of(spec, connections.settings)
+    kept = {target.word for target in targets if target.maker}
+    wanted = {d.target for d in drifts if _is_repairable(spec, d)} - kept
     shown: list[Shown] = []
     failed: dict[str, FrazilError] = {}
-    for target in targets_of(spec, connections.settings):
+    for target in targets:
         if target.word in wanted and target.upstream[0] not in failed:
             try:
                 shown.append(target.sync(connections))
@@ -183,7 +185,7 @@ class _Compared:
     def _left_over(self, drift: Drift, seen: Shown | None) -> Drift | None:
         if seen is None or seen.put == "":  # an entry of somebody else's
             return None
-        todo = f"`frazil drop {drift.table}` removes it, or `frazil land {drift.table}` makes the table"
+        todo = f"`frazil reset {drift.table}` removes what shows it."
         why = "the Iceberg table is gone, or was never made"
         left = replace(drift, state="left over", why=why, todo=todo)
         return replace(left, shown_metadata=seen.metadata_location, snapshots=None, seconds=None)
@@ -193,9 +195,10 @@ class _Compared:
         if before and before.state not in ("in step", *_REPAIRED):
             return replace(drift, state=before.state, why=f"it follows {before.name}", todo=before.todo)
         if target.maker:
-            return replace(drift, state=state, why=f"{target.maker} keeps it", todo=target.maker)
+            todo = "Look at the topic's Tableflow in Confluent Cloud."
+            return replace(drift, state=state, why=f"{target.maker} keeps it", todo=todo)
         if self.held:
-            todo = f"`frazil check {drift.table}` shows what to do"
+            todo = f"`frazil check {drift.table}` shows what to do."
             return replace(drift, state="held", why=self.held, todo=todo)
         why = "it has no such table" if state == "missing" else "nothing keeps it back"
         return replace(drift, state=state, why=why, todo=self._sync)
@@ -211,12 +214,12 @@ class _Compared:
     def _foreign(self, drift: Drift, table: Table, seen: Shown) -> Drift:
         why = f"it shows {seen.metadata_location or 'no metadata'}, which Frazil did not put there"
         name, rule = drift.table, self.spec.foreign_commits
-        todo = ways_on(name) if rule == "alarm" else f"{self._sync}: foreign_commits is {rule}"
+        todo = ways_on(name) if rule == "alarm" else self._sync
         return replace(drift, state="foreign", why=why, todo=todo, snapshots=None, seconds=None)
 
     @property
     def _sync(self) -> str:
-        return f"`frazil drift {self.things.table} --repair`"
+        return f"`frazil drift {self.things.table} --repair` publishes it."
 
 
 def _untold(drift: Drift, error: FrazilError) -> Drift:

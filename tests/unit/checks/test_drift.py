@@ -17,6 +17,7 @@ from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.publishing.reading import read_all
 from frazil.spec.topic import TableSpec
+from frazil.upkeep.removal import remove
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
 
@@ -142,7 +143,24 @@ def test_a_table_that_is_gone_leaves_an_entry_over(mirror: Mirror) -> None:
     drift = repaired(mirror)
 
     assert drift.state == "left over"
-    assert "frazil drop unit.orders" in drift.todo
+    assert "frazil reset unit.orders" in drift.todo
+    remove(mirror.spec, mirror.connections, ())
+    assert find_drift([mirror.spec], mirror.connections) == []
+
+
+def test_what_tableflow_shows_is_tableflow_s_to_bring_in_step(mirror: Mirror) -> None:
+    mirror.land()
+    theirs = mirror.spec.model_copy(update={"mode": "tableflow"})
+    target = Glue(theirs, mirror.connections.settings)
+    entry = {"metadata_location": mirror.synced, "table_type": "ICEBERG"}
+    glue: Any = mirror.connections.glue
+    glue.create_database(DatabaseInput={"Name": target.database})
+    glue.create_table(DatabaseName=target.database, TableInput={"Name": target.path[-1], "Parameters": entry})
+
+    (drift,), shown = repair_drift(theirs, find_drift([theirs], mirror.connections), mirror.connections)
+
+    assert (drift.state, shown) == ("behind", [])
+    assert "Tableflow in Confluent Cloud" in drift.todo
 
 
 def test_a_glue_that_does_not_answer_is_down_and_nothing_is_claimed(mirror: Mirror, wire: Wire) -> None:
