@@ -47,6 +47,7 @@ class Case:
         place: Which partition each record goes to.
         metadata: Which metadata columns the tables have.
         rival: Landed by Frazil to compare with; by default the same sample by the bare job.
+        checks: What Frazil's table asks of the rows, and the rival's does not.
     """
 
     sample: Sample | Trades
@@ -56,6 +57,7 @@ class Case:
     place: Place = spread
     metadata: str = "standard"
     rival: Sample | None = None
+    checks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -69,6 +71,8 @@ KINDS: tuple[Kind, ...] = ("avro", "json", "protobuf")
 NARROW_AIM = {"avro": 0.75, "json": 0.75, "protobuf": 0.75}
 WIDE_AIM = {"avro": 0.55, "json": 0.55, "protobuf": 0.7}
 CLEAN = sample("avro", NARROW, "avro, clean")
+CHECKED = sample("avro", NARROW, "avro, 3 checks")
+CHECKS = ("quantity >= 0", "symbol <> '' and price < 1000000000", "count(distinct symbol) <= count(*)")
 CASES = (
     Case(Trades(), 3_000_000, RATIO, ("<=", 0.75), metadata="full"),
     Case(Trades(), 3_000_000, "speed-up", (">=", 1.8), one_place, "full"),
@@ -77,6 +81,7 @@ CASES = (
     *(Case(sample(k, WIDE, f"{k}, 1 KB"), 200_000, RATIO, ("<=", WIDE_AIM[k])) for k in KINDS),
     Case(sample("avro", NARROW, "avro, 8 ids", versions=8), 1_000_000, RATIO, ("<=", 1.2), rival=CLEAN),
     Case(sample("avro", NARROW, "avro, 1 % bad", damaged=100), 1_000_000, RATIO, ("<=", 1.2), rival=CLEAN),
+    Case(CHECKED, 1_000_000, RATIO, ("<=", 1.1), rival=CLEAN, checks=CHECKS),
 )
 SMALL = 6_000
 SMALL_TARGET = ("<=", 0.35)
@@ -154,7 +159,8 @@ class Bench:
         kinds = [("rival", rival, other), ("frazil", self._frazil, topic)]
         costs = {}
         for kind, measure, name in (*kinds[turn % 2 :], *kinds[: turn % 2]):  # none is always the last
-            spec = self._spec(name, case.metadata, f"{kind}_{turn}")
+            checks = case.checks if kind == "frazil" else ()
+            spec = self._spec(name, case.metadata, f"{kind}_{turn}", checks)
             costs[kind] = measure(spec)
             self._drop(spec)
             console.print(f"  {kind} {turn}: {costs[kind].cpu:.2f} CPU s, {costs[kind].seconds:.2f} s")
@@ -168,7 +174,7 @@ class Bench:
     def _frazil(self, spec: TableSpec) -> Cost:
         return self._meter.cost(lambda: land(spec, self._connections))
 
-    def _spec(self, topic: str, metadata: str, suffix: str) -> TableSpec:
+    def _spec(self, topic: str, metadata: str, suffix: str, checks: tuple[str, ...] = ()) -> TableSpec:
         return TableSpec.model_validate(
             {
                 "topic": topic,
@@ -176,6 +182,7 @@ class Bench:
                 "table": f"{topic}_{suffix}",
                 "metadata": metadata,
                 "on_bad_record": "dead_letter",
+                "checks": [{"name": f"check_{n}", "expect": text} for n, text in enumerate(checks)],
             }
         )
 

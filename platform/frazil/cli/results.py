@@ -15,6 +15,7 @@ from rich.status import Status
 from frazil.cli.console import complain, console
 from frazil.cli.selection import Selection
 from frazil.errors import (
+    ChecksFailedError,
     FrazilError,
     InterruptedWorkError,
     NotYetError,
@@ -26,6 +27,7 @@ from frazil.landing.halts.pause import PauseReport
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 
 S = TypeVar("S", bound=AnyTable)
 R = TypeVar("R", bound="Done | PauseReport")
@@ -144,8 +146,20 @@ def _note(
         results.done[table] = outcome
         if not isinstance(outcome, PauseReport) and is_news(outcome):
             selection.tell(spec, outcome)
+    except ChecksFailedError as e:
+        results.fail(table, e, every=every)
+        _tell_checks(selection, spec, e)
     except Exception as e:  # noqa: BLE001 - it is the result of this table
         results.fail(table, e, every=every)
+
+
+def _tell_checks(selection: Selection[S], spec: S, error: ChecksFailedError) -> None:
+    """Tells what each check says of rows that were not published."""
+    from frazil.checks.own import results_of  # no other command need wait for it
+
+    if isinstance(spec, TableSpec):
+        for result in results_of(spec, selection.connections.settings, error.outcomes):
+            selection.tell(spec, result)
 
 
 def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:

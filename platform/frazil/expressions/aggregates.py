@@ -1,7 +1,7 @@
 """Aggregates over rows that several tasks have: what each counts, and what they say together.
 
-Of `count(distinct ...)` a task hands on each value that it met: a whole number as it is, another one as 16
-bytes that only equal values share (BLAKE2, RFC 7693).
+Of `count(distinct ...)` a task hands on each value that it met; of a long text 16 bytes that only equal ones
+share (BLAKE2, RFC 7693).
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 from frazil.exact import values_of
 from frazil.expressions.arrow import Rows
 from frazil.expressions.tree import Aggregate, aggregate_name
+
+LONGEST = 40
+"""Bytes of a text that is handed on as it is: a UUID has 36."""
 
 
 def partial(aggregates: Sequence[Aggregate], rows: Rows) -> pa.RecordBatch:
@@ -60,12 +63,20 @@ def _states(number: int, of: Aggregate, rows: Rows) -> Iterable[tuple[str, pa.Ar
 
 def _marks(values: pa.Array) -> pa.Array:
     """What tells different values apart."""
-    if pa.types.is_integer(values.type):
+    is_ = pa.types
+    if is_.is_boolean(values.type) or is_.is_integer(values.type) or is_.is_timestamp(values.type):
         return values.cast(pa.int64(), safe=False)
-    if pa.types.is_boolean(values.type):
-        return values.cast(pa.int64())
-    met = (str(v).encode() if not isinstance(v, bytes) else v for v in values_of(values))
-    return pa.array([blake2b(v, digest_size=16).digest() for v in met], pa.binary(16))
+    if is_.is_date32(values.type):
+        return values.cast(pa.int32()).cast(pa.int64())
+    in_bytes = is_.is_string(values.type) or is_.is_binary(values.type)
+    texts = (values if in_bytes else values.cast(pa.string())).cast(pa.binary())
+    marked = pc.binary_join_element_wise(b"=", texts, b"")
+    is_long = pc.greater(pc.binary_length(texts), LONGEST)
+    if not is_long.true_count:
+        return marked
+    long = values_of(texts.filter(is_long))
+    hashed = [b"#" + blake2b(value, digest_size=16).digest() for value in long]
+    return pc.replace_with_mask(marked, is_long, pa.array(hashed, pa.binary()))
 
 
 def _one_list(values: pa.Array) -> pa.ListArray:

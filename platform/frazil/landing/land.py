@@ -219,8 +219,8 @@ class _Landing:
         try:
             refuse_failing(found, self._handle.name, plan.topic)
         except ChecksFailedError as e:
-            before = plan.before.position if plan.before else {}
-            set_properties(self._handle, {SUSPENDED: e.where}, only=lambda table: _waits(table, before))
+            begins = {p: start for p, (start, _) in plan.busy.items()}
+            set_properties(self._handle, {SUSPENDED: e.where}, only=lambda table: _waits(table, begins))
             raise
         return found
 

@@ -86,10 +86,11 @@ def test_only_tables_that_keep_dead_letters_have_the_asset(make_graph: MakeGraph
     assert resolved.get(key).automation_condition is not None
 
 
+@pytest.mark.parametrize("on_failure", ["warn", "stop"])
 def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
-    make_graph: MakeGraph, connections: Connections, instance: dg.DagsterInstance
+    make_graph: MakeGraph, connections: Connections, instance: dg.DagsterInstance, on_failure: str
 ) -> None:
-    many = {"name": "many", "expect": "count(*) > 100"}
+    many = {"name": "many", "expect": "count(*) > 100", "on_failure": on_failure}
     few = {"name": "few", "expect": "quantity < 6"}
     graph = make_graph({**KEPT, "checks": [many, few]})
     (topic,) = graph.topics
@@ -98,13 +99,15 @@ def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
 
     result = graph.run(instance, [graph.things.iceberg_path])
 
-    assert result.success
+    assert result.success is (on_failure == "warn")
     found = {name: evaluation_of(instance, graph, name) for name in ("check_many", "check_few")}
     assert [each.passed for each in found.values()] == [False, False]
     numbers = {name: value.value for name, value in found["check_few"].metadata.items()}
     assert (numbers["failing"], numbers["rows"]) == (2, 8)
     assert "partition 0, offset 6" in str(numbers["first_failing"])
     assert found["check_many"].metadata["count(1)"].value == 8
+    grave = {"warn": dg.AssetCheckSeverity.WARN, "stop": dg.AssetCheckSeverity.ERROR}
+    assert found["check_many"].severity == grave[on_failure]
 
 
 def evaluation_of(instance: dg.DagsterInstance, graph: Graph, check: str) -> dg.AssetCheckEvaluation:

@@ -45,13 +45,15 @@ def live(made: Captured) -> dict[str, int]:
 
 @pytest.mark.parametrize("written", ["avro", "json", "embedded"])
 def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> None:
-    made = ten(make_one, written)
+    checks = [{"name": "few", "expect": "quantity < 1000"}, {"name": "whole", "expect": "note is not null"}]
+    made = ten(make_one, written, checks=checks)
     made.send([("k1", 1000), ("k2", None), ("new", 7), ("gone at once", 1), ("gone at once", None)])
 
     report = land(made.topic.spec, made.topic.connections)
 
     assert made.held() == made.rows
     assert (report.records, report.inserted, report.updated, report.deleted) == (7, 1, 1, 1)
+    assert [(c.name, c.failing, c.rows) for c in report.checks] == [("few", 1, 3), ("whole", 0, 3)]
     row = next(r for r in made.topic.rows() if r["key"] == "k1")
     moment = datetime.fromtimestamp(AT / 1e6, UTC)
     assert (row["quantity"], row["note"], row["at"]) == (1000, "n1000", moment.replace(tzinfo=None))

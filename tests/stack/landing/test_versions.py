@@ -30,9 +30,9 @@ def make_one(connections: Connections, fresh_name: str) -> MakeTopic:
     return topic_maker(connections, fresh_name, "landing_tests")
 
 
-def history_of(make_topic: MakeTopic) -> History:
+def history_of(make_topic: MakeTopic, **spec: Any) -> History:
     """A topic of changes that becomes a history."""
-    return History(captured(make_topic, config={"retention.ms": "-1"}, versions="all"))
+    return History(captured(make_topic, config={"retention.ms": "-1"}, versions="all", **spec))
 
 
 def sound(topic: Topic) -> bool:
@@ -57,7 +57,11 @@ def current(rows: list[dict[str, Any]]) -> dict[str, tuple[int, str]]:
 
 
 def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(make_one: MakeTopic) -> None:
-    history, chance = history_of(make_one), random.Random(3)
+    checks = [
+        {"name": "keys", "expect": "count(distinct key) <= 4"},
+        {"name": "big", "expect": "quantity < 5"},
+    ]
+    history, chance = history_of(make_one, checks=checks), random.Random(3)
     topic, now = history.topic, beside(history)
     for number in range(26):  # a key stays in its partition
         key, quantity = chance.choice("abcd"), chance.choice((number, number, None))
@@ -69,6 +73,7 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
         reports.append(land(topic.spec, topic.connections, max_records=15))
     assert history.held() == versions_of(history.told)
     assert any(r.updated for r in reports)
+    assert {(c.name, c.failing > 0) for c in reports[-1].checks} == {("keys", False), ("big", True)}
     land(now.spec, topic.connections)
     assert current(topic.rows()) == current(now.rows())
 

@@ -31,6 +31,7 @@ TABLE = pa.table(
         "s": pa.array([{"p": 1}, None, {"p": None}, {"p": 4}], pa.struct([("p", pa.int32())])),
         "l": pa.array([[1], [], None, [1, 2]], pa.list_(pa.int32())),
         "odd name": ["1", "2", "3", None],
+        "long": ["x" * 50, "=" * 41, "x" * 50 + "y", "x" * 50],
     }
 )
 
@@ -88,6 +89,8 @@ def test_numbers_keep_all_their_digits_and_nothing_fails(text: str, wanted: list
     "text",
     [
         "count(*) = 4", "count(distinct i) = 3", "count(distinct t) = count(t)", "count(distinct d) = 3",
+        "count(distinct long) = 3", "count(distinct x) = 3", "count(distinct day) = 3",
+        "count(distinct b) = 2",
         "count(distinct ts) < 3", "count(i) = 3", "sum(i) > 2", "sum(d) < 0", "avg(x) > 0", "sum(w) = 8.5",
         "min(ts) < max(ts)", "max(ts) <= now() + interval 30 day", "max(t) = 'abc'", "min(d) = -3.25",
         "avg(d) > 5", "max(case when b then i end) > 3", "max(day) > date '2000-01-01'",
