@@ -27,6 +27,13 @@ def _forget_the_profile(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("FRAZIL_HOME", str(home))
 
 
+@pytest.fixture
+def topics_end_with_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No topic ends with markers of transactions: nobody asks a broker what its end holds."""
+    position = "frazil.landing.tableflow.position.without_records"
+    monkeypatch.setattr(position, lambda *_: frozenset())
+
+
 # Dagster takes a second to import, which most files of tests need not pay for.
 @pytest.fixture
 def instance() -> Iterator[dg.DagsterInstance]:

@@ -78,7 +78,11 @@ def test_nothing_lands_it(pipeline: Path) -> None:
 
 
 def test_materializing_it_tells_how_it_stands(
-    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instance: dg.DagsterInstance
+    pipeline: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    instance: dg.DagsterInstance,
+    topics_end_with_records: None,
 ) -> None:
     catalog = SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
     tableflow = Tableflow(catalog, tmp_path.as_uri())

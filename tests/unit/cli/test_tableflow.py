@@ -27,7 +27,7 @@ Frazil = Callable[..., tuple[int, Any, str]]
 
 
 @pytest.fixture
-def tableflow(tmp_path: Path) -> Tableflow:
+def tableflow(tmp_path: Path, topics_end_with_records: None) -> Tableflow:
     """Tableflow has landed 45 records."""
     catalog = SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
     made = Tableflow(catalog, tmp_path.as_uri())

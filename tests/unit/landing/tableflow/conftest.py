@@ -19,7 +19,7 @@ def catalog(tmp_path: Path) -> Catalog:
 
 
 @pytest.fixture
-def tableflow(catalog: Catalog, tmp_path: Path) -> Tableflow:
+def tableflow(catalog: Catalog, tmp_path: Path, topics_end_with_records: None) -> Tableflow:
     """Tableflow has landed two commits of two partitions."""
     made = Tableflow(catalog, tmp_path.as_uri())
     made.enable()
