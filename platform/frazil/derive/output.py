@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
-from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
+from frazil.tables.layout import arrange, create_table, load_with_head, refuse_merges, table_properties
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -95,6 +95,7 @@ def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_
 
     Raises:
         SchemaRefusedError: A column would need a type that its rows can't have.
+        DifferentError: The table's rows have ids, which no merge keeps.
         SpecError: A column's type is none that tables have, or the layout names a wrong column.
     """
     wanted = Struct(fields_of(rows))
@@ -102,6 +103,7 @@ def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_
     if table is None:
         properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
         table = create_table(handle, wanted, spec.transforms, properties)
+    refuse_merges(table)
     return arrange(spec, _evolved(table, wanted))
 
 

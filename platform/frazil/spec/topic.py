@@ -83,6 +83,12 @@ class TableSpec(Guarded):
         "had, with `$$valid-from`, `$$valid-to` and `$$current` (SCD type 2).",
     )
 
+    format_version: Literal[2, 3] = Field(
+        2,
+        description="Iceberg's format version of a new table, see docs/format-v3.md. 3: rows have ids; needs "
+        "mode: append, and fewer engines read it. A table that is there keeps its version.",
+    )
+
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
     replication: int | None = Field(
         None, ge=1, description="How many replicas a new topic has. Default: the broker's."
@@ -194,6 +200,12 @@ class TableSpec(Guarded):
         if self.where and self.is_keyed:
             why = "a row that no longer matches would stay as it was"
             raise ValueError(f"where is for mode: append; with mode: {self.mode} {why}")
+        return self
+
+    @model_validator(mode="after")
+    def _of_version_3(self) -> Self:
+        if self.format_version == 3 and self.mode != "append":
+            raise ValueError(f"format_version: 3 needs mode: append; a table of mode: {self.mode} has 2")
         return self
 
     @property

@@ -23,6 +23,8 @@ from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.ledger import read
+from frazil.tables.commits.stage import append_files
+from frazil.tables.format_v3.fields import has_row_ids
 
 if TYPE_CHECKING:
     from pyiceberg.partitioning import PartitionSpec
@@ -37,10 +39,13 @@ LAYOUT = "frazil.layout"
 METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
 """No writer deletes old metadata files: expiry does, which knows those that readers are still shown."""
 
-NEWEST_FORMAT = 2
-"""The newest of Iceberg's format versions that PyIceberg 0.12 can write; it reads 3."""
+NEWEST_FORMAT = 3
+"""The newest of Iceberg's format versions that Frazil can write; see `tables.format_v3`."""
 
-_NEW = {"format-version": str(NEWEST_FORMAT), "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
+FORMAT = "format-version"
+"""Table property that a catalog makes the format version of."""
+
+_NEW = {FORMAT: "2", "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
 
 _WITHOUT_VALUES = {
     "write.object-storage.enabled": "true",
@@ -92,7 +97,20 @@ def create_table(
                 handle.name.identifier, schema, location, partition_spec=partitions, properties=given
             )
     # Loaded, not as created: of two that create at once, SeaweedFS tells both that they did.
-    return _with_head(handle.load())
+    table = handle.load()
+    _refuse_other_format(table, int(given.get(FORMAT, 1)))
+    return _with_head(table)
+
+
+def _refuse_other_format(table: Table, asked: int) -> None:
+    """Raises DifferentError where a catalog made an older version than it was asked for."""
+    if (made := table.metadata.format_version) < asked:
+        raise DifferentError(
+            f"The catalog made table {name_of(table)} of Iceberg's format version {made}, not {asked}.",
+            where=f"{table.location()}: the catalog does not know version {asked}",
+            meaning="The table is empty; nothing was landed.",
+            todo=f"Write format_version: {made} in the spec, or drop the table and take another catalog.",
+        )
 
 
 def register(handle: TableHandle, metadata_location: str) -> None:
@@ -123,8 +141,20 @@ def refuse_newer_format(table: Table) -> None:
         raise DifferentError(
             f"Table {name_of(table)} is of Iceberg's format version {table.metadata.format_version}.",
             where=f"{table.location()}: another engine has set its format-version",
-            meaning=f"Nothing was written: PyIceberg writes versions up to {NEWEST_FORMAT}, and no table "
-            "goes back to one of them.",
+            meaning=f"Nothing was written: Frazil writes versions up to {NEWEST_FORMAT}, and no table goes "
+            "back to one of them.",
+            todo="Give the table another name in the spec. This one stays readable.",
+        )
+
+
+def refuse_merges(table: Table) -> None:
+    """Raises DifferentError where rows have ids: no merge keeps those of the rows that it changes."""
+    if has_row_ids(table):
+        raise DifferentError(
+            f"Table {name_of(table)} is of Iceberg's format version {table.metadata.format_version}, and its "
+            "rows are merged.",
+            where=f"{table.location()}: Frazil merges rows into tables of version 2",
+            meaning="Nothing was written; the table's rows are as they were.",
             todo="Give the table another name in the spec. This one stays readable.",
         )
 
@@ -134,8 +164,7 @@ def _with_head(table: Table) -> Table:
         if fresh.current_snapshot():
             return None
         tx = transaction(fresh)
-        with tx.update_snapshot().fast_append():
-            pass
+        append_files(tx, (), {})
         return tx
 
     if table.current_snapshot():

@@ -14,6 +14,7 @@ from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
     FileFormat,
+    ManifestContent,
     ManifestEntry,
     ManifestWriter,
 )
@@ -24,7 +25,7 @@ from pyiceberg.table.update.snapshot import _FastAppendFiles
 from pyiceberg.typedef import Record
 
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.commits.rewrite import DeleteManifestWriter
+from frazil.tables.format_v3.writing import FileManifest
 
 _PATH = POSITIONAL_DELETE_SCHEMA.find_field("file_path").field_id
 
@@ -35,7 +36,8 @@ class DeleteFiles(_FastAppendFiles):
     def new_manifest_writer(self, spec: PartitionSpec) -> ManifestWriter:
         """See `_SnapshotProducer.new_manifest_writer`."""
         output = self.new_manifest_output()
-        return DeleteManifestWriter(spec, self.schema(), output, self._snapshot_id, "null")
+        deletes = ManifestContent.DELETES
+        return FileManifest(2, deletes, spec, self.schema(), output, self._snapshot_id, "null")
 
 
 def live(table: Table) -> list[ManifestEntry]:

@@ -7,6 +7,7 @@ from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
     FileFormat,
+    ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
     write_manifest_list,
@@ -17,7 +18,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate, update_table_metadata
 from pyiceberg.typedef import Record
 
-from frazil.tables.commits.rewrite import DeleteManifestWriter
+from frazil.tables.format_v3.writing import FileManifest
 
 
 def with_equality_delete(table: Table) -> str:
@@ -38,9 +39,9 @@ def with_equality_delete(table: Table) -> str:
     entry = ManifestEntry.from_args(
         status=ManifestEntryStatus.ADDED, snapshot_id=snapshot_id, data_file=deletes
     )
-    writer = DeleteManifestWriter(
-        table.spec(), table.schema(), io.new_output(f"{root}-deletes.avro"), snapshot_id, "null"
-    )
+    output = io.new_output(f"{root}-deletes.avro")
+    deleting = (2, ManifestContent.DELETES, table.spec(), table.schema(), output, snapshot_id, "null")
+    writer = FileManifest(*deleting)
     with writer:
         writer.add_entry(entry)
     listing = io.new_output(f"{root}-list.avro")

@@ -22,6 +22,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged, set_properties
+from frazil.tables.commits.stage import append_files
 from frazil.tables.commits.suspension import MARKS, SCHEMA, SUSPENDED, SUSPENDED_BY, is_halted
 from frazil.tables.metadata.snapshots import is_rowless
 from frazil.tables.migrations import migrate, retired
@@ -62,8 +63,7 @@ def evolve(spec: TableSpec, table: Table, columns: RecordColumns) -> Table:
             raise _refusal(spec, stopping)
         if planned.staged and planned.renames_key:
             # Spark reads a snapshot by the names of then, and a merge looks for keys in the head.
-            with planned.staged.update_snapshot().fast_append():
-                pass
+            append_files(planned.staged, (), {})
         return planned.staged
 
     if stage(table) is None:

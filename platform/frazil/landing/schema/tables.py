@@ -14,7 +14,14 @@ from frazil.landing.schema.masking import NotedMasks
 from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.layout import arrange, create_table, load_with_head, table_properties
+from frazil.tables.layout import (
+    FORMAT,
+    arrange,
+    create_table,
+    load_with_head,
+    refuse_merges,
+    table_properties,
+)
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
 
@@ -50,6 +57,8 @@ def ensure_table(
         table = create_table(handle, fields, transforms, properties, location)
     else:
         refuse(table)
+        if spec.is_keyed:
+            refuse_merges(table)
         _refuse_strange_rows(table)
         keep_key(table, spec, key)
     return arrange(spec, evolve(spec, table, columns))
@@ -70,9 +79,14 @@ def _refuse_strange_rows(table: Table) -> None:
 
 def _properties(spec: TableSpec) -> dict[str, str]:
     comment = spec.description or f"Kafka topic {spec.topic}, landed by Frazil."
-    return table_properties(spec.write, comment) | {
-        # Statistics of opaque bytes prune nothing and bloat manifests.
-        f"write.metadata.metrics.column.{name}": "counts"
-        for name in metadata_names(spec)
-        if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
-    }
+    version = {FORMAT: str(spec.format_version)} if spec.format_version != 2 else {}
+    return (
+        version
+        | table_properties(spec.write, comment)
+        | {
+            # Statistics of opaque bytes prune nothing and bloat manifests.
+            f"write.metadata.metrics.column.{name}": "counts"
+            for name in metadata_names(spec)
+            if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
+        }
+    )

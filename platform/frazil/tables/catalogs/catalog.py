@@ -39,6 +39,10 @@ _OLDER = "older than last sequence number"
 _GONE = "Snapshot with snapshot id"
 """What PyIceberg says, where Glue owns the table, of a snapshot that another expiry removed in between."""
 
+_ROW_IDS = ("invalid row lineage", "Cannot add a snapshot with first row id smaller")
+"""What SeaweedFS says with 400, and PyIceberg where Glue owns the table, of version 3: the commit of another
+ref took the row ids that this one gives."""
+
 _S3_DOWN = re.compile(
     "AWS Error (NETWORK_CONNECTION|INTERNAL_FAILURE|SERVICE_UNAVAILABLE|SLOW_DOWN|THROTTLING|REQUEST_TIMEOUT"
     r"|NO_SUCH_UPLOAD|UNKNOWN \(HTTP status (429|5\d\d)\))"
@@ -56,7 +60,8 @@ def is_conflict(error: Exception) -> bool:
     if isinstance(error, CommitFailedException):
         return True
     text = str(error)
-    return STALE in text or _OLDER in text or (isinstance(error, ValueError) and text.startswith(_GONE))
+    texts = (STALE, _OLDER, *_ROW_IDS)
+    return any(each in text for each in texts) or (isinstance(error, ValueError) and text.startswith(_GONE))
 
 
 def is_lost(error: Exception) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.settings.systems.rest import RestSettings
 from frazil.tables.folders import folder_of
+from frazil.tables.format_v3.metadata import begun, refuse_stale, writable
+from frazil.tables.format_v3.reading import entry_schema, with_row_ids
 
 if TYPE_CHECKING:
     from botocore.session import Session as BotocoreSession
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from pyiceberg.io import FileIO
     from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.schema import Schema
-    from pyiceberg.table import Table, Transaction
+    from pyiceberg.table import StagedTable, Table, Transaction
+    from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.typedef import Record
     from pyiceberg.types import IcebergType
     from requests import Response, Session
@@ -119,7 +122,6 @@ def transaction(table: Table) -> Transaction:
     """
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import Transaction
-    from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.update import TableUpdate
 
     class NamedSpec(PartitionSpec):
@@ -165,8 +167,6 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
     """
     from pyiceberg.avro.file import AvroFile
     from pyiceberg.manifest import (
-        DEFAULT_READ_VERSION,
-        MANIFEST_ENTRY_SCHEMAS,
         DataFile,
         DataFileContent,
         FileFormat,
@@ -177,13 +177,13 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
 
     with AvroFile[ManifestEntry](
         io.new_input(manifest.manifest_path),
-        MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+        entry_schema(manifest),
         read_types={-1: ManifestEntry, 2: DataFile},
         read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     ) as entries:
-        for entry in entries:
-            if entry.status != ManifestEntryStatus.DELETED:
-                yield _inherit_from_manifest(entry, manifest)
+        live = (entry for entry in entries if entry.status != ManifestEntryStatus.DELETED)
+        for entry in with_row_ids(manifest, live):
+            yield _inherit_from_manifest(entry, manifest)
 
 
 def open_rest(
@@ -233,6 +233,25 @@ def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: 
             self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
         ) -> FileIO:
             return super()._load_file_io({**properties, **OWN_CODE}, location)
+
+        @staticmethod
+        def _write_metadata(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+            GlueCatalog._write_metadata(writable(metadata), io, metadata_path)
+
+        @staticmethod
+        def _write_metadata_no_exist_check(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+            GlueCatalog._write_metadata_no_exist_check(writable(metadata), io, metadata_path)
+
+        def _create_staged_table(self, *args: Any, **options: Any) -> StagedTable:
+            staged = super()._create_staged_table(*args, **options)
+            staged.metadata = begun(staged.metadata)
+            return staged
+
+        def _update_and_stage_table(
+            self, current_table: Table | None, table_identifier: Any, requirements: Any, updates: Any
+        ) -> StagedTable:
+            refuse_stale(current_table.metadata if current_table else None, updates)
+            return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
 
     take_far_moments()
     return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)

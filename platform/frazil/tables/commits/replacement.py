@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from frazil.errors import OvertakenError
+from frazil.tables.format_v3.fields import REFERENCED_FILE, DeleteKey, delete_key, field_of
 from frazil.tables.metadata.files import delete_bounds
 from frazil.tables.metadata.manifests import Entries, Head, manifests_of, read_entries
 
@@ -31,12 +33,16 @@ class Replacement:
     known: frozenset[str] = frozenset()  # paths of all manifests of the head that was read
     sequence: int | None = None  # sequence number that the new files bear; None: that of their commit
     untold: bool = False  # whether manifests say nothing of the files that go
-    idle: frozenset[str] = frozenset()  # paths of delete files that take no row away any more: these go, too
+    idle: frozenset[DeleteKey] = frozenset()  # delete files that take no row away any more: these go, too
 
-    @property
+    @cached_property
     def paths(self) -> frozenset[str]:
         """Paths of the files that go."""
         return frozenset(e.data_file.file_path for e in self.removed)
+
+    def drops(self, deletes: DataFile) -> bool:
+        """Whether a delete file goes: it takes no row away, or is the vector of a file that goes."""
+        return delete_key(deletes) in self.idle or field_of(deletes, REFERENCED_FILE) in self.paths
 
 
 def replacing(

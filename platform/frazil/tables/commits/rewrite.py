@@ -9,28 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import groupby
-from typing import Any
 
 from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
+    FileFormat,
     ManifestContent,
     ManifestEntry,
     ManifestEntryStatus,
     ManifestFile,
     ManifestWriter,
-    ManifestWriterV2,
 )
-from pyiceberg.schema import Schema
-from pyiceberg.table import Transaction
+from pyiceberg.table import Table, Transaction
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Operation, Summary
-from pyiceberg.table.update.snapshot import _SnapshotProducer
-from pyiceberg.typedef import EMPTY_DICT, TableVersion
-from pyiceberg.types import IntegerType, ListType, NestedField, StructType
+from pyiceberg.typedef import EMPTY_DICT
 
 from frazil.tables.catalogs.pyiceberg import live_entries
 from frazil.tables.commits.replacement import Replacement, overtaken
+from frazil.tables.commits.stage import audit_failed
+from frazil.tables.format_v3.fields import FIRST_ROW_ID, ROW_ID, bytes_of, field_of, has_row_ids
+from frazil.tables.format_v3.producer import Producer
 from frazil.tables.metadata.manifests import manifests_of
 from frazil.tables.metadata.snapshots import summary_of
 
@@ -52,7 +51,7 @@ def _staged(snapshot: _Rewrite) -> int:
     return snapshot.snapshot_id
 
 
-class _Rewrite(_SnapshotProducer[Any]):
+class _Rewrite(Producer):
     """Writes the manifests of a replacement; the head's other manifests stay as they are."""
 
     def __init__(
@@ -63,6 +62,7 @@ class _Rewrite(_SnapshotProducer[Any]):
         operation: Operation,
     ) -> None:
         super().__init__(operation, tx, tx._table.io, snapshot_properties=dict(says), branch=MAIN_BRANCH)
+        _refuse_without_ids(tx._table, what)
         self._what = what
         self._dropped: list[ManifestEntry] = []
 
@@ -105,21 +105,20 @@ class _Rewrite(_SnapshotProducer[Any]):
         new = newest if what.sequence is None else what.sequence
         oldest = min(numbers + [new] * bool(what.added), default=0)
         for manifest in deletes:
-            entries = self.fetch_manifest_entry(manifest)
+            entries = list(live_entries(self._io, manifest))
             old = all((e.sequence_number or 0) < oldest for e in entries)
-            left = [] if old else [e for e in entries if e.data_file.file_path not in what.idle]
+            left = [] if old else [e for e in entries if not what.drops(e.data_file)]
             if len(left) == len(entries):
                 found.append(manifest)
                 continue
-            self._dropped += [e for e in entries if old or e.data_file.file_path in what.idle]
+            self._dropped += [e for e in entries if old or what.drops(e.data_file)]
             if left:
                 found.append(self._deletes_left(manifest, left))
         return found
 
     def _deletes_left(self, manifest: ManifestFile, left: Iterable[ManifestEntry]) -> ManifestFile:
-        output, spec = self.new_manifest_output(), self.spec(manifest.partition_spec_id)
-        codec = self._compression
-        with DeleteManifestWriter(spec, self.schema(), output, self.snapshot_id, codec) as writer:
+        spec = self.spec(manifest.partition_spec_id)
+        with self.manifest(spec, ManifestContent.DELETES) as writer:
             for entry in left:
                 writer.add_entry(self._entry(ManifestEntryStatus.EXISTING, entry))
         return writer.to_manifest_file()
@@ -178,6 +177,7 @@ class _Rewrite(_SnapshotProducer[Any]):
             "removed-files-size": minus[2] + gone[2], "removed-delete-files": gone[0],
             "removed-position-deletes": by_position[1],
             "removed-equality-deletes": gone[1] - by_position[1],
+            "removed-dvs": sum(f.file_format == FileFormat.PUFFIN for f in dropped),
         }  # fmt: skip
         changes = {
             "total-data-files": plus[0] - minus[0],
@@ -192,33 +192,22 @@ class _Rewrite(_SnapshotProducer[Any]):
         return Summary(self._operation, **changed, **totals, **snapshot_properties)
 
 
-class DeleteManifestWriter(ManifestWriterV2):
-    """PyIceberg writes manifests of data files only.
+def _refuse_without_ids(table: Table, what: Replacement) -> None:
+    """Raises where rows would get other ids by moving into other files.
 
-    It has ids of columns as longs; they are ints (https://iceberg.apache.org/spec/#manifests, field 136), and
-    Java can't read any others.
+    Raises:
+        AuditFailedError: New files have no column of ids.
+        OvertakenError: The old files got ids since they were read.
     """
-
-    def content(self) -> ManifestContent:
-        """See `ManifestWriter.content`."""
-        return ManifestContent.DELETES
-
-    @property
-    def _meta(self) -> dict[str, str]:
-        return {**super()._meta, "content": "deletes"}
-
-    def _with_partition(self, format_version: TableVersion) -> Schema:
-        *others, file = super()._with_partition(format_version).fields
-        told: Any = file.field_type
-        parts = (_with_ints(f) if f.name == "equality_ids" else f for f in told.fields)
-        return Schema(*others, file.model_copy(update={"field_type": StructType(*parts)}))
-
-
-def _with_ints(ids: NestedField) -> NestedField:
-    told: Any = ids.field_type
-    return ids.model_copy(
-        update={"field_type": ListType(told.element_id, IntegerType(), told.element_required)}
-    )
+    if not has_row_ids(table) or not what.removed:
+        return
+    name, head = ".".join(table.name()), table.current_snapshot()
+    if bare := [f.file_path for f in what.added if ROW_ID not in (f.column_sizes or {})]:
+        numbers = f"{len(bare)} new files have no row ids, such as {bare[0]}"
+        raise audit_failed(f"A change of {name}", numbers)
+    unknown = any(field_of(e.data_file, FIRST_ROW_ID) is None for e in what.removed)
+    if unknown and head and head.first_row_id is not None:
+        raise overtaken(table, "the rows of the files to be replaced got ids")
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[str]]]:
@@ -232,4 +221,4 @@ def _by_partition(entries: Iterable[ManifestEntry]) -> Iterator[tuple[int, list[
 
 def _sums(files: Iterable[DataFile]) -> tuple[int, int, int]:
     every = list(files)
-    return len(every), sum(f.record_count for f in every), sum(f.file_size_in_bytes for f in every)
+    return len(every), sum(f.record_count for f in every), sum(map(bytes_of, every))

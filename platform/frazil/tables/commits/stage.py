@@ -68,10 +68,9 @@ class Staged(ABC):
 
 def append_files(tx: Transaction, files: Iterable[DataFile], summary: Mapping[str, str]) -> int:
     """Adds a snapshot with more files, or with none: it moves the head all the same; returns its id."""
-    with tx.update_snapshot(snapshot_properties=dict(summary)).fast_append() as append:
-        for file in files:
-            append.append_data_file(file)
-    return append.snapshot_id
+    from frazil.tables.commits.append import stage_files
+
+    return stage_files(tx, files, summary)
 
 
 def audit_failed(work: str, numbers: str, again: str = "Try again.") -> AuditFailedError:

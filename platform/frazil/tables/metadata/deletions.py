@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from frazil.tables.format_v3.fields import DeleteKey, delete_key
 from frazil.tables.metadata.files import delete_bounds
 
 if TYPE_CHECKING:
@@ -82,22 +83,22 @@ class Deletions:
             ]
         return {entry.data_file.file_path: tuple(found[entry.data_file.file_path]) for entry in self.data}
 
-    def idle(self, anew: Collection[str] = (), sequence: int = 0) -> frozenset[str]:
-        """Paths of the delete files that take no row away any more.
+    def idle(self, anew: Collection[str] = (), sequence: int = 0) -> frozenset[DeleteKey]:
+        """The delete files that take no row away any more.
 
         Args:
             anew: Paths of data files that are written anew without the rows that are deleted in them.
             sequence: Number that the new files bear: what was deleted up to there is applied.
         """
         found = {
-            entry.data_file.file_path
+            delete_key(entry.data_file)
             for entry in self._by_position
             if all(e.data_file.file_path in anew for e in self._hit(entry))
         }
         oldest = self._oldest(anew, sequence) if self._by_equality else {}
         for place, entries in self._by_equality.items():
             least = oldest.get(place, float("inf"))
-            found |= {e.data_file.file_path for e in entries if _sequence(e) <= least}
+            found |= {delete_key(e.data_file) for e in entries if _sequence(e) <= least}
         return frozenset(found)
 
     def _oldest(self, anew: Collection[str], sequence: int) -> dict[tuple[int, str], float]:

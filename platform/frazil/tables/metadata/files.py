@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from frazil.tables.format_v3.fields import REFERENCED_FILE, bytes_of, field_of
+
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
 
@@ -82,11 +84,13 @@ def deletes_of(entries: Iterable[ManifestEntry]) -> Deletes:
 
     files = [entry.data_file for entry in entries]
     by_position = [f for f in files if f.content == DataFileContent.POSITION_DELETES]
-    size, rows = sum(f.file_size_in_bytes for f in files), sum(f.record_count for f in by_position)
+    size, rows = sum(map(bytes_of, files)), sum(f.record_count for f in by_position)
     return Deletes(len(files), size, rows, equality=len(files) - len(by_position))
 
 
 def delete_bounds(file: DataFile) -> tuple[bytes | None, bytes | None]:
     """The least and the greatest path of the data files from which a position delete file takes rows."""
+    if path := field_of(file, REFERENCED_FILE):
+        return path.encode(), path.encode()
     lower, upper = ((bounds or {}).get(_FILE_PATH) for bounds in (file.lower_bounds, file.upper_bounds))
     return lower, upper

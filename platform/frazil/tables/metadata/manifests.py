@@ -10,6 +10,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from frazil.tables.catalogs.pyiceberg import columns_in, live_entries, may_match
+from frazil.tables.format_v3.fields import ROW_ID_OF_LIST, has_field, has_row_ids
+from frazil.tables.format_v3.reading import read_list
 from frazil.tables.metadata.deletions import NO_BURDEN, Deletions
 from frazil.tables.metadata.files import Deletes, LiveFile, deletes_of, leaner, live_file
 from frazil.tables.metadata.snapshots import summary_of
@@ -91,7 +93,7 @@ class HeadReader:
 
     def __init__(self, columns: Collection[int] = ()) -> None:
         self._columns = frozenset(columns)
-        self._known: dict[str, Entries] = {}
+        self._known: dict[tuple[str, int | None], Entries] = {}
 
     def read(self, table: Table, most: float = math.inf) -> Head | None:
         """The files of the present head; None where there is no head.
@@ -105,23 +107,25 @@ class HeadReader:
             return None
         every = manifests_of(table, head)
         manifests, unread = _newest(every, most)
-        new = [m for m in manifests if m.manifest_path not in self._known]
-        self._known |= {m.manifest_path: e for m, e in zip(new, self._read(table.io, new), strict=True)}
-        paths = {
-            content: [m.manifest_path for m in manifests if m.content == content]
-            for content in ManifestContent
-        }
+        new = [m for m in manifests if _key(m) not in self._known]
+        self._known |= {_key(m): e for m, e in zip(new, self._read(table.io, new), strict=True)}
+        of = {content: [m for m in manifests if m.content == content] for content in ManifestContent}
         return Head(
             snapshot=head,
             manifests=every,
-            named={path: self._known[path] for path in paths[ManifestContent.DATA]},
-            deleting=tuple(chain(*(self._known[path] for path in paths[ManifestContent.DELETES]))),
+            named={m.manifest_path: self._known[_key(m)] for m in of[ManifestContent.DATA]},
+            deleting=tuple(chain(*(self._known[_key(m)] for m in of[ManifestContent.DELETES]))),
             layout=table.spec().spec_id,
             unread=unread,
         )
 
     def _read(self, io: FileIO, manifests: Iterable[ManifestFile]) -> list[Entries]:
         return read_entries(io, manifests, self._columns)
+
+
+def _key(manifest: ManifestFile) -> tuple[str, int | None]:
+    """What a manifest's entries are known by: a list from before an upgrade gives their rows no ids."""
+    return manifest.manifest_path, manifest[ROW_ID_OF_LIST] if has_field(manifest) else None
 
 
 def _newest(
@@ -165,9 +169,15 @@ def manifests_of(
 
     `content` is a `ManifestContent`; None: those of data files and those of delete files.
     """
-    manifests = snapshot.manifests(table.io) if snapshot else ()
+    manifests = _manifests(table, snapshot) if snapshot else ()
     live = (m for m in manifests if m.has_added_files() or m.has_existing_files())
     return tuple(m for m in live if content is None or m.content == content)
+
+
+def _manifests(table: Table, snapshot: Snapshot) -> Sequence[ManifestFile]:
+    if has_row_ids(table):
+        return read_list(table.io, snapshot.manifest_list)
+    return snapshot.manifests(table.io)
 
 
 def read_entries(

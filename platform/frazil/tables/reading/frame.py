@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.quoting import quoted
+from frazil.tables.format_v3.fields import NAMES, has_row_ids
 from frazil.tables.reading.parts import Planned, names_of, packed, planned
 
 if TYPE_CHECKING:
@@ -46,11 +47,18 @@ def files_frame(
 
 
 def _frame(
-    spark: SparkSession, table: Table, found: Planned, columns: Collection[str] | None, with_path: bool
+    spark: SparkSession,
+    table: Table,
+    found: Planned,
+    columns: Collection[str] | None,
+    with_path: bool,
+    *,
+    with_row_ids: bool = False,
 ) -> DataFrame:
-    reader = reader_of(table, found, columns, with_path=with_path)
+    reader = reader_of(table, found, columns, with_path=with_path, with_row_ids=with_row_ids)
     rows = _in_tasks(spark, reader, found.rows)
-    titles = [*_columns(table, columns), *([PATH] if with_path else [])]
+    ids = NAMES.values() if with_row_ids else ()
+    titles = [*_columns(table, columns), *ids, *([PATH] if with_path else [])]
     named = zip(reader.schema.names, titles, strict=True)
     return rows.selectExpr(*(f"{column} AS {quoted(title)}" for column, title in named))
 
@@ -60,7 +68,12 @@ def _columns(table: Table, columns: Collection[str] | None) -> list[str]:
 
 
 def reader_of(
-    table: Table, found: Planned, columns: Collection[str] | None = None, *, with_path: bool = False
+    table: Table,
+    found: Planned,
+    columns: Collection[str] | None = None,
+    *,
+    with_path: bool = False,
+    with_row_ids: bool = False,
 ) -> PartReader:
     """What reads parts of a table's files, see `files_frame`; its columns are called c0, c1, ..."""
     from frazil.tables.reading.columns import FileReader
@@ -68,7 +81,8 @@ def reader_of(
     from frazil.tables.reading.schema import read_schema
 
     names = set(_columns(table, columns))
-    schema = read_schema((f for f in table.schema().fields if f.name in names), with_path=with_path)
+    own = (f for f in table.schema().fields if f.name in names)
+    schema = read_schema(own, with_path=with_path, with_row_ids=with_row_ids)
     files = FileReader(names_of(table.properties), found.stores)
     return PartReader(schema, packed(found.parts), found.deletes, files, version("frazil"))
 
@@ -91,20 +105,31 @@ def held_frame(
     columns: Collection[str] | None = None,
     *,
     with_path: bool = False,
+    moves: bool = False,
 ) -> DataFrame:
     """The rows that some data files of a table's head hold, without those that its delete files take away.
 
     Files of other formats, or with such deletes, Spark reads by itself: it opens all files of the head then.
 
+    Args:
+        columns: Those that are read; None: all.
+        with_path: Adds `PATH`.
+        moves: Whether the rows go into other files: adds the columns of their ids, where they have some.
+
     Raises:
         PySparkException: See `files_frame`.
     """
+    from frazil.tables.format_v3.row_ids import Origin
     from frazil.tables.reading.held import are_parquet, deletes_by_file
 
-    by_file = deletes_by_file(table, entries)
+    data = tuple(entries)
+    by_file = deletes_by_file(table, data)
+    origins = {e.data_file.file_path: Origin.of(e) for e in data} if moves and has_row_ids(table) else None
     own = [(file, deletes) for file, deletes in by_file if are_parquet((file, *deletes))]
     others = [file.file_path for file, deletes in by_file if not are_parquet((file, *deletes))]
-    rows = _frame(spark, table, planned(table, own), columns, with_path)
+    rows = _frame(
+        spark, table, planned(table, own, origins), columns, with_path, with_row_ids=origins is not None
+    )
     return rows.unionByName(_by_spark(spark, table, others, rows.columns)) if others else rows
 
 
@@ -118,7 +143,8 @@ def _by_spark(spark: SparkSession, table: Table, paths: Sequence[str], columns: 
 
     named = spark.createDataFrame(pa.table({_CHOSEN: pa.array(paths)}))
     head = at_snapshot(spark, TableName(*table.name()), table.metadata.current_snapshot_id or 0)
-    chosen = head.selectExpr("*", PATH).join(F.broadcast(named), F.expr(f"{PATH} = {quoted(_CHOSEN)}"))
+    ids = NAMES.values() if set(NAMES.values()) <= set(columns) else ()
+    chosen = head.selectExpr("*", PATH, *ids).join(F.broadcast(named), F.expr(f"{PATH} = {quoted(_CHOSEN)}"))
     return chosen.select(*map(quoted, columns))
 
 

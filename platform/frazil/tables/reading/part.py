@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from frazil.exact import values_of
-from frazil.tables.reading.columns import FileReader, StoredFile
+from frazil.tables.format_v3.row_ids import Origin, are_wanted, with_row_ids
+from frazil.tables.reading.columns import Batch, FileReader, StoredFile
 from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.writing.task import begin_task
@@ -25,6 +26,7 @@ class Part:
     Args:
         constants: Values that rows have in columns which are not in the file, by the columns' ids.
         deletes: Delete files that apply, by their places in `PartReader.deletes`.
+        origin: Where the rows have their ids from; None: they have none.
     """
 
     file: StoredFile
@@ -32,6 +34,7 @@ class Part:
     end: int
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
     deletes: tuple[int, ...] = ()
+    origin: Origin | None = None
 
     @property
     def bytes(self) -> int:
@@ -67,9 +70,10 @@ class PartReader:
         """The rows of one part."""
         own = pa.schema([f for f in self.schema if field_id(f)])
         how = replace(IN_FILES, constants=part.constants)
-        deletes = [self.deletes[place] for place in part.deletes]
+        deletes, moves = [self.deletes[place] for place in part.deletes], are_wanted(own)
         for batch in self.reader.batches(part.file, ids_wanted(own, deletes), part.start, part.end):
-            left = deleted.left(batch, part.file.path, deletes, part.constants)
+            rows = Batch(batch.first, with_row_ids(batch.rows, batch.first, part.origin)) if moves else batch
+            left = deleted.left(rows, part.file.path, deletes, part.constants)
             known = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
             yield self._shown(rows_fitted(known, own, len(left), how), len(left), part)
 

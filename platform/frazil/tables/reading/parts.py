@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyiceberg.types import IcebergType
 
+    from frazil.tables.format_v3.row_ids import Origin
     from frazil.tables.reading.columns import Names, StoredFile
     from frazil.tables.reading.deleted import DeleteFile
     from frazil.tables.reading.part import Part
@@ -45,8 +46,15 @@ class Planned:
     rows: int
 
 
-def planned(table: Table, files: Iterable[tuple[DataFile, Sequence[DataFile]]]) -> Planned:
-    """Parts of some data files, each with the delete files that apply to it."""
+def planned(
+    table: Table,
+    files: Iterable[tuple[DataFile, Sequence[DataFile]]],
+    origins: Mapping[str, Origin] | None = None,
+) -> Planned:
+    """Parts of some data files, each with the delete files that apply to it.
+
+    `origins` tells by the path of a file where its rows have their ids from.
+    """
     from frazil.tables.reading.part import Part
 
     stores, places, rows = _Stores(table), dict[str, int](), 0
@@ -59,7 +67,10 @@ def planned(table: Table, files: Iterable[tuple[DataFile, Sequence[DataFile]]]) 
                 deletes.append(delete_file(table, each, stores.stored(each)))
         stored, constants = stores.stored(file), dict(constants_of(table, file))
         applying, rows = tuple(places[each.file_path] for each in gone), rows + file.record_count
-        parts += [Part(stored, *edges, constants, applying) for edges in _cut(file.file_size_in_bytes)]
+        origin = (origins or {}).get(file.file_path)
+        parts += [
+            Part(stored, *edges, constants, applying, origin) for edges in _cut(file.file_size_in_bytes)
+        ]
     return Planned(tuple(parts), tuple(deletes), stores.opened, rows)
 
 

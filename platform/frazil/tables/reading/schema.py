@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from frazil.tables.format_v3.row_ids import COLUMNS
 from frazil.tables.writing.conversion import ID
 
 if TYPE_CHECKING:
     from pyiceberg.types import IcebergType, NestedField
 
 
-def read_schema(fields: Iterable[NestedField], *, with_path: bool = False) -> pa.Schema:
+def read_schema(
+    fields: Iterable[NestedField], *, with_path: bool = False, with_row_ids: bool = False
+) -> pa.Schema:
     """Columns with their ids, called c0, c1, ...: Spark takes no name with a dot from a task.
 
-    `with_path` adds one without an id, for the path of the row's file.
+    `with_row_ids` adds those of rows that move, `with_path` one without an id for the path of their file.
     """
     own = [_field(field, f"c{place}") for place, field in enumerate(fields)]
+    if with_row_ids:
+        own += [column.with_name(f"c{len(own) + place}") for place, column in enumerate(COLUMNS)]
     path = [pa.field(f"c{len(own)}", pa.string(), nullable=False)] if with_path else []
     return pa.schema([*own, *path])
 

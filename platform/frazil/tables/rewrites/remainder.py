@@ -178,7 +178,7 @@ def write_rest(
 
     until = latest_commit(orphans_after)
     with files_there(table):
-        held, exact = held_frame(spark, table, files.entries), not delete_manifests(table)
+        held, exact = held_frame(spark, table, files.entries, moves=True), not delete_manifests(table)
     with spark_job(job):
         parted = Parted(judge(held), table, job, twice=twice)
         new = insert_rows(written(held, parted.rows), table)

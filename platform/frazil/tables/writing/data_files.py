@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.catalogs.file_io import opened_files
+from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.writing.footers import columns_of
 
 if TYPE_CHECKING:
@@ -43,9 +44,11 @@ def file_layout(table: Table) -> FileLayout:
 
     from frazil.tables.reading.parts import names_of
     from frazil.tables.writing.parquet import FileLayout, Partitions
+    from frazil.tables.writing.unwritable import refuse_taken_names
 
     properties = table.properties
     schema, spec, where = table.schema(), table.spec(), table.location()
+    refuse_taken_names(table)
     location = load_location_provider(where, properties).data_path
     scheme, bucket, _ = PyArrowFileIO.parse_location(location)
     partitioned = not spec.is_unpartitioned()
@@ -67,6 +70,7 @@ def file_layout(table: Table) -> FileLayout:
         elsewhere=None if plain else (where, properties),
         store=opened_files(table.io, location).fs_by_scheme(scheme, bucket),
         names=names_of(properties),
+        row_ids=has_row_ids(table),
     )
 
 

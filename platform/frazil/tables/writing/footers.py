@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from frazil.tables.format_v3.fields import NAMES
+
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from pyiceberg.io.pyarrow import MetricsMode
@@ -21,6 +23,10 @@ _SURROGATES = range(0xD800, 0xE000)
 """Numbers that are no letters by themselves."""
 
 _MODE = "write.metadata.metrics."
+
+
+_ROW_IDS = {name: number for number, name in NAMES.items()}
+"""Columns of files that no schema names."""
 
 
 @dataclass
@@ -50,16 +56,21 @@ def columns_of(footer: pq.FileMetaData, schema: Schema, properties: Mapping[str,
     leaves = {leaf.field_id: leaf for leaf in _leaves(schema.as_struct())}
     modes = {leaf: _mode(properties, schema.find_column_name(leaf)) for leaf in leaves}
     ids = parquet_path_to_id_mapping(sanitize_column_names(schema))
+    row_ids: dict[int, int] = {}
     groups = [footer.row_group(n) for n in range(footer.num_row_groups)]
     for group in groups:
         for place in range(footer.num_columns):
             chunk = group.column(place)
-            _add(leaves[ids[chunk.path_in_schema]], chunk, modes[ids[chunk.path_in_schema]])
+            own = ids.get(chunk.path_in_schema) or _ROW_IDS[chunk.path_in_schema]
+            if own in NAMES:
+                row_ids[own] = row_ids.get(own, 0) + chunk.total_compressed_size
+            else:
+                _add(leaves[own], chunk, modes[own])
     told = [leaf for leaf in leaves.values() if modes[leaf.field_id].type.value != "none"]
     bound = [(leaf.field_id, leaf.bounds) for leaf in told if leaf.bounds and leaf.bounded]
     return {
         "record_count": footer.num_rows,
-        "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()},
+        "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()} | row_ids,
         "value_counts": {leaf.field_id: leaf.values for leaf in told},
         "null_value_counts": {leaf.field_id: leaf.nulls for leaf in told if leaf.nulls is not None},
         "nan_value_counts": {},

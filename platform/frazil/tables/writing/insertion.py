@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from frazil.tables.format_v3.fields import NAMES
 from frazil.tables.writing.conversion import rows_fitted, table_name
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout
 from frazil.tables.writing.task import begin_task, rows_of
@@ -47,7 +48,7 @@ class Insertion:
 def insert_rows(rows: DataFrame, table: Table, target: int | None = None) -> tuple[DataFile, ...]:
     """Writes rows that have the table's columns to files that no snapshot names, as manifests describe them.
 
-    Each task makes files of its own, of the rows as they come.
+    Each task makes files of its own, of the rows as they come. Rows that were in other files have their ids.
 
     Args:
         target: Bytes of a file; None: as the table says.
@@ -63,8 +64,10 @@ def insert_rows(rows: DataFrame, table: Table, target: int | None = None) -> tup
     from frazil.tables.writing.unwritable import refuse_unwritable
 
     refuse_unwritable(table)
-    layout = file_layout(table)
+    layout, names = file_layout(table), [field.name for field in table.schema().fields]
+    if layout.row_ids and set(NAMES.values()) <= set(rows.columns):
+        layout, names = layout.of_moved_rows, [*names, *NAMES.values()]
     work = Insertion(replace(layout, target=target or layout.target), version("frazil"))
     # By place: Spark takes no name with a dot or a backtick for one of a task's columns.
-    columns = {f"c{place}": quoted(field.name) for place, field in enumerate(table.schema().fields)}
+    columns = {f"c{place}": quoted(name) for place, name in enumerate(names)}
     return files_written(table, in_tasks(rows, columns, work.run, RETURNED).toArrow())

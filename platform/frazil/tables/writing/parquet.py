@@ -6,7 +6,7 @@ Imports PyArrow only: PyIceberg, which takes a second of CPU, where a table has 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from frazil.exact import value_of
+from frazil.tables.format_v3.row_ids import COLUMNS, ENCODING, are_wanted
 from frazil.tables.reading.columns import Names
 from frazil.tables.transforms import transformed
 from frazil.tables.writing.conversion import table_name
@@ -126,6 +127,17 @@ class FileLayout:
     elsewhere: tuple[str, Mapping[str, str]] | None
     store: FileSystem = field(repr=False)  # opened by the keys of the one who planned
     names: Names = field(default_factory=dict)  # ids of columns, for files that have none
+    row_ids: bool = False  # whether rows have ids
+
+    @property
+    def of_moved_rows(self) -> FileLayout:
+        """The same for files of rows that were in other ones before: with their ids, where they have some."""
+        if not self.row_ids or are_wanted(self.schema):
+            return self
+        options = {**self.options, "column_encoding": ENCODING}
+        schema = pa.schema([*self.schema, *COLUMNS])
+        paths = (*self.paths, *(own.name for own in COLUMNS))
+        return replace(self, schema=schema, options=options, paths=paths)
 
     def path(self, name: str, key: Key) -> str:
         """The location of a new file."""

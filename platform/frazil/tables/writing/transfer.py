@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import values_of
+from frazil.tables.format_v3.row_ids import Origin, are_wanted, padded, with_row_ids
 from frazil.tables.metadata.files import LARGEST
-from frazil.tables.reading.columns import FileReader, stored_file
+from frazil.tables.reading.columns import Batch, FileReader, stored_file
 from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
@@ -50,12 +51,14 @@ class OldFile:
     Args:
         constants: Values that its rows have in columns which are not in it, by the columns' ids.
         deletes: Those that apply to it.
+        origin: Where its rows have their ids from; None: no snapshot names it, and they have none yet.
     """
 
     path: str
     bytes: int
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
     deletes: tuple[DeleteFile, ...] = ()
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ def move_rows(
 
     `name` begins the names of the new files, and nobody else's.
     """
+    layout = layout.of_moved_rows
     writer, rows, kept, gone = DataFileWriter(layout, name), 0, 0, dict[str, int]()
     parts = _together(rows_in(layout, files))
     for found in in_order(parts, order) if order else parts:
@@ -149,7 +153,7 @@ def move_rows(
             count_rows(gone, found.filter(goes))
         rows, kept = rows + len(found), kept + len(left)
         _write(writer, left.to_batches())
-    _write(writer, added)
+    _write(writer, (padded(batch, layout.schema) for batch in added))
     return Moved(rows, rows - kept, writer.close(), writer.values, gone)
 
 
@@ -165,9 +169,10 @@ def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> I
     """Columns are known by their ids, at every depth."""
     own = layout.schema if columns is None else pa.schema([layout.schema.field(n) for n in columns])
     reader, how = FileReader(layout.names, {"": layout.store}), replace(IN_FILES, constants=file.constants)
-    ids, deleted = ids_wanted(own, file.deletes), DeletedRows(reader)
+    ids, deleted, moves = ids_wanted(own, file.deletes), DeletedRows(reader), are_wanted(own)
     for batch in reader.batches(stored_file(file.path, file.bytes), ids, few=columns is not None):
-        left = deleted.left(batch, file.path, file.deletes, file.constants)
+        rows = Batch(batch.first, with_row_ids(batch.rows, batch.first, file.origin)) if moves else batch
+        left = deleted.left(rows, file.path, file.deletes, file.constants)
         found = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
         yield rows_fitted(found, own, len(left), how)
 
@@ -209,16 +214,18 @@ def _plain(rows: pa.Table) -> pa.Table:
     return pa.table({name: stored(rows[name]) for name in rows.column_names})
 
 
-def old_file(table: Table, file: DataFile, deletes: Iterable[DataFile] = ()) -> OldFile:
+def old_file(
+    table: Table, file: DataFile, deletes: Iterable[DataFile] = (), origin: Origin | None = None
+) -> OldFile:
     """A file of a table as tasks are told of it, with the delete files that apply to it.
 
-    All are where the table's data is.
+    All are where the table's data is. See `OldFile` for the origin.
     """
     from frazil.tables.reading.parts import constants_of, delete_file
 
     sizes = ((each, stored_file(each.file_path, each.file_size_in_bytes)) for each in deletes)
     gone = tuple(delete_file(table, each, stored) for each, stored in sizes)
-    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)), gone)
+    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)), gone, origin)
 
 
 def run_bins(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
 from frazil.tables.catalogs.file_io import SERVER_SIDE
+from frazil.tables.format_v3.fields import NAMES, has_row_ids
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -45,6 +46,19 @@ def refuse_unwritable(table: Table) -> None:
         where=", ".join(asked),
         meaning="Nothing was written; the table's rows are as they were.",
         todo=f"`{unset}` in Spark." if own else "Take these properties out of the catalog's settings.",
+    )
+
+
+def refuse_taken_names(table: Table) -> None:
+    """Raises DifferentError where a table's rows have ids, and one of its columns is called like these."""
+    taken = sorted({own.name for own in table.schema().fields} & set(NAMES.values()))
+    if not taken or not has_row_ids(table):
+        return
+    raise DifferentError(
+        f"Table {'.'.join(table.name())} has a column {taken[0]}, and its rows have ids of that name.",
+        where="format version 3 of Iceberg keeps the name for itself",
+        meaning="Nothing was written; the table's rows are as they were.",
+        todo="Rename the column by a migration, or land into another table, with format_version: 2.",
     )
 
 

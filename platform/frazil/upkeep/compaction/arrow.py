@@ -6,6 +6,7 @@ is a frame first, see `rewrite`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
 
+    from frazil.tables.format_v3.row_ids import Origin
     from frazil.tables.writing.sorting import SortKey
 
     Held = list[tuple[DataFile, tuple[DataFile, ...]]]
@@ -40,6 +42,7 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
+    from frazil.tables.format_v3.row_ids import Origin
     from frazil.tables.writing.sorting import sort_keys
     from frazil.tables.writing.transfer import files_written
 
@@ -53,8 +56,9 @@ def rewrite_by_columns(
     if not all(are_parquet((file, *deletes)) for file, deletes in held):
         return None
     until = latest_commit(spec.upkeep.orphans_after)
+    origins = {f.path: Origin.of(head.entries[f.path]) for f in plan.files}
     with spark_job(compaction_job(name)):
-        found = _run(connections, table, held, plan, order)
+        found = _run(connections, table, held, plan, order, origins)
     staged = StagedFiles(files_written(table, found), until=until)
     _audit(name, plan, held, staged, sum(values_of(found["rows"])))
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
@@ -78,12 +82,17 @@ def _shuffles(spec: AnyTable, plan: Round) -> bool:
 
 
 def _run(
-    connections: Connections, table: Table, held: Held, plan: Round, order: tuple[SortKey, ...]
+    connections: Connections,
+    table: Table,
+    held: Held,
+    plan: Round,
+    order: tuple[SortKey, ...],
+    origins: Mapping[str, Origin],
 ) -> pa.Table:
     """What tasks say of each bin."""
     from frazil.tables.writing.transfer import FileBin, old_file, run_bins
 
-    old = {file.file_path: old_file(table, file, deletes) for file, deletes in held}
+    old = {f.file_path: old_file(table, f, deletes, origins[f.file_path]) for f, deletes in held}
     bins = [FileBin(tuple(old[f.path] for f in b.files), b.most) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
     return run_bins(connections.background_spark, table, bins, half, order=order)

@@ -64,7 +64,7 @@ def _written(
 
     def held(*bins: Bin) -> DataFrame:
         entries = [head.entries[file.path] for each in bins for file in each.files]
-        return held_frame(spark, table, entries, with_path=True)
+        return held_frame(spark, table, entries, with_path=True, moves=True)
 
     if plan.older:
         return insert_rows(in_partitions(held(*plan.bins), table, order), table)

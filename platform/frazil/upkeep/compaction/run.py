@@ -24,6 +24,7 @@ from frazil.tables.commits.ledger import disown_copy
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.replacement import Replacement, fitted
 from frazil.tables.commits.stage import StagedFiles, check_still_there
+from frazil.tables.format_v3.fields import DeleteKey
 from frazil.tables.layout import NEWEST_FORMAT
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.rewrites.moved import audit_values
@@ -83,7 +84,7 @@ class _Compaction:
     def run(self) -> WorkReport:
         begun, table = time.perf_counter(), self._load()
         if table.metadata.format_version > NEWEST_FORMAT:
-            return self._nothing("Format version 3: PyIceberg can't write it yet.")
+            return self._nothing("Its format version is newer than Frazil can write.")
         before = self._reader.read(table)
         if before is None:
             return self._nothing("There is nothing in it yet.")
@@ -174,7 +175,7 @@ class _Compaction:
     def _fitted(self, what: Replacement, table: Table) -> Replacement:
         """The same upon the present head, without the delete files whose rows are gone with it."""
         fitting, head = fitted(table, what), self._reader.read(table)
-        idle = head.deletions.idle(what.paths, what.sequence or 0) if head else frozenset[str]()
+        idle = head.deletions.idle(what.paths, what.sequence or 0) if head else frozenset[DeleteKey]()
         return replace(fitting, idle=idle)
 
     def _gather(self) -> Done:

@@ -1,0 +1,218 @@
+"""Tables of format version 3, which Glue owns: what Frazil writes is what Iceberg's specification says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.manifest import ManifestEntry
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from frazil.errors import AuditFailedError, DifferentError
+from frazil.formats.logical import Field, Primitive
+from frazil.settings.profile import Settings
+from frazil.spec.names import TableName
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.catalog import is_conflict, open_catalog
+from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits.append import _Append
+from frazil.tables.commits.commit import commit
+from frazil.tables.commits.replacement import replacing, same_rows
+from frazil.tables.commits.rewrite import stage_new_rows, stage_same_rows
+from frazil.tables.commits.stage import append_files
+from frazil.tables.format_v3.row_ids import Origin
+from frazil.tables.layout import create_table
+from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.writing.data_files import file_layout, write_files
+from frazil.tables.writing.transfer import Bins, FileBin, files_written, old_file
+from kit.readers.row_ids import Identity, identities, live_files, manifests, metadata
+from kit.wires.lying import glue_in_process
+
+HANDLE = TableName("v3", "t")
+FIELDS = (Field("n", Primitive("long")), Field("text", Primitive("string"), optional=True))
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+    folder = tmp_path_factory.mktemp("v3")
+    with glue_in_process(folder) as url:
+        yield open_catalog(
+            Settings.load(
+                catalog="glue",
+                glue={"endpoint": url, "warehouse": (folder / "lake").as_uri()},
+                aws={"access_key": "key", "secret_key": "secret"},
+            )
+        )
+
+
+@pytest.fixture
+def handle(catalog: Catalog) -> Iterator[TableHandle]:
+    handle = TableHandle(catalog, HANDLE)
+    create_table(handle, FIELDS, (), {"format-version": "3"})
+    yield handle
+    catalog.drop_table(HANDLE.identifier)
+
+
+def append(handle: TableHandle, *files: Sequence[int]) -> Table:
+    """Adds files with these numbers, in one commit."""
+
+    def stage(table: Table):  # type: ignore[no-untyped-def]
+        tx = transaction(table)
+        append_files(tx, [f for numbers in files for f in written(table, numbers)], {})
+        return tx
+
+    return commit(handle, stage, work="test").table
+
+
+def written(table: Table, numbers: Sequence[int]):  # type: ignore[no-untyped-def]
+    rows = [{"n": n, "text": f"t{n}"} for n in numbers]
+    return write_files(table, pa.Table.from_pylist(rows, schema=table.schema().as_arrow()))
+
+
+def head_of(table: Table) -> Head:
+    head = HeadReader().read(table)
+    assert head
+    return head
+
+
+def moved(table: Table, entries: Sequence[ManifestEntry], gone: Sequence[int] = ()):  # type: ignore[no-untyped-def]
+    """The rows of some files in a new one, as tasks write it, without those of some numbers."""
+    old = tuple(old_file(table, e.data_file, (), Origin.of(e)) for e in entries)
+    layout = file_layout(table)
+    keys = pa.table({"n": pa.array(gone, layout.schema.field("n").type)}) if gone else None
+    work = Bins(layout, (FileBin(old),), "moved", version("frazil"), keys)
+    told = pa.Table.from_batches(work.run([pa.RecordBatch.from_pydict({"id": pa.array([0], pa.int64())})]))
+    return files_written(table, told)
+
+
+def ids(table: Table) -> dict[int, int | None]:
+    return {n: each.row_id for n, each in identities(table.metadata_location, "n").items()}
+
+
+def test_rows_get_ids_in_the_order_of_their_commits(handle: TableHandle) -> None:
+    append(handle, [5, 6], [7])
+    table = append(handle, [1, 2])
+
+    found = metadata(table.metadata_location)
+    assert (found["format-version"], found["next-row-id"]) == (3, 5)
+    assert [(s["first-row-id"], s["added-rows"]) for s in found["snapshots"]] == [(0, 0), (0, 3), (3, 2)]
+    assert {m["manifest_path"]: m["first_row_id"] for m in manifests(table.metadata_location)}
+    assert identities(table.metadata_location, "n") == {
+        5: Identity(0, 2), 6: Identity(1, 2), 7: Identity(2, 2), 1: Identity(3, 3), 2: Identity(4, 3),
+    }  # fmt: skip
+    assert sorted(table.scan().to_arrow()["n"].to_pylist()) == [1, 2, 5, 6, 7]
+
+
+def test_a_manifest_of_many_files_is_written_in_blocks(handle: TableHandle) -> None:
+    table = handle.load()
+    one = written(table, [1])[0]
+    files = []
+    for number in range(2_500):
+        file = type(one)(*[one[place] for place in range(len(one))])
+        file[1], file.spec_id = f"{one.file_path}-{number}", one.spec_id
+        files.append(file)
+
+    tx = transaction(table)
+    append_files(tx, files, {})
+    after = tx.commit_transaction()
+
+    found = list(live_files(after.metadata_location))
+    assert [file["first_row_id"] for file, _ in found] == list(range(2_500))
+    assert head_of(after).manifests[0].manifest_length < 100_000  # entry by entry these are 700 kB
+
+
+def test_rows_keep_their_ids_when_they_move(handle: TableHandle) -> None:
+    append(handle, [5, 6], [7])
+    table = append(handle, [1, 2])
+    before = identities(table.metadata_location, "n")
+    head = head_of(table)
+    entries = list(head.entries.values())
+
+    def stage(fresh: Table):  # type: ignore[no-untyped-def]
+        tx = transaction(fresh)
+        stage_same_rows(tx, same_rows(head, set(head.entries), moved(fresh, entries)), {})
+        return tx
+
+    table = commit(handle, stage, work="test").table
+    assert len(head_of(table).entries) == 1
+    assert identities(table.metadata_location, "n") == before
+
+    table = append(handle, [9])  # past the numbers that the moved file could have given
+    assert ids(table) == {n: each.row_id for n, each in before.items()} | {9: 10}
+
+
+def test_rows_keep_their_ids_when_others_of_their_file_go(handle: TableHandle) -> None:
+    append(handle, [5, 6, 7])
+    table = append(handle, [1, 2])
+    before = identities(table.metadata_location, "n")
+    head = head_of(table)
+    first = next(e for e in head.entries.values() if e.data_file.record_count == 3)
+
+    def stage(fresh: Table):  # type: ignore[no-untyped-def]
+        tx = transaction(fresh)
+        new = moved(fresh, [first], gone=[6])
+        stage_new_rows(tx, replacing(head.named, {first.data_file.file_path}, new), {})
+        return tx
+
+    table = commit(handle, stage, work="test").table
+    left = identities(table.metadata_location, "n")
+    assert left == {n: each for n, each in before.items() if n != 6}
+
+    again = head_of(table)  # a file that moved once moves again
+    entries = list(again.entries.values())
+
+    def stage_again(fresh: Table):  # type: ignore[no-untyped-def]
+        tx = transaction(fresh)
+        stage_same_rows(tx, same_rows(again, set(again.entries), moved(fresh, entries)), {})
+        return tx
+
+    assert identities(commit(handle, stage_again, work="test").table.metadata_location, "n") == left
+
+
+def test_files_without_ids_do_not_take_the_place_of_others(handle: TableHandle) -> None:
+    table = append(handle, [5, 6])
+    head, tx = head_of(table), transaction(table)
+    what = same_rows(head, set(head.entries), written(table, [5, 6]))
+
+    with pytest.raises(AuditFailedError, match="does not add up"):
+        stage_same_rows(tx, what, {})
+
+
+@pytest.mark.parametrize("rows", [(), (9,)], ids=["no rows", "rows"])
+def test_a_commit_after_one_of_another_branch_is_a_conflict(handle: TableHandle, rows: tuple[int, ...]) -> None:
+    table = append(handle, [1])
+    tx = transaction(table)
+    append_files(tx, written(table, [2]), {})
+    table.manage_snapshots().create_branch(head_of(table).snapshot.snapshot_id, "other").commit()
+    other = transaction(handle.load())
+    added = _Append(Operation.APPEND, other, table.io, branch="other")
+    for file in written(table, rows) if rows else ():
+        added.append_data_file(file)
+    added.commit()
+    other.commit_transaction()
+
+    with pytest.raises(Exception, match="row id|sequence number") as refused:
+        handle.catalog.commit_table(table, tx._requirements, tx._updates)
+
+    assert is_conflict(refused.value)
+    assert sorted(append(handle, [3]).scan().to_arrow()["n"].to_pylist()) == [1, 3]
+
+
+def test_a_column_may_not_be_called_as_row_ids_are(catalog: Catalog) -> None:
+    handle = TableHandle(catalog, TableName("v3", "taken"))
+    table = create_table(handle, (Field("_row_id", Primitive("long")),), (), {"format-version": "3"})
+
+    with pytest.raises(DifferentError, match="has a column _row_id"):
+        file_layout(table)
+
+
+@pytest.mark.parametrize("mode", ["upsert", "cdc"])
+def test_merged_tables_have_version_2(mode: str) -> None:
+    with pytest.raises(ValueError, match="format_version: 3 needs mode: append"):
+        TableSpec.model_validate({"topic": "t", "mode": mode, "format_version": 3})
