@@ -56,7 +56,7 @@ def live_files(location: str) -> Iterator[tuple[Row, int]]:
         for entry in records(manifest["manifest_path"]):
             if entry["status"] == 2 or manifest["content"] != 0:
                 continue
-            file, number = entry["data_file"], entry["sequence_number"]
+            file, number = {"first_row_id": None} | entry["data_file"], entry["sequence_number"]
             if following is not None and file["first_row_id"] is None:
                 file["first_row_id"], following = following, following + file["record_count"]
             yield file, manifest["sequence_number"] if number is None else number

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
-from pyiceberg.manifest import ManifestEntry
-from pyiceberg.table import Table
+from pyiceberg.manifest import DataFile, ManifestEntry
+from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 
-from frazil.errors import AuditFailedError, DifferentError
+from frazil.clients import Clients
+from frazil.errors import AuditFailedError, ConfigureError, DifferentError
 from frazil.formats.logical import Field, Primitive
+from frazil.landing.schema.upgrade import upgrade
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil.tables.catalogs.catalog import is_conflict, open_catalog
+from frazil.tables.catalogs.catalog import is_conflict
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.append import _Append
@@ -39,16 +41,21 @@ FIELDS = (Field("n", Primitive("long")), Field("text", Primitive("string"), opti
 
 
 @pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
+def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clients]:
     folder = tmp_path_factory.mktemp("v3")
     with glue_in_process(folder) as url:
-        yield open_catalog(
+        yield Clients(
             Settings.load(
                 catalog="glue",
                 glue={"endpoint": url, "warehouse": (folder / "lake").as_uri()},
                 aws={"access_key": "key", "secret_key": "secret"},
             )
         )
+
+
+@pytest.fixture(scope="module")
+def catalog(clients: Clients) -> Catalog:
+    return clients.catalog
 
 
 @pytest.fixture
@@ -62,7 +69,7 @@ def handle(catalog: Catalog) -> Iterator[TableHandle]:
 def append(handle: TableHandle, *files: Sequence[int]) -> Table:
     """Adds files with these numbers, in one commit."""
 
-    def stage(table: Table):  # type: ignore[no-untyped-def]
+    def stage(table: Table) -> Transaction:
         tx = transaction(table)
         append_files(tx, [f for numbers in files for f in written(table, numbers)], {})
         return tx
@@ -70,7 +77,7 @@ def append(handle: TableHandle, *files: Sequence[int]) -> Table:
     return commit(handle, stage, work="test").table
 
 
-def written(table: Table, numbers: Sequence[int]):  # type: ignore[no-untyped-def]
+def written(table: Table, numbers: Sequence[int]) -> tuple[DataFile, ...]:
     rows = [{"n": n, "text": f"t{n}"} for n in numbers]
     return write_files(table, pa.Table.from_pylist(rows, schema=table.schema().as_arrow()))
 
@@ -81,7 +88,7 @@ def head_of(table: Table) -> Head:
     return head
 
 
-def moved(table: Table, entries: Sequence[ManifestEntry], gone: Sequence[int] = ()):  # type: ignore[no-untyped-def]
+def moved(table: Table, entries: Sequence[ManifestEntry], gone: Sequence[int] = ()) -> tuple[DataFile, ...]:
     """The rows of some files in a new one, as tasks write it, without those of some numbers."""
     old = tuple(old_file(table, e.data_file, (), Origin.of(e)) for e in entries)
     layout = file_layout(table)
@@ -134,7 +141,7 @@ def test_rows_keep_their_ids_when_they_move(handle: TableHandle) -> None:
     head = head_of(table)
     entries = list(head.entries.values())
 
-    def stage(fresh: Table):  # type: ignore[no-untyped-def]
+    def stage(fresh: Table) -> Transaction:
         tx = transaction(fresh)
         stage_same_rows(tx, same_rows(head, set(head.entries), moved(fresh, entries)), {})
         return tx
@@ -154,7 +161,7 @@ def test_rows_keep_their_ids_when_others_of_their_file_go(handle: TableHandle) -
     head = head_of(table)
     first = next(e for e in head.entries.values() if e.data_file.record_count == 3)
 
-    def stage(fresh: Table):  # type: ignore[no-untyped-def]
+    def stage(fresh: Table) -> Transaction:
         tx = transaction(fresh)
         new = moved(fresh, [first], gone=[6])
         stage_new_rows(tx, replacing(head.named, {first.data_file.file_path}, new), {})
@@ -167,7 +174,7 @@ def test_rows_keep_their_ids_when_others_of_their_file_go(handle: TableHandle) -
     again = head_of(table)  # a file that moved once moves again
     entries = list(again.entries.values())
 
-    def stage_again(fresh: Table):  # type: ignore[no-untyped-def]
+    def stage_again(fresh: Table) -> Transaction:
         tx = transaction(fresh)
         stage_same_rows(tx, same_rows(again, set(again.entries), moved(fresh, entries)), {})
         return tx
@@ -185,7 +192,9 @@ def test_files_without_ids_do_not_take_the_place_of_others(handle: TableHandle) 
 
 
 @pytest.mark.parametrize("rows", [(), (9,)], ids=["no rows", "rows"])
-def test_a_commit_after_one_of_another_branch_is_a_conflict(handle: TableHandle, rows: tuple[int, ...]) -> None:
+def test_a_commit_after_one_of_another_branch_is_a_conflict(
+    handle: TableHandle, rows: tuple[int, ...]
+) -> None:
     table = append(handle, [1])
     tx = transaction(table)
     append_files(tx, written(table, [2]), {})
@@ -197,7 +206,7 @@ def test_a_commit_after_one_of_another_branch_is_a_conflict(handle: TableHandle,
     added.commit()
     other.commit_transaction()
 
-    with pytest.raises(Exception, match="row id|sequence number") as refused:
+    with pytest.raises(Exception, match=r"row id|sequence number") as refused:
         handle.catalog.commit_table(table, tx._requirements, tx._updates)
 
     assert is_conflict(refused.value)
@@ -216,3 +225,61 @@ def test_a_column_may_not_be_called_as_row_ids_are(catalog: Catalog) -> None:
 def test_merged_tables_have_version_2(mode: str) -> None:
     with pytest.raises(ValueError, match="format_version: 3 needs mode: append"):
         TableSpec.model_validate({"topic": "t", "mode": mode, "format_version": 3})
+
+
+def upgradable(catalog: Catalog, name: str, fields: Sequence[Field] = FIELDS) -> TableHandle:
+    handle = TableHandle(catalog, TableName("v3", name))
+    create_table(handle, fields, (), {})
+    return handle
+
+
+def spec_of(name: str, **more: Any) -> TableSpec:
+    return TableSpec.model_validate({"topic": name, "namespace": "v3", "table": name, "publish": [], **more})
+
+
+def test_an_upgrade_gives_ids_to_all_rows_in_one_commit(catalog: Catalog, clients: Clients) -> None:
+    handle = upgradable(catalog, "old")
+    append(handle, [5, 6], [7])
+    before = append(handle, [1])
+
+    planned = upgrade(spec_of("old"), clients, dry_run=True)
+    assert handle.load().metadata_location == before.metadata_location
+    report = upgrade(spec_of("old"), clients)
+
+    assert (planned.rows, planned.dry_run) == (4, True)
+    assert (report.before, report.after, report.rows) == (2, 3, 4)
+    table = handle.load()
+    assert table.metadata.format_version == 3
+    assert len(table.snapshots()) == len(before.snapshots()) + 1
+    found = ids(table)
+    assert set(found.values()) == set(range(4))
+    assert ids(append(handle, [9])) == found | {9: 4}
+    assert upgrade(spec_of("old"), clients).snapshot_id is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [({"mode": "upsert"}, "mode: upsert needs version 2"), ({"publish": ["glue"]}, "glue shows it")],
+    ids=["merged", "shown"],
+)
+def test_an_upgrade_is_refused_where_somebody_could_not_read_or_write_it(
+    catalog: Catalog, clients: Clients, spec: dict[str, Any], why: str
+) -> None:
+    handle = upgradable(catalog, f"refused_{len(why)}")
+    name = handle.name.table
+
+    with pytest.raises(ConfigureError, match=why):
+        upgrade(spec_of(name, **spec), clients)
+
+    assert handle.load().metadata.format_version == 2
+    if "publish" in spec:
+        assert upgrade(spec_of(name, **spec), clients, ["glue"]).after == 3
+
+
+def test_a_table_with_a_column_of_that_name_is_not_upgraded(catalog: Catalog, clients: Clients) -> None:
+    handle = upgradable(catalog, "named", (Field("_row_id", Primitive("long")),))
+
+    with pytest.raises(DifferentError, match="has a column _row_id"):
+        upgrade(spec_of("named"), clients)
+
+    assert handle.load().metadata.format_version == 2

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.settings.systems.rest import RestSettings
 from frazil.tables.folders import folder_of
-from frazil.tables.format_v3.metadata import begun, refuse_stale, writable
+from frazil.tables.format_v3.metadata import begun, refuse_stale, upgraded, writable
 from frazil.tables.format_v3.reading import entry_schema, with_row_ids
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def transaction(table: Table) -> Transaction:
     """
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import Transaction
-    from pyiceberg.table.update import TableUpdate
+    from pyiceberg.table.update import TableUpdate, update_table_metadata
 
     class NamedSpec(PartitionSpec):
         def partition_to_path(self, data: Record, schema: Schema) -> str:
@@ -134,7 +134,7 @@ def transaction(table: Table) -> Transaction:
         @property
         def table_metadata(self) -> TableMetadata:
             if self._seen is None or self._seen[0] is not self._updates:
-                found = super().table_metadata
+                found = update_table_metadata(*upgraded(self._table.metadata, self._updates))
                 specs = [NamedSpec(*spec.fields, spec_id=spec.spec_id) for spec in found.partition_specs]
                 self._seen = self._updates, found.model_copy(update={"partition_specs": specs})
             return self._seen[1]
@@ -226,6 +226,7 @@ def open_rest(
 def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: Any) -> GlueCatalog:
     """A catalog in Glue; `identity` opens S3."""
     from pyiceberg.catalog.glue import GlueCatalog
+    from pyiceberg.table import Table
     from pyiceberg.typedef import EMPTY_DICT
 
     class OwnGlueCatalog(GlueCatalog):
@@ -250,8 +251,13 @@ def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: 
         def _update_and_stage_table(
             self, current_table: Table | None, table_identifier: Any, requirements: Any, updates: Any
         ) -> StagedTable:
-            refuse_stale(current_table.metadata if current_table else None, updates)
-            return super()._update_and_stage_table(current_table, table_identifier, requirements, updates)
+            if current_table is None:
+                return super()._update_and_stage_table(None, table_identifier, requirements, updates)
+            refuse_stale(current_table.metadata, updates)
+            metadata, others = upgraded(current_table.metadata, updates)
+            own = current_table.metadata_location, current_table.io, self
+            base = Table(current_table.name(), metadata, *own)
+            return super()._update_and_stage_table(base, table_identifier, requirements, others)
 
     take_far_moments()
     return OwnGlueCatalog("frazil", client=client, botocore_session=identity, **properties)

@@ -233,6 +233,13 @@ def remove_snapshots(tx: Transaction, snapshot_ids: Iterable[int]) -> None:
         assert_ref(tx, name, ref.snapshot_id)
 
 
+def upgrade_format(tx: Transaction, version: int) -> None:
+    """Gives the table a newer format version; `Transaction.upgrade_table_version` refuses 3."""
+    from pyiceberg.table.update import UpgradeFormatVersionUpdate
+
+    tx._updates += (UpgradeFormatVersionUpdate(format_version=version),)
+
+
 def assert_ref(tx: Transaction, ref: str, snapshot_id: int | None) -> None:
     """Requires that a branch is where it was; None: that there is none.
 

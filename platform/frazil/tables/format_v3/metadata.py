@@ -27,7 +27,22 @@ def begun(metadata: TableMetadata) -> TableMetadata:
     return metadata.model_copy(update={"next_row_id": 0}) if metadata.format_version >= 3 else metadata
 
 
-def refuse_stale(metadata: TableMetadata | None, updates: Iterable[TableUpdate]) -> None:
+def upgraded(
+    metadata: TableMetadata, updates: Iterable[TableUpdate]
+) -> tuple[TableMetadata, tuple[TableUpdate, ...]]:
+    """The metadata in version 3 where an update asks for it, as PyIceberg can't; and the other updates."""
+    from pyiceberg.table.metadata import TableMetadataV3
+    from pyiceberg.table.update import UpgradeFormatVersionUpdate
+
+    every = tuple(updates)
+    others = tuple(update for update in every if not isinstance(update, UpgradeFormatVersionUpdate))
+    if len(others) == len(every) or metadata.format_version >= 3:
+        return metadata, others
+    raised = {**metadata.model_dump(), "format-version": 3, "next-row-id": 0}
+    return TableMetadataV3.model_validate(raised), others
+
+
+def refuse_stale(metadata: TableMetadata, updates: Iterable[TableUpdate]) -> None:
     """Raises CommitFailedException where another branch was committed meanwhile.
 
     PyIceberg compares sequence numbers of version 2 only.

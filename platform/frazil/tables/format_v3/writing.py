@@ -93,8 +93,7 @@ class FileManifest(ManifestWriterV2):
     @property
     def _meta(self) -> dict[str, str]:
         word = "deletes" if self._content == ManifestContent.DELETES else "data"
-        ids = {"schema-id": str(self._schema.schema_id)} if self._version >= 3 else {}
-        return {**super()._meta, "content": word, **ids}
+        return {**super()._meta, "content": word}
 
     def _with_partition(self, format_version: TableVersion) -> Schema:
         *others, file = super()._with_partition(format_version).fields

@@ -49,13 +49,16 @@ def refuse_unwritable(table: Table) -> None:
     )
 
 
-def refuse_taken_names(table: Table) -> None:
-    """Raises DifferentError where a table's rows have ids, and one of its columns is called like these."""
+def refuse_taken_names(table: Table, to: int = 0) -> None:
+    """Raises DifferentError where a table's rows have ids, and one of its columns is called like these.
+
+    `to` is the format version that it is to get.
+    """
     taken = sorted({own.name for own in table.schema().fields} & set(NAMES.values()))
-    if not taken or not has_row_ids(table):
+    if not taken or not (has_row_ids(table) or to >= 3):
         return
     raise DifferentError(
-        f"Table {'.'.join(table.name())} has a column {taken[0]}, and its rows have ids of that name.",
+        f"Table {'.'.join(table.name())} has a column {taken[0]}, and ids of rows have that name.",
         where="format version 3 of Iceberg keeps the name for itself",
         meaning="Nothing was written; the table's rows are as they were.",
         todo="Rename the column by a migration, or land into another table, with format_version: 2.",

@@ -1,0 +1,181 @@
+"""Tables of format version 3: Java, DuckDB and PyIceberg read what Frazil writes, and rows keep their ids."""
+
+from __future__ import annotations
+
+import time
+from io import BytesIO
+from typing import Any
+
+import fastavro
+import pytest
+from pyiceberg.table import Table
+
+from frazil.landing.land import land
+from frazil.landing.schema.upgrade import upgrade
+from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.spark.session import spark_name
+from frazil.upkeep.compaction.run import compact
+from frazil.upkeep.forgetting.condition import condition_of
+from frazil.upkeep.forgetting.forget import forget
+from frazil.upkeep.kind import Order
+from kit.readers.duck import duckdb_on
+from kit.readers.opened import data_files, table_of
+from kit.records.topics import MakeTopic, Topic
+
+EACH = 5
+COLUMNS = "quantity, _row_id, _last_updated_sequence_number"
+
+Ids = dict[int, tuple[int, int]]
+"""Id and sequence number of each row, by its quantity."""
+
+
+def landed(topic: Topic, landings: int) -> Topic:
+    topic.trades(EACH * landings, plain="each landing takes so many")
+    for _ in range(landings):
+        land(topic.spec, topic.connections, max_records=EACH)
+    return topic
+
+
+def by_spark(topic: Topic) -> Ids:
+    rows = topic.connections.spark.sql(f"SELECT {COLUMNS} FROM {spark_name(topic.things.table)}").collect()
+    found = {row[0]: (row[1], row[2]) for row in rows}
+    assert len(found) == len(rows)
+    assert len({row_id for row_id, _ in found.values()}) == len(rows)
+    return found
+
+
+def by_duckdb(topic: Topic) -> Ids:
+    with duckdb_on(topic.connections.settings) as duck:
+        scan = f"SELECT {COLUMNS} FROM iceberg_scan('{table_of(topic).metadata_location}')"
+        return {row[0]: (row[1], row[2]) for row in duck.execute(scan).fetchall()}
+
+
+def quantities(topic: Topic) -> list[int]:
+    return sorted(table_of(topic).scan(selected_fields=("quantity",)).to_arrow()["quantity"].to_pylist())
+
+
+def compacted(topic: Topic) -> None:
+    report = compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+    assert report.done, report.text
+
+
+def merge_on_read(topic: Topic, where: str) -> None:
+    """Spark deletes rows by vectors, in a folder where SeaweedFS takes files with such names."""
+    name, spark = spark_name(topic.things.table), topic.connections.spark
+    folder = f"{table_of(topic).location()}/_vectors"
+    options = f"'write.delete.mode' = 'merge-on-read', 'write.data.path' = '{folder}'"
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({options})").collect()
+    spark.sql(f"DELETE FROM {name} WHERE {where}").collect()
+    spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('write.data.path')").collect()
+
+
+@pytest.mark.parametrize(
+    "sort_by",
+    [
+        pytest.param((), id="as they come"),
+        pytest.param(("quantity desc",), id="sorted", marks=pytest.mark.nightly),
+    ],
+)
+def test_rows_keep_their_ids_whatever_moves_them(make_topic: MakeTopic, sort_by: tuple[str, ...]) -> None:
+    write = {"target_file_size": 6_000} if sort_by else {}  # several files of one order: Spark shuffles
+    topic = landed(make_topic(format_version=3, sort_by=sort_by, write=write, on_bad_record="dead_letter"), 4)
+    begun = by_spark(topic)
+    assert sorted(begun) == quantities(topic) == list(range(4 * EACH))
+    assert by_duckdb(topic) == begun
+
+    compacted(topic)
+    assert by_spark(topic) == by_duckdb(topic) == begun
+
+    forget(
+        topic.spec, topic.connections, condition_of(table_of(topic).schema(), "quantity = 7"), (), after=0.0
+    )
+    left = {quantity: ids for quantity, ids in begun.items() if quantity != 7}
+    assert by_spark(topic) == by_duckdb(topic) == left
+
+    merge_on_read(topic, "quantity IN (3, 11)")
+    left = {quantity: ids for quantity, ids in left.items() if quantity not in (3, 11)}
+    assert by_spark(topic) == left
+    compacted(topic)
+    assert by_spark(topic) == by_duckdb(topic) == left
+    head = HeadReader().read(table_of(topic))
+    assert head
+    assert head.deleting == ()
+
+    topic.trades(EACH)
+    land(topic.spec, topic.connections)
+    assert len(quantities(topic)) == len(left) + EACH
+    assert {q: ids for q, ids in by_spark(topic).items() if q in left and q >= EACH} == {
+        q: ids for q, ids in left.items() if q >= EACH
+    }
+
+
+def test_an_upgraded_table_gives_ids_to_all_of_its_rows(make_topic: MakeTopic) -> None:
+    topic = landed(make_topic(publish=[]), 2)
+
+    report = upgrade(topic.spec, topic.connections)
+
+    assert (report.before, report.after, report.rows) == (2, 3, 2 * EACH)
+    begun = by_spark(topic)
+    assert by_duckdb(topic) == begun
+    assert {row_id for row_id, _ in begun.values()} == set(range(2 * EACH))
+    topic.trades(EACH)
+    land(topic.spec, topic.connections)
+    after = by_spark(topic)
+    assert {quantity: ids for quantity, ids in after.items() if quantity in begun} == begun
+    assert sorted(after) == quantities(topic) == list(range(3 * EACH))
+
+
+def avro(table: Table, location: str) -> tuple[dict[str, Any], dict[str, str], list[dict[str, Any]]]:
+    """Schema, header and records of an Avro file."""
+    with table.io.new_input(location).open() as stream:
+        reader: Any = fastavro.reader(BytesIO(stream.read()))
+        return reader.writer_schema, reader.metadata, list(reader)
+
+
+def fields_in(schema: Any) -> dict[int, Any]:
+    """The type of each field of an Avro schema, by Iceberg's id; a null comes first, where it may be one."""
+    found: dict[int, Any] = {}
+    if isinstance(schema, list):
+        for each in schema:
+            found |= fields_in(each)
+    elif isinstance(schema, dict):
+        for own in schema.get("fields", ()):
+            kind = own["type"]
+            plain = [
+                k if isinstance(k, str) else k["type"] for k in (kind if isinstance(kind, list) else [kind])
+            ]
+            found |= {own["field-id"]: plain} | fields_in(kind)
+        found |= fields_in(schema.get("items"))
+    return {number: kind for number, kind in found.items() if number < 1000}  # beyond are partitions
+
+
+def test_manifests_are_what_java_writes_for_the_same_append(make_topic: MakeTopic) -> None:
+    topic = landed(make_topic(format_version=3, partition_by=["symbol"]), 2)
+    ours, spark = table_of(topic), topic.connections.spark
+    name = spark_name(topic.things.table)
+    spark.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE quantity = 1").collect()
+    theirs = table_of(topic)
+
+    found = [avro(table, str(table.current_snapshot().manifest_list)) for table in (ours, theirs)]  # type: ignore[union-attr]
+
+    (our_schema, our_header, our_list), (their_schema, their_header, their_list) = found
+    assert fields_in(our_schema) == fields_in(their_schema)
+    assert our_header.keys() - {"avro.codec"} == their_header.keys() - {"avro.codec", "iceberg.schema"}
+    manifests = {m["manifest_path"]: m for m in our_list}
+    kept = [m for m in their_list if m["manifest_path"] in manifests]
+    assert kept == [manifests[m["manifest_path"]] for m in kept]  # Java reads them as we wrote them
+    assert len(kept) == len(our_list)
+    (new,) = (m for m in their_list if m["manifest_path"] not in manifests)
+    assert new["first_row_id"] == 2 * EACH
+    (our_schema, our_header, our_entries), (their_schema, their_header, their_entries) = (
+        avro(theirs, path) for path in (our_list[0]["manifest_path"], new["manifest_path"])
+    )
+    assert fields_in(our_schema) == fields_in(their_schema)
+    assert our_header.keys() - {"avro.codec"} == their_header.keys() - {"avro.codec", "iceberg.schema"}
+    assert [sorted(e["data_file"]) for e in our_entries[:1]] == [
+        sorted(e["data_file"]) for e in their_entries[:1]
+    ]
+    nulls = ("first_row_id", "referenced_data_file", "content_offset", "content_size_in_bytes")
+    for entry in (*our_entries, *their_entries):
+        assert [entry["data_file"][field] for field in nulls] == [None] * 4
+    assert data_files(topic)
