@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +16,12 @@ from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 
 from frazil.clients import Clients
-from frazil.errors import DifferentError
 from frazil.formats.logical import Field, Primitive
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table, load_with_head
+from frazil.tables.layout import create_table
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction.run import compact
@@ -59,16 +57,6 @@ def make(clients: Clients, files: int = 3) -> Table:
     for number_ in range(files):
         append(table, range(number_ * ROWS, (number_ + 1) * ROWS))
     return table.refresh()
-
-
-def raised(clients: Clients, table: Table) -> Table:
-    """The table with metadata of version 3."""
-    known = json.loads(table.metadata.model_dump_json()) | {"format-version": 3, "next-row-id": 0}
-    location = f"{table.location()}/metadata/raised.metadata.json"
-    with table.io.new_output(location).create() as stream:
-        stream.write(json.dumps(known).encode())
-    clients.catalog.drop_table(NAME.identifier)
-    return clients.catalog.register_table(NAME.identifier, location)
 
 
 def append(table: Table, ids: Iterable[int]) -> None:
@@ -212,22 +200,6 @@ def test_deletes_by_equality_count_for_each_older_file(clients: Clients) -> None
 
     assert (census.deletes.equality, census.most_deletes) == (2, 2)
     assert due(clients, delete_files=1).startswith("2 files of ")
-
-
-def test_a_table_that_another_engine_raised_to_version_3_is_left_alone_and_nothing_is_due(
-    clients: Clients,
-) -> None:
-    table = make(clients)
-    delete_by_position(table, (live(table)[0].data_file, range(ROWS)))
-    table = raised(clients, table.refresh())
-    before = table.metadata_location
-
-    assert due(clients) == ""
-    assert "version 3" in compacted(clients).text
-    with pytest.raises(DifferentError, match="format version 3"):
-        load_with_head(TableHandle(clients.catalog, NAME))
-    assert ids(table) == list(range(ROWS, 3 * ROWS))
-    assert table.refresh().metadata_location == before
 
 
 def test_ids_of_columns_are_written_as_java_reads_them(clients: Clients) -> None:

@@ -19,6 +19,7 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.snapshots import Snapshot
 
 from frazil.tables.commits.ledger import Entry
+from frazil.tables.format_v3.writing import FileManifest
 
 __all__ = ["make_haste"]
 
@@ -28,7 +29,8 @@ def make_haste(patch: pytest.MonkeyPatch) -> None:
     for module in (avro, manifest):
         patch.setattr(module, "AvroFile", _Read)
         patch.setattr(module, "AvroOutputFile", _Written)
-    patch.setattr(ManifestWriter, "new_writer", lambda writer: _Written(writer._output_file))
+    for writing in (ManifestWriter, FileManifest):
+        patch.setattr(writing, "new_writer", lambda writer: _Written(writer._output_file))
     patch.setattr(TableMetadataV2, "__deepcopy__", lambda of, _=None: of.model_copy())
     patch.setattr(Entry, "of", _read_once(Entry.__dict__["of"].__func__))
     patch.setattr(metadata, "distribution", cache(metadata.distribution))
