@@ -127,8 +127,8 @@ def of_whole_tables(topic: Topic) -> None:
 @pytest.mark.parametrize(
     ("expect", "says"),
     [
-        ("credit >= 0", "credit >= 0: false of 2 of 4 rows; the first: partition 0, offset"),
-        ("sum(credit) > 0", "sum(credit) > 0: is false of 4 rows; sum(credit) is -2.00"),
+        ("credit >= 0", "credit >= 0: false for 2 of 4 rows; the first: partition 0, offset"),
+        ("sum(credit) > 0", "sum(credit) > 0: is false for 4 rows; sum(credit) is -2.00"),
     ],
 )
 def test_a_check_that_stops_publishes_nothing_until_it_is_another(

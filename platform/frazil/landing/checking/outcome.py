@@ -44,12 +44,12 @@ class CheckOutcome:
         if self.values:
             numbers = ", ".join(f"{name} is {value}" for name, value in self.values.items())
             return (
-                f"{self.expect}: {'is false' if self.failing else 'holds'} of {self.rows:,} rows; {numbers}."
+                f"{self.expect}: {'is false' if self.failing else 'holds'} for {self.rows:,} rows; {numbers}."
             )
         if not self.failing:
-            return f"{self.expect}: false of none of {self.rows:,} rows."
+            return f"{self.expect}: holds for all {self.rows:,} rows."
         first = f"; the first: {'; '.join(self.shown)}" if self.shown else ""
-        return f"{self.expect}: false of {self.failing:,} of {self.rows:,} rows{first}."
+        return f"{self.expect}: false for {self.failing:,} of {self.rows:,} rows{first}."
 
 
 def outcomes_of(
