@@ -220,6 +220,27 @@ def test_a_column_may_not_be_called_as_row_ids_are(catalog: Catalog) -> None:
     with pytest.raises(DifferentError, match="has a column _row_id"):
         file_layout(table)
 
+    table.update_schema().rename_column("_row_id", "row_number").commit()
+    assert file_layout(handle.load())
+
+
+def test_a_catalog_that_makes_an_older_version_is_refused_until_the_spec_asks_for_that(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = catalog.create_table
+
+    def made(*args: Any, properties: dict[str, str], **more: Any) -> Table:
+        return make(*args, properties={**properties, "format-version": "2"}, **more)
+
+    monkeypatch.setattr(catalog, "create_table", made)
+    handle = TableHandle(catalog, TableName("v3", "older"))
+
+    with pytest.raises(DifferentError, match="of Iceberg's format version 2, not 3") as refused:
+        create_table(handle, FIELDS, (), {"format-version": "3"})
+
+    assert "Write format_version: 2" in refused.value.todo
+    assert create_table(handle, FIELDS, (), {"format-version": "2"}).metadata.format_version == 2
+
 
 @pytest.mark.parametrize("mode", ["upsert", "cdc"])
 def test_merged_tables_have_version_2(mode: str) -> None:
