@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -86,7 +86,7 @@ def run_values(spec: AnyTable, connections: Connections, count: int) -> CheckRes
         found = Verdict.skip("the table is made of tables, and has no records of its own")
         return _result(Check("values", names.iceberg_path, False, what, lambda _: found), names, found)
     check: Check = Check("values", names.iceberg_path, False, what, partial(compare_values, count=count))
-    return _or_skipped(check, names, lambda: _look(check, Subject(spec, names, connections)))
+    return _look_or_skip(check, Subject(spec, names, connections))
 
 
 def run_reader(spec: AnyTable, connections: Connections, reader: Reader) -> CheckResult:
@@ -97,7 +97,7 @@ def run_reader(spec: AnyTable, connections: Connections, reader: Reader) -> Chec
     names = things(spec, connections.settings)
     what, look = f"{reader.name} can read it, by its documents.", partial(judge_reader, reader=reader)
     check: Check = Check(f"reader {reader.name}", names.iceberg_path, False, what, look)
-    return _or_skipped(check, names, lambda: _look(check, Subject(spec, names, connections)))
+    return _look_or_skip(check, Subject(spec, names, connections))
 
 
 def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
@@ -121,17 +121,17 @@ def _look(check: Check, subject: Subject[AnyTable]) -> CheckResult:
     return _result(check, subject.things, found)
 
 
-def _or_skipped(check: Check, names: Things, run: Callable[[], CheckResult]) -> CheckResult:
+def _look_or_skip(check: Check, subject: Subject[AnyTable]) -> CheckResult:
     try:
-        return run()
+        return _look(check, subject)
     except RetryError as e:
-        return replace(_result(check, names, Verdict.skip(e.what.rstrip("."))), down=e)
+        return replace(_result(check, subject.things, Verdict.skip(e.what.rstrip("."))), down=e)
 
 
 def _run_or_skip(name: str, spec: AnyTable, connections: Connections) -> CheckResult:
     settings = connections.settings
     check, names = checks_of(spec, settings)[name], things(spec, settings)
-    return _or_skipped(check, names, lambda: run_check(name, spec, connections))
+    return _look_or_skip(check, Subject(spec, names, connections))
 
 
 def freshness_results(

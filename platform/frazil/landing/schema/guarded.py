@@ -8,7 +8,7 @@ from dataclasses import replace
 from frazil.connections import Connections
 from frazil.formats.checks.batch import ArrowChecks, Asked
 from frazil.formats.checks.binding import bound_checks, bound_where, table_fields_of
-from frazil.formats.logical import Struct
+from frazil.formats.logical import Field, Struct
 from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.record import RecordDecoder, decoder_for
 from frazil.spec.topic import TableSpec
@@ -29,7 +29,7 @@ def landing_decoder(spec: TableSpec, connections: Connections) -> RecordDecoder:
 
 
 def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:
-    fields = (*(f for f in key if not value.get(f.name)), *value)
+    fields = _fields(key, value)
     condition = bound_where(spec.where, fields, spec.topic)
     names = sorted({path[0] for path in condition.columns})
     return ArrowWhere(condition, tuple((name, value.get(name) is None) for name in names), now)
@@ -37,8 +37,12 @@ def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:
 
 def _checks(spec: TableSpec, decoder: RecordDecoder, now: int) -> ArrowChecks:
     (_, key), (_, value) = decoder.halves
-    decoded = (*(f for f in key if not value.get(f.name)), *value)
     table = {f.name: f for f in decoder.columns.fields}
-    asked = bound_checks(spec.checks, table_fields_of(decoded, table), spec.topic)
+    asked = bound_checks(spec.checks, table_fields_of(_fields(key, value), table), spec.topic)
     shown = tuple(decoder.row_key.columns) or tuple(f.name for f in key if f.name in table)
     return ArrowChecks(tuple(Asked(c.name, bound, c.on_failure) for c, bound in asked), now, shown)
+
+
+def _fields(key: Struct, value: Struct) -> tuple[Field, ...]:
+    """The fields of a record; one that both halves have is the value's."""
+    return (*(f for f in key if not value.get(f.name)), *value)
