@@ -77,8 +77,8 @@ def judge_reader(subject: Subject[AnyTable], reader: Reader) -> Verdict:
     Values that the engine shows otherwise are told of, and fail nothing.
     """
     metadata = subject.handle.load().metadata
-    types = dict(_types(metadata.schema()))
-    refusals = [*refusals_of(reader, metadata.schema(), metadata.format_version)]
+    types = column_types(metadata.schema())
+    refusals = [*refusals_of(reader, types, metadata.format_version)]
     altered = [f"{kind}: {how}" for kind, how in reader.altered.items() if kind in types.values()]
     numbers = {"columns": len(types), "refused": len(refusals)}
     if not refusals:
@@ -87,17 +87,18 @@ def judge_reader(subject: Subject[AnyTable], reader: Reader) -> Verdict:
     return Verdict(False, f"{'; '.join(refusals[:_NAMED])}{more}. See {reader.source}", numbers)
 
 
-def _types(schema: Schema) -> Iterator[tuple[str, str]]:
+def column_types(schema: Schema) -> dict[str, str]:
     """All columns by their paths, nested ones too, with the first word of their types."""
+    types = {}
     for number in sorted(schema.field_ids):
         path = schema.find_column_name(number)
         assert path is not None
-        yield path, str(schema.find_type(number)).partition("<")[0].partition("[")[0].partition("(")[0]
+        types[path] = str(schema.find_type(number)).partition("<")[0].partition("[")[0].partition("(")[0]
+    return types
 
 
-def refusals_of(reader: Reader, schema: Schema, version: int) -> Iterator[str]:
+def refusals_of(reader: Reader, types: Mapping[str, str], version: int) -> Iterator[str]:
     """What an engine does not read, in words: the format, columns by their types, columns by their names."""
-    types = dict(_types(schema))
     if version > reader.newest:
         yield f"it reads format version {reader.newest}, and this is {version}"
     for path, kind in types.items():
