@@ -67,7 +67,7 @@ def test_what_is_never_seen_is_not_made_again_and_again(
 
     monkeypatch.setattr(Keys, "complete", counted)
     with pytest.raises(CloudSlowError, match="never was seen as it should be"):
-        deployed.create(patience=12.0)
+        deployed.apply(patience=12.0)
     assert max(Counter(spent).values()) <= 5
 
 
@@ -87,7 +87,7 @@ def test_what_loses_each_answer_is_not_made_without_end(
 
     monkeypatch.setattr(Plane, "post", lost)
     with pytest.raises(CloudSlowError, match="the answer was lost each time"):
-        deployed.create(patience=10.0)
+        deployed.apply(patience=10.0)
     assert max(Counter(made).values()) == 10
 
 
@@ -110,7 +110,7 @@ def test_what_fails_again_and_again_is_not_started_without_end(
 
     monkeypatch.setattr(Plane, "ask", counted)
     with pytest.raises(CloudSlowError, match="fail_next asked for it"):
-        deployed.create(patience=8.0)
+        deployed.apply(patience=8.0)
     assert 0 < max(Counter(asked).values()) <= 5
 
 
@@ -141,7 +141,7 @@ def test_the_reason_of_what_fails_again_and_again_is_told(deployed: Deployed) ->
     deployed.cloud.delay(fail_next=["TableflowTopic"] * 1000)
     deployed.cloud.turn(throttle_every=7)
     with pytest.raises(CloudSlowError, match="fail_next asked for it"):
-        deployed.create(patience=5.0)
+        deployed.apply(patience=5.0)
 
 
 def test_a_key_whose_secret_was_lost_is_made_anew(deployed: Deployed) -> None:
@@ -159,7 +159,7 @@ def test_a_key_whose_secret_cannot_be_stored_is_revoked(deployed: Deployed, monk
 
     monkeypatch.setattr(deployed.store, "put", refuse)
     with pytest.raises(OSError, match="the store is full"):
-        deployed.create()
+        deployed.apply()
     assert KEYS not in deployed.cloud.held()
 
 

@@ -90,7 +90,7 @@ def test_a_right_that_the_role_lacks_is_named(trusting: CloudConfluent, aws: Clo
     """Expiry deletes, which the source systems' policy does not allow (D19)."""
     made = deployed(trusting, aws, rights=[each for each in OBJECTS + GLUE if each != right])
     with pytest.raises(CloudSlowError, match=right):
-        made.create(patience=3.0)
+        made.apply(patience=3.0)
     aws.client("iam").put_role_policy(
         RoleName=ROLE, PolicyName="may", PolicyDocument=policy(allow(OBJECTS + GLUE))
     )
@@ -101,7 +101,7 @@ def test_a_right_that_the_role_lacks_is_named(trusting: CloudConfluent, aws: Clo
 def test_a_trust_for_another_external_id_is_told(trusting: CloudConfluent, aws: CloudAws) -> None:
     made = deployed(trusting, aws, external_id="another")
     with pytest.raises(CloudSlowError, match="sts:AssumeRole"):
-        made.create(patience=3.0)
+        made.apply(patience=3.0)
 
 
 def test_rights_that_somebody_removed_are_found_by_verify(trusting: CloudConfluent, aws: CloudAws) -> None:

@@ -192,7 +192,9 @@ def test_it_is_removed_and_removed_again_and_nothing_is_left(made: InSnowflake) 
 
 def test_each_statement_that_was_said_has_a_source_in_the_docs(made: InSnowflake) -> None:
     """The file's last: all that made, proved, healed and removed the deployment was said."""
-    register = DOCS.read_text().partition("## What was checked")[2].partition("\n## ")[0]
+    register = next(
+        each for each in DOCS.read_text().split("\n## ") if each.startswith("Requests and statements")
+    )
     known = [head for cell in re.findall("`([^`\n]+)`", register) for head in heads(cell)]
     by_frazil = [each for each in made.admin.said if each[:1].isupper()]  # tests say theirs in small letters
     said = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in by_frazil}

@@ -300,12 +300,12 @@ class Deployed:
         had = partial(former, self.spec, self.clouds)
         return Reconciler(self.resources, former=had, removes_data=removes_data, **times)
 
-    def create(self, patience: float = 30.0) -> Known:
+    def create(self) -> Known:
         """Makes what is missing; what tests begin with is made once, and copied for the others."""
         if not self._is_where_tests_begin:
-            return self._applied(patience)
+            return self.apply()
         if self.cloud.made_before is None:
-            known = self._applied(patience)
+            known = self.apply()
             self.cloud.made_before = deepcopy(Made(self.cloud.organization.held, self.store.held, known))
             return known
         again = deepcopy(self.cloud.made_before)
@@ -321,7 +321,8 @@ class Deployed:
             self == Deployed(self.cloud, store=self.store) and not self.store.held and self.cloud.is_untouched
         )
 
-    def _applied(self, patience: float) -> Known:
+    def apply(self, patience: float = 30.0) -> Known:
+        """Makes what is missing, never a copy: for tests of how it is made."""
         reconciler = self.reconciler(patience)
         return reconciler.apply(reconciler.plan())
 
