@@ -28,7 +28,7 @@ from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
-from frazil.tables.writing.transfer import OldFile, rows_in
+from frazil.tables.writing.transfer import OldFile, fetched, rows_in
 from kit.readers.duck import duckdb_on
 from kit.wires.lying import glue_in_process
 from kit.wires.wire import Asked, Wire, wired
@@ -187,6 +187,33 @@ def test_storage_is_named_where_it_refuses_a_manifest_while_another_takes_its_pl
 
     with pytest.raises(PartDownError), catalog_errors(settings), table.transaction() as tx:
         stage_same_rows(tx, without_one, {})
+
+
+def test_a_small_file_is_written_by_one_request(wire: Wire, settings: Settings) -> None:
+    """An upload in parts takes three, and each is a commit of the store's own."""
+    written: list[str] = []
+    wire.plan = lambda asked: written.append(asked.path) if asked.method in ("PUT", "POST") else None
+
+    table = create_table(TableHandle(open_catalog(settings), TableName("n", "small")), FIELDS, (), {})
+    written.clear()
+    table.append(_rows(table, range(10)))
+
+    assert sum(".parquet" in path for path in written) == 1
+    assert not [path for path in written if "upload" in path]
+
+
+def test_a_file_that_was_read_at_once_is_not_asked_for_again(wire: Wire, settings: Settings) -> None:
+    table = TableHandle(open_catalog(settings), NAME).load()
+    layout, file = file_layout(table), _files(table)[0]
+    asked: list[str] = []
+    wire.plan = lambda request: asked.append(request.method) if ".parquet" in request.path else None
+
+    read = fetched(layout, OldFile(file.file_path, file.file_size_in_bytes))
+    keys, all_ = (_numbers(rows_in(layout, [read], columns)) for columns in (["n"], None))
+
+    assert keys == all_
+    assert len(keys) == ROWS
+    assert asked.count("GET") == 1
 
 
 def test_an_upload_that_storage_no_longer_knows_when_it_is_asked_again_is_named(settings: Settings) -> None:

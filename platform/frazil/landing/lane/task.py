@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -114,6 +114,6 @@ class _Appended:
 
     def close(self, number: int) -> Iterator[pa.RecordBatch]:
         landing = pa.array([number], pa.int32())
-        files = pa.array([[asdict(f) for f in self._writer.close()]], FILES)
+        files = pa.array([[f.row for f in self._writer.close()]], FILES)
         report, bad = self._intake.report(), self._intake.given_back()
         yield rows_of(RETURNED, landing=landing, report=report, files=files, bad=bad)

@@ -73,6 +73,7 @@ class _OpenFiles:
         from pyiceberg.io.pyarrow import PyArrowFileIO
 
         files = PyArrowFileIO(dict(properties))
+        files.fs_by_scheme = lru_cache(partial(_putting, files.fs_by_scheme))
         if properties.get("s3.sse.type") in SERVER_SIDE:
             files.fs_by_scheme = lru_cache(partial(_encrypting, files.fs_by_scheme, properties))
         return files
@@ -81,6 +82,21 @@ class _OpenFiles:
     def _close(files: PyArrowFileIO) -> None:
         """Its connections go with the last file that is read by them; a later use opens others."""
         files.fs_by_scheme.cache_clear()  # type: ignore[attr-defined]
+
+
+def _putting(
+    opened: Callable[[str, str | None], FileSystem], scheme: str, of: str | None = None
+) -> FileSystem:
+    """The file system of a scheme and a bucket; one of S3 writes a small file by one request, not by three.
+
+    PyArrow has an argument for it, `allow_delayed_open`, which PyIceberg does not hand on.
+    """
+    files = opened(scheme, of)
+    if scheme not in _S3:
+        return files
+    rebuilt, (told,) = files.__reduce__()
+    again: FileSystem = rebuilt({**told, "allow_delayed_open": True})
+    return again
 
 
 def _encrypting(

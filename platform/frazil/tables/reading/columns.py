@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -40,12 +41,14 @@ class StoredFile:
         path: As manifests have it.
         store: One of `FileReader.stores`.
         place: As that store has it.
+        content: All of it, where it was read before.
     """
 
     path: str
     store: str
     place: str
     bytes: int
+    content: pa.Buffer | None = field(default=None, repr=False)
 
 
 def stored_file(path: str, size: int, store: str = "") -> StoredFile:
@@ -86,9 +89,8 @@ class FileReader:
 
         Of the row groups that begin between two places. `few`: they are a small part of the file.
         """
-        with self.stores[file.store].open_input_file(file.place) as opened:
-            whole = file.bytes <= _WHOLE and not few
-            source = pa.BufferReader(opened.read()) if whole else opened
+        whole = file.content is not None or (file.bytes <= _WHOLE and not few)
+        with self._opened(file, whole=whole) as source:
             parquet = pq.ParquetFile(source, pre_buffer=not whole, coerce_int96_timestamp_unit="us")
             wanted = [own for own in _with_ids(parquet.schema_arrow, self.names) if _has(own, ids)]
             first = 0
@@ -97,6 +99,19 @@ class FileReader:
                 if start <= _begins(group) < end:
                     yield from _batches_of(parquet, number, wanted, first)
                 first += group.num_rows
+
+    def fetched(self, file: StoredFile) -> StoredFile:
+        """A file with all that is in it, which is read by one request."""
+        with self._opened(file, whole=True) as source:
+            return replace(file, content=source.read_buffer())
+
+    @contextmanager
+    def _opened(self, file: StoredFile, *, whole: bool) -> Iterator[pa.NativeFile]:
+        if file.content is not None:
+            yield pa.BufferReader(file.content)
+            return
+        with self.stores[file.store].open_input_file(file.place) as opened:
+            yield pa.BufferReader(opened.read_buffer()) if whole else opened
 
 
 def _batches_of(parquet: pq.ParquetFile, number: int, wanted: list[pa.Field], first: int) -> Iterator[Batch]:

@@ -159,6 +159,11 @@ class WrittenFile:
     footer: bytes
     partition: bytes  # its values, as an Arrow stream
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """The same, as `FILES` has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
 
 def count_rows(counted: dict[str, int], rows: pa.RecordBatch | pa.Table) -> None:
     """Adds the values of rows, by what the table calls their columns."""

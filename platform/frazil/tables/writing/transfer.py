@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from frazil.exact import values_of
 from frazil.tables.format_v3.row_ids import Origin, are_wanted, padded, with_row_ids
 from frazil.tables.metadata.files import LARGEST
-from frazil.tables.reading.columns import Batch, FileReader, stored_file
+from frazil.tables.reading.columns import Batch, FileReader, StoredFile, stored_file
 from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
@@ -52,6 +52,7 @@ class OldFile:
         constants: Values that its rows have in columns which are not in it, by the columns' ids.
         deletes: Those that apply to it.
         origin: Where its rows have their ids from; None: no snapshot names it, and they have none yet.
+        content: All of it, where it was read before.
     """
 
     path: str
@@ -59,6 +60,12 @@ class OldFile:
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
     deletes: tuple[DeleteFile, ...] = ()
     origin: Origin | None = None
+    content: pa.Buffer | None = field(default=None, repr=False)
+
+    @property
+    def stored(self) -> StoredFile:
+        """The file as the store has it that holds the table's data."""
+        return replace(stored_file(self.path, self.bytes), content=self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class Bins:
         layout, name = replace(self.layout, target=bin_.most), f"{number:05}-{self.name}"
         added = rows_in(layout, bin_.added)
         moved = move_rows(layout, name, bin_.files, self._keys(bin_), added, self.order)
-        told = pa.array([[asdict(f) for f in moved.files]], FILES)
+        told = pa.array([[f.row for f in moved.files]], FILES)
         values = pa.array([json.dumps(moved.values_gone)])
         return rows_of(
             RETURNED,
@@ -165,12 +172,21 @@ def rows_in(
         yield from _read(layout, file, columns)
 
 
+def fetched(layout: FileLayout, file: OldFile) -> OldFile:
+    """A file that was read at once: a small one, of which rows are asked for twice."""
+    return replace(file, content=_reader(layout).fetched(file.stored).content)
+
+
+def _reader(layout: FileLayout) -> FileReader:
+    return FileReader(layout.names, {"": layout.store})
+
+
 def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
     """Columns are known by their ids, at every depth."""
     own = layout.schema if columns is None else pa.schema([layout.schema.field(n) for n in columns])
-    reader, how = FileReader(layout.names, {"": layout.store}), replace(IN_FILES, constants=file.constants)
+    reader, how = _reader(layout), replace(IN_FILES, constants=file.constants)
     ids, deleted, moves = ids_wanted(own, file.deletes), DeletedRows(reader), are_wanted(own)
-    for batch in reader.batches(stored_file(file.path, file.bytes), ids, few=columns is not None):
+    for batch in reader.batches(file.stored, ids, few=columns is not None):
         rows = Batch(batch.first, with_row_ids(batch.rows, batch.first, file.origin)) if moves else batch
         left = deleted.left(rows, file.path, file.deletes, file.constants)
         found = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}

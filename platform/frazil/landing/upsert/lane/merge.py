@@ -128,9 +128,7 @@ class Merge:
         count_rows(counts.values_come, outcome.come)
         written = self._written(outcome, names, counts)
         document = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
-        return rows_of(
-            MERGED, merge=pa.array([document]), files=pa.array([[asdict(f) for f in written]], FILES)
-        )
+        return rows_of(MERGED, merge=pa.array([document]), files=pa.array([[f.row for f in written]], FILES))
 
     def _outcome(
         self, meeting: Meeting, changes: pa.Table, files: Sequence[HeadFile], counts: Counts

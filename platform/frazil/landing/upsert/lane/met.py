@@ -16,12 +16,16 @@ from frazil.landing.upsert.lane.newest import KeyIndex
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
 from frazil.tables.writing.parquet import FileLayout
-from frazil.tables.writing.transfer import OldFile, rows_in
+from frazil.tables.writing.transfer import OldFile, fetched, rows_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
+
+_SMALL, _KEPT = 2**20, 64 * 2**20
+"""Bytes of a file that is read at once, because requests cost more than its bytes; and of all such files of a
+partition, which are kept until they are written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +83,13 @@ class Meeting:
         key, places = list(self.rules.identity.key), self.rules.identity.places
         index, beside = KeyIndex(changes.select(key)), (*places, DELETED, TOMBSTONE, LSN)
         told = changes.select([name for name in beside if name in changes.column_names])
+        room = _KEPT
         for each in files:
             if self.rules.truncates or _may_hold(each, changes, key):
-                met = self._met(each.file, index, told)
+                file = each.file
+                if file.bytes <= min(_SMALL, room):
+                    file, room = fetched(self.layout, file), room - file.bytes
+                met = self._met(file, index, told)
                 if len(met.at):
                     yield met
 
