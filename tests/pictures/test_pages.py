@@ -20,6 +20,7 @@ from frazil_local.home import Home
 from frazil_local.parts import make_dagster_home
 from kit.formats.formats import avro, produce
 from kit.pages.browser import Browser, browser
+from kit.pages.pages import blocks_of
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.dagster_servers import ROOT, free_port, serving
 
@@ -27,7 +28,7 @@ IMAGES = ROOT / "docs" / "images"
 MOST = 300_000  # bytes of a picture
 TRADES = 20_000
 
-SHOP = """\
+TILL = """\
 type: assets.topic_tables.TopicTables
 attributes:
   tables:
@@ -39,7 +40,6 @@ attributes:
 PAYMENT = '{"type": "record", "name": "payment", "fields": [{"name": "amount", "type": "long"}]}'
 
 PAGES = {
-    "graph": ("/locations/frazil/asset-groups/trading", 1500, 900, "Materialized"),
     "late-and-broken": ("/assets/late_and_broken", 1300, 700, "payments"),
     "groups": ("/asset-groups", 1300, 640, "trading", "assets"),
     "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800, "Latest materialization"),
@@ -55,6 +55,8 @@ PAGES = {
 }
 """By the name of a picture: the page, the size of the window, and what the page shows once it is complete."""
 
+GRAPH = "/locations/frazil/asset-groups/shop", 1200, 1500, "Materialized", "Latest event"
+
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[Browser]:
@@ -66,21 +68,39 @@ def window() -> Iterator[Browser]:
 def home(
     stack_home: Home, connections: Connections, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """Dagster's home after a landing of trades, and one of payments that a bad record stopped."""
+    """Dagster's home after landings of trades, and one of payments that a bad record stopped."""
     folder = tmp_path_factory.mktemp("pipelines")
-    (folder / "shop").mkdir()
-    (folder / "shop" / "defs.yaml").write_text(SHOP)
-    (folder / "shop" / "payment.avsc").write_text(PAYMENT)
+    write_till(folder / "my_pipelines" / "till")
+    write_readme(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FRAZIL_PIPELINES", f"{ROOT / 'assets' / 'pipelines'}:{folder}")
+        patch.setenv("FRAZIL_PIPELINES", f"{ROOT / 'assets' / 'pipelines'}:{folder / 'my_pipelines'}")
         make_dagster_home(stack_home)
         patch.setenv("DAGSTER_HOME", str(stack_home.dagster))
-        generate(GENERATORS["stock_trades"], connections.settings, count=TRADES)
-        assert materialized("kafka/stock_trades", "iceberg/local/stock_trades", "kafka/payments")
-        assert materialized("iceberg/local/stock_trade_totals", "iceberg/local/payments")
+        for topic in ("stock_trades", "trades"):
+            generate(GENERATORS["stock_trades"], connections.settings, topic=topic, count=TRADES)
+        assert materialized(
+            "group:shop", *keys("kafka/stock_trades", "iceberg/local/stock_trades", "kafka/payments")
+        )
+        assert materialized(*keys("iceberg/local/stock_trade_totals", "iceberg/local/payments"))
         produce(connections, "payments", [*payments(connections), (None, b"no Avro")])
-        assert not materialized("iceberg/local/payments")
+        assert not materialized(*keys("iceberg/local/payments"))
         yield stack_home.dagster
+
+
+def write_till(folder: Path) -> None:
+    """The pipeline whose landing is going to fail."""
+    folder.mkdir(parents=True)
+    (folder / "defs.yaml").write_text(TILL)
+    (folder / "payment.avsc").write_text(PAYMENT)
+
+
+def write_readme(folder: Path) -> None:
+    """The pipeline that the README shows."""
+    for block in blocks_of(ROOT / "README.md"):
+        if block.title:
+            file = folder / block.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
 
 
 def payments(connections: Connections) -> list[tuple[None, bytes]]:
@@ -89,11 +109,16 @@ def payments(connections: Connections) -> list[tuple[None, bytes]]:
     return [(None, avro(json.loads(PAYMENT), latest.schema_id, {"amount": n})) for n in range(200)]
 
 
-def materialized(*keys: str) -> bool:
+def keys(*keys: str) -> list[str]:
+    """Assets by their keys, as Dagster's selections name them."""
+    return [f'key:"{key}"' for key in keys]
+
+
+def materialized(*chosen: str) -> bool:
     """Whether a run of these assets, as a shell starts it, succeeds."""
-    chosen = " or ".join(f'key:"{key}"' for key in keys)
     dagster = [sys.executable, "-m", "dagster", "asset", "materialize", "-m", "frazil.definitions"]
-    return subprocess.run([*dagster, "--select", chosen], capture_output=True, check=False).returncode == 0
+    command = [*dagster, "--select", " or ".join(chosen)]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +157,18 @@ def test_a_page_is_drawn_for_the_docs(name: str, window: Browser, pages: str, fa
 
     window.open(pages + path.format(failed=failed), *texts, width=width, height=height)
     picture.write_bytes(window.picture())
+
+    assert 20_000 < picture.stat().st_size < MOST
+
+
+def test_the_graph_of_the_readme_is_drawn_from_top_to_bottom(window: Browser, pages: str) -> None:
+    path, width, height, *texts = GRAPH
+    picture = IMAGES / "graph.png"
+    window.open(pages, width=width, height=height)
+    window.run("localStorage.setItem('asset-graph-direction', '\"vertical\"')")
+
+    window.open(pages + path, *texts, width=width, height=height)
+    picture.write_bytes(window.picture_of("foreignObject"))
 
     assert 20_000 < picture.stat().st_size < MOST
 

@@ -20,6 +20,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 DRIVER = "chromedriver"
 
 _ARGUMENTS = ["--headless=new", "--no-sandbox", "--hide-scrollbars", "--disable-gpu"]
+_AROUND = """
+const [parts, margin] = arguments;
+const boxes = Array.from(document.querySelectorAll(parts), part => part.getBoundingClientRect());
+const x = Math.min(...boxes.map(box => box.left)) - margin;
+const y = Math.min(...boxes.map(box => box.top)) - margin;
+const width = Math.max(...boxes.map(box => box.right)) + margin - x;
+const height = Math.max(...boxes.map(box => box.bottom)) + margin - y;
+return {x, y, width, height, scale: 1 / devicePixelRatio};
+"""
 _WAITING = ".bp4-spinner, .bp5-spinner, [aria-label='Loading'], [class*='Spinner']"
 
 
@@ -38,6 +47,16 @@ class Browser:
     def picture(self) -> bytes:
         """The window, as PNG."""
         return b64decode(self._answer(requests.get(f"{self.session}/screenshot", timeout=PATIENCE)))
+
+    def picture_of(self, parts: str, margin: int = 16) -> bytes:
+        """The smallest part of the page that shows all these elements, and a margin around them, as PNG.
+
+        Args:
+            parts: A CSS selector.
+        """
+        clip = self.run(_AROUND, parts, margin)
+        command = {"cmd": "Page.captureScreenshot", "params": {"clip": clip}}
+        return b64decode(self._do("goog/cdp/execute", **command)["data"])
 
     def text(self) -> str:
         """What the page shows."""
