@@ -1,7 +1,7 @@
 """Tables that are made of others: what is known of each when definitions load, and the step that fills it."""
 
 # No `from __future__ import annotations`: Dagster compares the types of arguments, not their names.
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +17,12 @@ from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import Known
 from frazil.derive.queries.columns import lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
-from frazil.errors import OvertakenError
+from frazil.errors import ChecksFailedError, OvertakenError
+from frazil.landing.checking.outcome import CheckOutcome
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from resources.connections import FrazilConnections
+from resources.events import own_evaluations
 from resources.metadata import derive_metadata, table_metadata
 
 _ABOUT = """Iceberg table `{table}`, made of {inputs} (kind `{kind}`). Materializing it reads what is new in \
@@ -119,7 +121,7 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
     @dg.multi_asset(name=op_name(names.iceberg_path), specs=[_spec(table)])
     def derived(
         context: dg.AssetExecutionContext, config: DeriveConfig, frazil: FrazilConnections
-    ) -> dg.MaterializeResult[Any]:
+    ) -> Iterator[dg.MaterializeResult[Any]]:
         connections, run = frazil.of(table.spec), context.run.run_id
         with engine_errors():
             try:
@@ -127,9 +129,26 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
             except OvertakenError as e:
                 context.log.warning(str(e))
                 report = None
-            return _derived(table, report, connections)
+            except ChecksFailedError as e:
+                _tell_checks(context, table, e.outcomes, connections)
+                raise
+            result = _derived(table, report, connections)
+        yield result
+        if report:
+            _tell_checks(context, table, report.checks, connections)
 
     return derived
+
+
+def _tell_checks(
+    context: dg.AssetExecutionContext,
+    table: DerivedTable,
+    outcomes: Iterable[CheckOutcome],
+    connections: Connections,
+) -> None:
+    """Tells what the table's own checks say of the rows of a derivation."""
+    for event in own_evaluations(table.spec, connections, outcomes, context.instance):
+        context.instance.report_runless_asset_event(event)
 
 
 def _spec(table: DerivedTable) -> dg.AssetSpec:

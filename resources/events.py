@@ -68,6 +68,7 @@ def events_of(
             yield from own_evaluations(spec, connections, done.checks, of)
         case DeriveReport():
             yield grown(spec, connections, derive_metadata(done))
+            yield from own_evaluations(spec, connections, done.checks, of)
         case WorkReport():
             yield upkeep_observation(things(spec, connections.settings), done)
         case CheckResult():
@@ -84,10 +85,9 @@ def own_evaluations(
     outcomes: Iterable[CheckOutcome],
     of: dg.DagsterInstance | None = None,
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """What a landing says of the spec's own checks; for `of` see `check_evaluation`."""
-    if isinstance(spec, TableSpec):
-        for result in results_of(spec, connections.settings, outcomes):
-            yield check_evaluation(result, of)
+    """What a landing or a derivation says of the spec's own checks; for `of` see `check_evaluation`."""
+    for result in results_of(spec, connections.settings, outcomes):
+        yield check_evaluation(result, of)
 
 
 def topic_seen(

@@ -36,7 +36,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
     """Every check that makes sense for one table, by name; also those that read the data."""
     names = things(spec, settings)
-    own = _of_topics(spec, names) if isinstance(spec, TableSpec) else _of_derived(names)
+    own = _of_topics(spec, names) if isinstance(spec, TableSpec) else _of_derived(spec, names)
     shown = map(_of_target, targets_of(spec, settings))
     return {check.name: check for check in (*own, *_of_files(spec, names), *shown)}
 
@@ -61,13 +61,14 @@ def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
         yield Check("dead_letter_rate", letters, False, "Few enough records are bad.", judge_dead_letters)
 
 
-def _of_derived(names: Things) -> Iterator[Check]:
+def _of_derived(spec: AnyTable, names: Things) -> Iterator[Check]:
     table = names.iceberg_path
     yield Check("row_count", table, True, "Rows = rows that derivations wrote.", count_derived)
     yield Check("schema", table, True, "Columns agree with the query.", compare_columns)
     yield Check("inputs_read", table, False, "No row waits in the inputs.", judge_inputs)
     whole = "The rows are those that the query makes of the whole inputs."
     yield Check("query_agrees", table, False, whole, compare_query, deep=True)
+    yield from own_checks(spec, names)
 
 
 def _of_target(target: Target) -> Check:

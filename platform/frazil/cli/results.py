@@ -27,7 +27,6 @@ from frazil.landing.halts.pause import PauseReport
 from frazil.reporting import Done, is_news
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
-from frazil.spec.topic import TableSpec
 
 S = TypeVar("S", bound=AnyTable)
 R = TypeVar("R", bound="Done | PauseReport")
@@ -157,9 +156,8 @@ def _tell_checks(selection: Selection[S], spec: S, error: ChecksFailedError) -> 
     """Tells what each check says of rows that were not published."""
     from frazil.checks.own import results_of  # no other command need wait for it
 
-    if isinstance(spec, TableSpec):
-        for result in results_of(spec, selection.connections.settings, error.outcomes):
-            selection.tell(spec, result)
+    for result in results_of(spec, selection.connections.settings, error.outcomes):
+        selection.tell(spec, result)
 
 
 def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:

@@ -119,7 +119,7 @@ def _publish(
                 derivation,
             )
     refuse_forgotten(box.handle, box.plan)
-    entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, watermark=None)
+    entry = replace(box.ledger, rows=files.rows, removed=0, bad=0, late=0, failing={}, watermark=None)
     base = before.derivation if before else ""
     looks = forgettings(table.metadata)
     work = Derived(files, entry, base, box.plan.whole, box.plan.rebuild, forgettings=looks)

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.derive.checking import derivation_checks, refuse_false
 from frazil.derive.computation import Computation, computation_of
 from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows, keep_letters
 from frazil.derive.feeds.feed import FeedReport, feed
@@ -26,6 +27,7 @@ from frazil.derive.queries.texts import with_texts_checked
 from frazil.derive.report import DeriveReport, nothing_new, report_of
 from frazil.derive.write import Changed, Result, Step, Task, derivation_job
 from frazil.errors import CommitConflictError, OvertakenError
+from frazil.landing.checking.outcome import CheckOutcome, failing_numbers, outcomes_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.tables.catalogs.catalog import catalog_errors
@@ -77,6 +79,7 @@ def derive(
         PositionLostError: Nothing tells any more what is new in an input; a rebuild helps.
         RowsLostError: A rebuild would lose more rows than that.
         QueryChangedError: The rows that are there come from another query; a rebuild helps.
+        ChecksFailedError: Rows fail a check that stops the table; nothing of this derivation is visible.
         OvertakenError: Another derivation of the same table was quicker; nothing of this one is visible.
         FrazilError: See docs/derive.md for the others. Never is a part of a derivation visible.
     """
@@ -175,7 +178,9 @@ class _Derivation:
                 task = self._task(plan, table, good_rows(watched.rows), work, changed)
                 result = self._kind.write(task)
                 bad = watched.measured.get("bad", 0) + result.ahead
-                return self._publish(plan, table, result, bad, work)
+                outcomes = outcomes_of(task.checks, result.staged.checks)
+                refuse_false(outcomes, self._handle.name)
+                return self._publish(plan, table, result, bad, work, outcomes)
             except CommitConflictError:
                 if attempt == _TRIES - 1:
                     raise
@@ -183,20 +188,25 @@ class _Derivation:
         raise AssertionError("the last try returns or raises")
 
     def _task(self, plan: Plan, table: Table, delta: DataFrame, work: str, changed: Changed | None) -> Task:
+        query = self._computation.query
         return Task(
             connections=self._connections,
             spec=self._spec,
             table=table,
-            query=self._computation.query,
+            query=query,
             before=None if plan.whole else plan.before,
             delta=delta,
             work=work,
             now=self._now,
+            checks=derivation_checks(self._spec, query, table, self._now),
             changed=changed,
             done=self._done,
         )
 
-    def _publish(self, plan: Plan, table: Table, result: Result, bad: int, work: str) -> DeriveReport:
+    def _publish(
+        self, plan: Plan, table: Table, result: Result, bad: int, work: str,
+        outcomes: tuple[CheckOutcome, ...],
+    ) -> DeriveReport:  # fmt: skip
         entry = DerivedLedger(
             inputs=plan.positions,
             query=self._computation.fingerprint,
@@ -204,6 +214,7 @@ class _Derivation:
             rows=result.rows,
             bad=bad,
             late=result.late,
+            failing=failing_numbers(outcomes),
             read=self._read(plan),
             mixed=int(plan.mixed),
             left_out=int(result.late > 0 and not self._spec.adds_late_rows),
@@ -226,7 +237,7 @@ class _Derivation:
         )  # fmt: skip
         published = publish(self._handle, staged)
         self._done("published")
-        return report_of(self._spec, str(self._handle), plan, entry, result, published)
+        return report_of(self._spec, str(self._handle), plan, entry, result, published, outcomes)
 
     def _read(self, plan: Plan) -> dict[str, int]:
         """How many rows of each input were read."""

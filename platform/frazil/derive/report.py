@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from frazil.derive.plan import Plan
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.write import Result
+from frazil.landing.checking.outcome import CheckOutcome, sum_of_outcomes
 from frazil.spec.derived import DerivedKind, DerivedSpec
 from frazil.tables.commits.commit import Committed
 from frazil.tables.metadata.snapshots import ancestors
@@ -39,6 +40,7 @@ class DeriveReport:
     rolled_back_to: int | None = None  # the snapshot to which the table went back first, because an input had
     conflicts: int = 0  # how often publishing was tried again because others had committed in between
     fed: int = 0  # records that the table's topic got
+    checks: tuple[CheckOutcome, ...] = ()  # what the spec's own checks say of the rows
     seconds: float = 0.0
     text: str = ""
 
@@ -47,7 +49,8 @@ class DeriveReport:
         if not other.done:
             return self
         added = {name: getattr(self, name) + getattr(other, name) for name in _ADDED}
-        return replace(other, whole=self.whole, text=f"{self.text} {other.text}", **added)
+        checks = sum_of_outcomes(self.checks, other.checks)
+        return replace(other, whole=self.whole, text=f"{self.text} {other.text}", checks=checks, **added)
 
 
 def nothing_new(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
@@ -67,8 +70,9 @@ def nothing_new(spec: DerivedSpec, table: str, plan: Plan) -> DeriveReport:
 
 
 def report_of(
-    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Committed
-) -> DeriveReport:
+    spec: DerivedSpec, table: str, plan: Plan, entry: DerivedLedger, result: Result, published: Committed,
+    checks: tuple[CheckOutcome, ...] = (),
+) -> DeriveReport:  # fmt: skip
     """The report of a derivation that is published."""
     before = plan.before.total_rows if plan.before else 0
     removed = before if plan.whole else sum(result.removed.values())
@@ -95,6 +99,7 @@ def report_of(
         inputs={name: p.snapshot for name, p in plan.positions.items()},
         rolled_back_to=plan.rolled_back_to,
         conflicts=published.conflicts,
+        checks=checks,
         text=f"{table}: {entry.rows} rows written of {read}{apart}{_went_back(plan)}.",
     )
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
+from frazil.derive.checking import RowWatch
 from frazil.derive.output import cast, types_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.queries.query import Query
@@ -23,6 +24,7 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
+from frazil.formats.checks.batch import ArrowChecks
 from frazil.formats.logical import List, Map, Struct
 from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
@@ -73,6 +75,7 @@ class Task:
     delta: DataFrame
     work: str  # the name of the derivation, which tells when it began
     now: float  # the clock of the run, in seconds since the epoch
+    checks: ArrowChecks | None = None  # what must hold of the rows that are written
     changed: Changed | None = None  # None where all that is new in the inputs came beside what was there
     done: Step = lambda _: None  # told written
 
@@ -205,18 +208,26 @@ _WRITTEN, _OF = "written", "values of "
 """What is counted of rows on their way: aliases."""
 
 
-def insert(table: Table, rows: DataFrame, write: Write, upkeep: Upkeep, derivation: str) -> StagedFiles:
+def insert(
+    table: Table, rows: DataFrame, write: Write, upkeep: Upkeep, derivation: str,
+    checks: ArrowChecks | None = None,
+) -> StagedFiles:  # fmt: skip
     """Writes rows to files that no snapshot names, in the table's columns; `derivation` tells since when.
+
+    Args:
+        checks: What tasks ask of the rows as they write them.
 
     Raises:
         FrazilError: See `spark_job`.
     """
-    from frazil.tables.writing.insertion import insert_rows
+    from frazil.tables.writing.insertion import insert_watched
 
-    fitting = cast(rows, types_of(table))
+    fitting, watch = cast(rows, types_of(table)), RowWatch(checks) if checks else None
     with spark_job(derivation_job(name_of(table))):
-        files = insert_rows(arranged(fitting, table) if write.sorts else fitting, table)
-    return StagedFiles(files, until=latest_commit(upkeep.orphans_after, started_at(derivation)))
+        ordered = arranged(fitting, table) if write.sorts else fitting
+        files, reports = insert_watched(ordered, table, watch=watch)
+    until = latest_commit(upkeep.orphans_after, started_at(derivation))
+    return StagedFiles(files, until, reports)
 
 
 def held_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
@@ -239,7 +250,7 @@ def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
     """
     spec, job = task.spec, derivation_job(task.name)
     watched = Watched(rows, _measures(task, rows), job, twice=samples(task.table))
-    files = insert(task.table, watched.rows, spec.write, spec.upkeep, task.work)
+    files = insert(task.table, watched.rows, spec.write, spec.upkeep, task.work, task.checks)
     return _audited(task, files, watched)
 
 

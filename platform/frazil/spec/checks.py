@@ -68,4 +68,32 @@ def refuse_twice(checks: tuple[OwnCheck, ...]) -> tuple[OwnCheck, ...]:
     return checks
 
 
+def refuse_underivable(checks: tuple[OwnCheck, ...], *, in_parts: bool) -> None:
+    """Refuses what no derivation can ask of the rows that it writes.
+
+    Args:
+        in_parts: Whether these are the rows of some files, new ones and old ones, and not all that come.
+
+    Raises:
+        ValueError: It names the check.
+    """
+    for check in checks:
+        names = [each.name for each in check.expression.aggregates]
+        if check.on_failure == "dead_letter":
+            raise ValueError(
+                f"checks: {check.name}: on_failure: dead_letter is for records; a query keeps rows apart by "
+                "a column `$$error`"
+            )
+        if names and in_parts:
+            raise ValueError(
+                f"checks: {check.name}: an aggregate needs kind: rows or full; others write a part of "
+                "their rows anew, with what is beside them"
+            )
+        if "count_distinct" in names:
+            raise ValueError(
+                f"checks: {check.name}: count(distinct ...) is for landings, whose records are limited; "
+                "count in a table of kind: totals, and check its counts"
+            )
+
+
 OwnChecks = Annotated[tuple[OwnCheck, ...], AfterValidator(refuse_twice)]

@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from frazil.spec.checks import refuse_underivable
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Duration, Part
 
@@ -114,4 +115,5 @@ class DerivedSpec(AnyTable):
             raise ValueError(f"kind: {self.kind} can't feed a topic: its rows change")
         if self.python and self.kind in ("totals", "windows"):
             raise ValueError(f"kind: {self.kind} needs sql, whose sums can be merged; a function's can't")
+        refuse_underivable(self.checks, in_parts=self.kind in ("totals", "windows", "latest"))
         return self

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from frazil.spec.checks import OwnChecks, RowFilter
+from frazil.spec.checks import RowFilter
 from frazil.spec.migrations import type_word
 from frazil.spec.table import AnyTable
 from frazil.spec.values import Part
@@ -95,9 +95,6 @@ class Guarded(AnyTable):
         "",
         description="append: which records become rows, as an expression over their fields before masking, "
         "such as `country <> 'XX'`. Others are left out, and counted.",
-    )
-    checks: OwnChecks = Field(
-        (), description="What must hold of the rows that come, before anyone sees them; each by a name."
     )
 
     @property

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
 
+from frazil.spec.checks import OwnChecks
 from frazil.spec.values import Duration, Part
 
 THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
@@ -188,6 +189,10 @@ class AnyTable(Part):
         ("glue", "snowflake"),
         description="Where the table is shown: glue, or glue and snowflake. [] is nowhere.",
         json_schema_extra={"items": {"enum": list(THROUGH)}},
+    )
+
+    checks: OwnChecks = Field(
+        (), description="What must hold of the rows that come, before anyone sees them; each by a name."
     )
 
     foreign_commits: Literal["alarm", "restore", "adopt"] = Field(

@@ -125,6 +125,14 @@ def verdicts(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
     return {e.check_name: e.passed for e in result.get_asset_check_evaluations()}
 
 
+def evaluation_of(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> dg.AssetCheckEvaluation:
+    """The newest one that an instance has of a check."""
+    (record,) = instance.event_log_storage.get_asset_check_execution_history(check, limit=1)
+    event = record.event.dagster_event if record.event else None
+    assert event is not None
+    return event.asset_check_evaluation_data
+
+
 def failures(result: dg.ExecuteInProcessResult) -> str:
     """What the failed steps say."""
     failed = [e.step_failure_data for e in result.all_events if e.is_step_failure]

@@ -7,9 +7,11 @@ from datetime import timedelta
 import pyarrow as pa
 import pytest
 
+from frazil.checks.own import results_of
 from frazil.checks.result import CheckResult
 from frazil.checks.run import run_check
 from frazil.derive.positions.state import derived_states
+from frazil.errors import ChecksFailedError
 from kit.derived.made import Made, MakeTable, Source
 
 
@@ -127,3 +129,59 @@ def test_totals_agree_with_their_query(source: Source, make_table: MakeTable) ->
 
     assert made.rows() == [("ZTEST", 8)]
     assert [check(made, name).passed for name in ("row_count", "query_agrees")] == [True, True]
+
+
+def own(name: str, expect: str, on_failure: str = "warn") -> dict[str, str]:
+    return {"name": name, "expect": expect, "on_failure": on_failure}
+
+
+def failing_in(table: Made) -> dict[str, tuple[int, int]]:
+    """Of each check how many rows fail in the newest derivation, and how many were asked."""
+    return {each.name: (each.failing, each.rows) for each in table.reports[-1].checks}
+
+
+def test_rows_that_fail_a_check_are_named_or_stop_the_derivation_before_the_commit(
+    source: Source, make_table: MakeTable
+) -> None:
+    small, some = own("small", "twice < 10"), own("some", "max(twice) < 20", "stop")
+    query = f"SELECT symbol, quantity * 2 AS twice, 7L AS `$$offset` FROM {source.name.table}"
+    made = make_table(query, checks=[small, some])
+    source.trades(1, 6, 7)
+    made.reports.append(made.derive())
+
+    assert failing_in(made) == {"small": (2, 3), "some": (0, 3)}
+    assert made.reports[0].checks[0].shown == ("$$offset = 7", "$$offset = 7")
+    assert (made.ledger.failing, len(made.rows())) == ({"small": 2}, 3)
+    whole = check(made, "check_small")
+    assert (whole.passed, whole.severity, whole.numbers["failing"]) == (False, "WARN", 2)
+    assert whole.numbers["first_failing"] == "$$offset = 7; $$offset = 7"
+    before = made.ledger
+
+    source.trades(1, 11)
+    with pytest.raises(ChecksFailedError, match="fail check some") as stopped:
+        made.derive()
+
+    assert stopped.value.where == "max(twice) < 20: is false for 2 rows; max(twice) is 22."
+    results = results_of(made.spec, made.connections.settings, stopped.value.outcomes)
+    assert [(r.check, r.failed, r.severity) for r in results] == [
+        ("check_small", True, "WARN"), ("check_some", True, "ERROR"),
+    ]  # fmt: skip
+    assert made.ledger == before
+    made.spec = made.spec.model_copy(update={"checks": ()})
+    assert made.derive().total_rows == 5
+
+
+def test_checks_of_merged_rows_see_them_as_they_are_written(source: Source, make_table: MakeTable) -> None:
+    query = f"SELECT symbol, sum(quantity) AS n, min(at) AS first FROM {source.name.table} GROUP BY symbol"
+    made = make_table(query, kind="totals", checks=[own("few", "n < 4", "stop")])
+    source.trades(1, 2)
+    made.reports.append(made.derive())
+    source.trades(1)
+
+    with pytest.raises(ChecksFailedError) as stopped:
+        made.derive()
+
+    assert failing_in(made) == {"few": (0, 1)}
+    assert stopped.value.where == "n < 4: false for 1 of 1 rows; the first: symbol = ZTEST."
+    assert made.rows("n") == [(3,)]
+    assert check(made, "check_few").passed

@@ -11,7 +11,7 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.landing.repairs.redrive import redrive
-from kit.graph.graphs import Graph, MakeGraph, materialized, verdicts
+from kit.graph.graphs import Graph, MakeGraph, evaluation_of, materialized, verdicts
 from kit.records.topics import Topic, create_topic
 
 KEPT = {"on_bad_record": "dead_letter", "publish": []}
@@ -100,7 +100,9 @@ def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
     result = graph.run(instance, [graph.things.iceberg_path])
 
     assert result.success is (on_failure == "warn")
-    found = {name: evaluation_of(instance, graph, name) for name in ("check_many", "check_few")}
+    asset = dg.AssetKey(graph.things.iceberg_path)
+    keys = {name: dg.AssetCheckKey(asset, name) for name in ("check_many", "check_few")}
+    found = {name: evaluation_of(instance, key) for name, key in keys.items()}
     assert [each.passed for each in found.values()] == [False, False]
     numbers = {name: value.value for name, value in found["check_few"].metadata.items()}
     assert (numbers["failing"], numbers["rows"]) == (2, 8)
@@ -108,12 +110,3 @@ def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
     assert found["check_many"].metadata["count(1)"].value == 8
     grave = {"warn": dg.AssetCheckSeverity.WARN, "stop": dg.AssetCheckSeverity.ERROR}
     assert found["check_many"].severity == grave[on_failure]
-
-
-def evaluation_of(instance: dg.DagsterInstance, graph: Graph, check: str) -> dg.AssetCheckEvaluation:
-    """The newest one of a check of the table."""
-    key = dg.AssetCheckKey(dg.AssetKey(graph.things.iceberg_path), check)
-    (record,) = instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
-    event = record.event.dagster_event if record.event else None
-    assert event is not None
-    return event.asset_check_evaluation_data

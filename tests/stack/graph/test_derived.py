@@ -9,13 +9,17 @@ from assets.description import op_name
 from frazil.derive.derive import derive
 from frazil.landing.land import land
 from frazil.tables.catalogs.handle import TableHandle
-from kit.graph.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.graph.graphs import Graph, MakeGraph, all_paths, evaluation_of, failures, materialized, verdicts
 from kit.readers.targets import snowflake_path
 
 FLAGS = {
     "table": "flags",
     "sql": "SELECT symbol, quantity, quantity > 2 AS large,"
     " IF(quantity = 1, concat('quantity is one: ', quantity), NULL) AS `$$error` FROM {input}",
+    "checks": [
+        {"name": "small", "expect": "quantity < 3"},
+        {"name": "few", "expect": "count(*) < 6", "on_failure": "stop"},
+    ],
 }
 
 
@@ -83,3 +87,21 @@ def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_i
     ]
     held = TableHandle(graph.topics[0].connections.catalog, made.table).load().scan().to_arrow()["quantity"]
     assert sorted(held.to_pylist()) == [0, 2, 3, 4, 5]
+    assert own_verdicts(graph, instance) == {"check_small": (False, 3), "check_few": (True, 0)}
+
+    graph.topics[0].trades(1)
+    stopped = graph.run(instance, [landed, made.iceberg_path], rebuild)
+
+    assert "fail check few" in failures(stopped)
+    assert own_verdicts(graph, instance) == {"check_small": (False, 4), "check_few": (False, 1)}
+
+
+def own_verdicts(graph: Graph, instance: dg.DagsterInstance) -> dict[str, tuple[bool, object]]:
+    """Of each check of the user's own whether it passed when it was asked last, and how many rows fail."""
+    asset = dg.AssetKey(graph.made.iceberg_path)
+    found: dict[str, tuple[bool, object]] = {}
+    for name in ("check_small", "check_few"):
+        newest = evaluation_of(instance, dg.AssetCheckKey(asset, name))
+        failing = newest.metadata.get("failing")  # nothing that is zero is told
+        found[name] = (newest.passed, failing.value if failing else 0)
+    return found

@@ -13,6 +13,7 @@ from frazil.errors import SpecError
 from frazil.expressions.parsing import read_expression
 from frazil.formats.checks.binding import bound, bound_checks
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 
 TEXT = Primitive("string")
@@ -96,6 +97,31 @@ def test_a_check_of_nothing_that_is_there_names_it(text: str, why: str) -> None:
 def test_a_spec_that_can_not_be_checked_is_refused(more: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         spec(**more)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "why"),
+    [
+        (
+            "rows",
+            {"expect": "a > 1", "on_failure": "dead_letter"},
+            "c: on_failure: dead_letter is for records",
+        ),
+        ("totals", {"expect": "max(a) > 1"}, "c: an aggregate needs kind: rows or full"),
+        ("full", {"expect": "count(distinct a) > 1"}, "c: count.distinct .* is for landings"),
+        ("full", {"expect": "max(a) > 1", "on_failure": "stop"}, ""),
+        ("totals", {"expect": "a > 1", "on_failure": "stop"}, ""),
+    ],
+)
+def test_a_derived_table_is_asked_what_the_rows_that_it_writes_can_tell(
+    kind: str, check: dict[str, str], why: str
+) -> None:
+    made = {"table": "t", "sql": "t.sql", "kind": kind, "checks": [{"name": "c", **check}]}
+    if not why:
+        assert DerivedSpec.model_validate(made).checks
+        return
+    with pytest.raises(ValueError, match=why):
+        DerivedSpec.model_validate(made)
 
 
 def test_the_page_shows_checks_that_can_be_asked() -> None:

@@ -18,6 +18,7 @@ from frazil.connections import Connections
 from frazil.errors import DifferentError, PartDownError
 from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
+from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.land import land
 from frazil.landing.lane.joint import RunPart, alone
 from frazil.landing.many import land_together, quiet_tables
@@ -231,8 +232,7 @@ def show_landings(reports: list[LandingReport]) -> None:
             console.print(f"{r.table}: {changed}")
         if r.filtered:
             console.print(f"{r.table}: {r.filtered:,} of the skipped records do not match where.")
-        for check in (check for check in r.checks if check.failing):
-            console.print(f"{r.table}: check {check.name} fails. {check.text}", style="yellow")
+        _show_failing(r.table, r.checks)
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
 
@@ -283,3 +283,9 @@ def _show_derivations(reports: Sequence[DeriveReport]) -> None:
     print_table(table)
     for r in reports:
         console.print(r.text)
+        _show_failing(r.table, r.checks)
+
+
+def _show_failing(table: str, checks: Sequence[CheckOutcome]) -> None:
+    for check in (check for check in checks if check.failing):
+        console.print(f"{table}: check {check.name} fails. {check.text}", style="yellow")

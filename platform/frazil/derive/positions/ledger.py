@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
+from frazil.landing.position.ledger import Failing
 from frazil.tables.commits.ledger import Codec, Entry, whole_number
 
 
@@ -52,6 +53,7 @@ class DerivedLedger(Entry):
     removed: int = 0  # rows that it replaced
     bad: int = 0  # dead letters: rows that the query itself calls bad, or of windows far ahead of the clock
     late: int = 0  # rows of windows that were closed
+    failing: Failing = field(default_factory=dict)  # rows that fail each of the spec's checks, by its name
     total_rows: int = 0  # rows of the table
     total_bad: int = 0  # all bad rows since the table was made or rebuilt; `total_late` likewise
     total_late: int = 0

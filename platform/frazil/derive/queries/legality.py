@@ -177,6 +177,7 @@ def _columns_of(spec: DerivedSpec) -> dict[str, Sequence[str]]:
         "partition_by": [column for _, column in spec.transforms],
         "sort_by": [column for term in spec.sort_terms for column in term.columns],
         "feeds.key": spec.feeds.key if spec.feeds else (),
+        **{f"checks.{c.name}": sorted(path[0] for path in c.expression.columns) for c in spec.checks},
     }
     return {field: [name.partition(".")[0] for name in names] for field, names in named.items()}
 

@@ -141,6 +141,6 @@ def _refusal(what: str, fields: Sequence[Field]) -> SpecError:
     return SpecError(
         what,
         where=f"columns: {columns}",
-        meaning="Nothing was landed.",
+        meaning="Nothing was written.",
         todo="Fix it in defs.yaml (docs/checks.md).",
     )

@@ -78,17 +78,30 @@ def refuse_failing(outcomes: Sequence[CheckOutcome], name: TableName, topic: str
     Args:
         again: What to do then, where it is not to resume the table.
     """
-    stopping = [each for each in outcomes if each.failing and each.on_failure == "stop"]
-    if stopping:
+    if failing := stopping(outcomes):
         raise ChecksFailedError(
-            f"Rows of {name} fail {', '.join(f'check {each.name}' for each in stopping)}.",
-            where=f"topic {topic}; " + " ".join(each.text for each in stopping),
+            f"Rows of {name} fail {', '.join(f'check {each.name}' for each in failing)}.",
+            where=f"topic {topic}; " + " ".join(each.text for each in failing),
             meaning="Nothing of it is visible, the position is as it was, and the topic keeps the records.",
             todo="Look at these records; no producer fixes what the topic has. Then change what the check "
             "expects, or write on_failure: dead_letter or on_failure: warn (docs/checks.md). "
             + (again or f"`frazil resume {name}` lands what waits."),
             outcomes=outcomes,
         )
+
+
+def stopping(outcomes: Sequence[CheckOutcome]) -> list[CheckOutcome]:
+    """Those of checks that fail and let nothing be published."""
+    return [each for each in outcomes if each.failing and each.on_failure == "stop"]
+
+
+def place_text(place: Sequence[Any]) -> str:
+    """A row for people: partition and offset of its record, if it is of one, and the values of its key."""
+    *record, key = place
+    if not record:
+        return str(key)
+    partition, offset = record
+    return f"partition {partition}, offset {offset}{f' ({key})' if key else ''}"
 
 
 def records_at_once(checks: Sequence[OwnCheck], most: int) -> int:
@@ -120,7 +133,7 @@ def _sum(one: CheckOutcome | None, two: CheckOutcome) -> CheckOutcome:
 def _of_rows(asked: Asked, tasks: Sequence[Mapping[str, Any]], rows: int) -> CheckOutcome:
     failing = sum(each["failing"].get(asked.name, 0) for each in tasks)
     places = sorted(place for each in tasks for place in each["shown"].get(asked.name, ()))
-    shown = tuple(map(_place, places[: _shown()]))
+    shown = tuple(filter(None, map(place_text, places[: _shown()])))
     return CheckOutcome(asked.name, asked.expression.text, asked.on_failure, failing, rows, shown=shown)
 
 
@@ -148,11 +161,6 @@ def _names(asked: Asked) -> Iterator[str]:
 def _number(value: Any) -> Number:
     """A value for people, scripts and Dagster."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
-
-
-def _place(place: Sequence[Any]) -> str:
-    partition, offset, key = place
-    return f"partition {partition}, offset {offset}{f' ({key})' if key else ''}"
 
 
 def _shown() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +14,7 @@ from frazil.errors import printable
 from frazil.exact import shown, values_of
 from frazil.expressions.aggregates import combined, partial
 from frazil.expressions.arrow import Rows
-from frazil.formats.checks.batch import ArrowChecks, Asked, Judged, names_in
-from frazil.formats.record_batch import Verdicts
+from frazil.formats.checks.batch import ArrowChecks, Asked, Flags, Judged, names_in
 from frazil.tables.writing.task import packed, unpacked
 
 SHOWN = 5
@@ -28,6 +27,21 @@ _AT_ONCE = 32
 """Batches of which the parts wait before they are put together."""
 
 
+class Seen(Protocol):
+    """Rows of a batch, and what checks of single rows say of them."""
+
+    @property
+    def ok(self) -> Flags:
+        """Those that are written."""
+
+    @property
+    def judged(self) -> Judged | None:
+        """What checks say; None where there are none."""
+
+    def columns_of(self, chosen: Flags, names: frozenset[str] | None = None) -> dict[str, pa.Array]:
+        """Some columns of some rows."""
+
+
 class CheckTally:
     """Counts what checks say of the records of one task."""
 
@@ -38,8 +52,8 @@ class CheckTally:
         self._shown: dict[str, list[list[Any]]] = defaultdict(list)
         self._parts: dict[str, list[pa.RecordBatch]] = defaultdict(list)
 
-    def add(self, verdicts: Verdicts, partition: pa.Array, offset: pa.Array) -> None:
-        """Takes in a batch, with the places of its records."""
+    def add(self, verdicts: Seen, *place: pa.Array) -> None:
+        """Takes in a batch, with the places of its records where they have any."""
         judged = verdicts.judged
         if judged is None:
             return
@@ -47,7 +61,7 @@ class CheckTally:
         for name, failing in judged.failing.items():
             if failing.any():
                 self._failing[name] += int(failing.sum())
-                self._show(name, np.flatnonzero(failing), verdicts, partition, offset)
+                self._show(name, np.flatnonzero(failing), verdicts, place)
         for each in self._checks.of_landings:
             self._aggregate(each, verdicts, judged)
 
@@ -58,7 +72,7 @@ class CheckTally:
             {"rows": self._rows, "failing": self._failing, "shown": self._shown, "parts": parts}
         )
 
-    def _aggregate(self, asked: Asked, verdicts: Verdicts, judged: Judged) -> None:
+    def _aggregate(self, asked: Asked, verdicts: Seen, judged: Judged) -> None:
         coming = judged.rows & verdicts.ok
         columns = verdicts.columns_of(coming, names_in((asked,)))
         own = self._parts[asked.name]
@@ -66,9 +80,7 @@ class CheckTally:
         if len(own) > _AT_ONCE:
             own[:] = [combined(own)]
 
-    def _show(
-        self, name: str, places: Any, verdicts: Verdicts, partition: pa.Array, offset: pa.Array
-    ) -> None:
+    def _show(self, name: str, places: Any, verdicts: Seen, record: tuple[pa.Array, ...]) -> None:
         """Names the first rows that fail: where their records stand, and their keys."""
         first = places[: SHOWN - len(self._shown[name])]
         if not len(first):
@@ -77,7 +89,7 @@ class CheckTally:
         chosen[first] = True
         keys = verdicts.columns_of(chosen, frozenset(self._checks.shown))
         texts = [[f"{own} = {_glimpse(value)}" for value in shown(keys[own])] for own in keys]
-        taken = (values_of(column.take(pa.array(first))) for column in (partition, offset))
+        taken = (values_of(column.take(pa.array(first))) for column in record)
         rows = [", ".join(row) for row in zip(*texts, strict=True)] or [""] * len(first)
         self._shown[name] += [[*row] for row in zip(*taken, rows, strict=True)]
 

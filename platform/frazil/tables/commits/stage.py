@@ -37,6 +37,7 @@ class StagedFiles:
 
     files: tuple[DataFile, ...] = ()
     until: float = inf  # when, in seconds since the epoch, they may go as orphans
+    checks: tuple[str, ...] = ()  # what each task says of the spec's own checks
 
     @property
     def rows(self) -> int:

@@ -6,13 +6,14 @@ A task imports PyArrow only.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from frazil.exact import values_of
 from frazil.tables.format_v3.fields import NAMES
 from frazil.tables.writing.conversion import rows_fitted, table_name
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout
@@ -23,8 +24,22 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
     from pyspark.sql import DataFrame
 
-RETURNED = pa.schema([("files", FILES)])
-"""What is said of each task: its new files."""
+RETURNED = pa.schema([("files", FILES), ("report", pa.string())])
+"""What is said of each task: its new files, and what its watcher reports."""
+
+
+class Watcher(Protocol):
+    """Sees the rows of one task as they are written."""
+
+    def add(self, columns: Mapping[str, pa.Array], rows: int) -> None:
+        """Takes in some of them, by the names that the table has for its columns."""
+
+    def report(self) -> str:
+        """What it saw of all of them."""
+
+
+Watch = Callable[[], Watcher]
+"""Makes the watcher of a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +48,38 @@ class Insertion:
 
     layout: FileLayout
     version: str  # of Frazil
+    watch: Watch | None = None
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes them; a row of `RETURNED`."""
         begin_task(self.version)
         writer = DataFileWriter(self.layout, f"00000-{uuid.uuid4()}")
-        schema = self.layout.schema
+        schema, watcher = self.layout.schema, self.watch() if self.watch else None
         for batch in batches:
             columns = {table_name(own): array for own, array in zip(schema, batch.columns, strict=True)}
             writer.write(rows_fitted(columns, schema, len(batch)))
-        yield rows_of(RETURNED, files=pa.array([[asdict(file) for file in writer.close()]], FILES))
+            if watcher:
+                watcher.add(columns, len(batch))
+        report = pa.array([watcher.report() if watcher else None], pa.string())
+        files = pa.array([[asdict(file) for file in writer.close()]], FILES)
+        yield rows_of(RETURNED, files=files, report=report)
 
 
 def insert_rows(rows: DataFrame, table: Table, target: int | None = None) -> tuple[DataFile, ...]:
-    """Writes rows that have the table's columns to files that no snapshot names, as manifests describe them.
+    """Files with rows that have the table's columns, which no snapshot names; see `insert_watched`."""
+    return insert_watched(rows, table, target)[0]
+
+
+def insert_watched(
+    rows: DataFrame, table: Table, target: int | None = None, watch: Watch | None = None
+) -> tuple[tuple[DataFile, ...], tuple[str, ...]]:
+    """Writes rows to files, as manifests describe them; and what the watcher of each task reports.
 
     Each task makes files of its own, of the rows as they come. Rows that were in other files have their ids.
 
     Args:
         target: Bytes of a file; None: as the table says.
+        watch: Spark's workers get it.
 
     Raises:
         DifferentError: The table asks something of its files that no task can give them.
@@ -67,7 +95,8 @@ def insert_rows(rows: DataFrame, table: Table, target: int | None = None) -> tup
     layout, names = file_layout(table), [field.name for field in table.schema().fields]
     if layout.row_ids and set(NAMES.values()) <= set(rows.columns):
         layout, names = layout.of_moved_rows, [*names, *NAMES.values()]
-    work = Insertion(replace(layout, target=target or layout.target), version("frazil"))
+    work = Insertion(replace(layout, target=target or layout.target), version("frazil"), watch)
     # By place: Spark takes no name with a dot or a backtick for one of a task's columns.
     columns = {f"c{place}": quoted(name) for place, name in enumerate(names)}
-    return files_written(table, in_tasks(rows, columns, work.run, RETURNED).toArrow())
+    found = in_tasks(rows, columns, work.run, RETURNED).toArrow()
+    return files_written(table, found), tuple(values_of(found["report"].drop_null()))
