@@ -14,11 +14,12 @@ from threading import Lock
 
 import dagster as dg
 
+from frazil.checks.own import results_of
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.continuous.schedule import Turn, turn_of
 from frazil.continuous.work import WarmWork, Work
-from frazil.errors import OvertakenError, PausedError, explain
+from frazil.errors import ChecksFailedError, OvertakenError, PausedError, explain
 from frazil.landing.arrivals import Due
 from frazil.landing.lane.joint import MOST
 from frazil.reporting import Done, is_news
@@ -66,6 +67,13 @@ class SmallLandings:
                 elif isinstance(outcome, Exception):
                     log.warning("%s is left to a run. %s", turn.due.table, explain(outcome))
                     left.append(turn.due)
+                    if isinstance(outcome, ChecksFailedError):  # a run would meet a suspended table
+                        _tell(
+                            instance,
+                            turn.due.spec,
+                            _results(turn.due.spec, outcome, self._settings),
+                            connections,
+                        )
                 else:
                     _tell(instance, turn.due.spec, outcome, connections)
                     log.info("%s: landed without a run", turn.due.table)
@@ -94,6 +102,11 @@ def _outcome(work: Work, turn: Turn) -> list[Done] | Exception:
     except Exception as e:  # noqa: BLE001 - the landing stands; automation shows it by a run, which tells why
         _log.warning("%s was landed, and not shown. %s", turn.due.table, explain(e))
     return done
+
+
+def _results(spec: AnyTable, error: ChecksFailedError, settings: Settings) -> list[Done]:
+    """What each check of a table says that stops it."""
+    return [*results_of(spec, settings, error.outcomes)]
 
 
 def _tell(

@@ -106,7 +106,7 @@ class SuspendedError(RepairError):
 
 
 class ChecksFailedError(RepairError):
-    """Rows fail a check of the user's own that stops the table; nothing of their landing, or derivation, is visible.
+    """Rows fail a check of the user's own that stops the table; nothing of it is visible.
 
     `outcomes` are what each check of the table says.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -150,6 +151,16 @@ def _note(
         _tell_checks(selection, spec, e)
     except Exception as e:  # noqa: BLE001 - it is the result of this table
         results.fail(table, e, every=every)
+
+
+@contextmanager
+def telling_checks(selection: Selection[S], spec: S) -> Iterator[None]:
+    """Tells those who want to hear which checks stop a table, behind what was published before that."""
+    try:
+        yield
+    except ChecksFailedError as e:
+        _tell_checks(selection, spec, e)
+        raise
 
 
 def _tell_checks(selection: Selection[S], spec: S, error: ChecksFailedError) -> None:

@@ -48,6 +48,7 @@ class Bulletin:
         self._landed: dict[int, LandingReport] = {}
         self._derived: dict[int, DeriveReport] = {}
         self._shown: dict[int, Sequence[Shown]] = {}
+        self._judged: dict[int, dict[str, CheckResult]] = {}
 
     @property
     def is_due(self) -> bool:
@@ -55,7 +56,7 @@ class Bulletin:
         return not self._pace.left
 
     def add(self, spec: AnyTable, done: Done) -> None:
-        """Keeps what is news until the next batch."""
+        """Keeps what is news until the next batch; of a check that stops a table what it said last."""
         if not self._reporters or not is_news(done):
             return
         key = id(spec)
@@ -64,9 +65,13 @@ class Bulletin:
             case LandingReport():
                 before = self._landed.get(key)
                 self._landed[key] = _both(before, done, sum_of) if before else done
+                self._judged.pop(key, None)
             case DeriveReport():
                 then = self._derived.get(key)
                 self._derived[key] = _both(then, done, DeriveReport.followed_by) if then else done
+                self._judged.pop(key, None)
+            case CheckResult():
+                self._judged.setdefault(key, {})[done.check] = done
             case _:
                 self._shown[key] = done  # type: ignore[assignment]
 
@@ -82,7 +87,7 @@ class Bulletin:
         self.hold()
         touched = [spec for spec in self._all if id(spec) in self._touched]
         gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
-        self._touched, self._landed, self._derived, self._shown = set(), {}, {}, {}
+        self._touched, self._landed, self._derived, self._shown, self._judged = set(), {}, {}, {}, {}
         for reporter in self._reporters:
             reporter.tell_all(gathered)
         checks = [(spec, result) for spec in touched for result in self._check(spec)]
@@ -105,6 +110,7 @@ class Bulletin:
     def _done(self, key: int) -> Iterator[Done]:
         kinds: tuple[Mapping[int, Done], ...] = (self._landed, self._derived, self._shown)
         yield from (of_kind[key] for of_kind in kinds if key in of_kind)
+        yield from self._judged.get(key, {}).values()
 
 
 def _both(one: T, two: T, add: Callable[[T, T], T]) -> T:

@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event
 
+from frazil.checks.own import results_of
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Backoff, Clock
 from frazil.continuous.work import Work
 from frazil.derive.computation import computation_of
-from frazil.errors import FrazilError, MissingError, NotYetError, OvertakenError, explain
+from frazil.errors import ChecksFailedError, FrazilError, MissingError, NotYetError, OvertakenError, explain
 from frazil.landing.report import LandingReport
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -43,15 +44,19 @@ class Follower:
         self._specs = {things(spec, settings).table: spec for spec in specs}
         self._readers = _readers(self._specs)
         self._work, self._bulletin, self._say, self._clock = work, bulletin, say, clock
+        self._settings = settings
         self._backoff = Backoff(clock)
-        self._news: SimpleQueue[tuple[TableName, LandingReport]] = SimpleQueue()
+        self._news: SimpleQueue[tuple[TableName, LandingReport | ChecksFailedError]] = SimpleQueue()
         self._owed = {name for name, spec in self._specs.items() if not spec.is_read_only}
         self._looked = clock()
 
     def landed(self, table: str, report: LandingReport) -> None:
         """Takes note of a landing; may be called by any thread."""
-        name = next(name for name in self._specs if str(name) == table)
-        self._news.put((name, report))
+        self._news.put((self._named(table), report))
+
+    def stopped(self, table: str, error: ChecksFailedError) -> None:
+        """Takes note of checks that stop a table; may be called by any thread."""
+        self._news.put((self._named(table), error))
 
     def run(self, stop: Event) -> None:
         """Works until it is stopped; then what has landed is shown, and told. What is made of it waits."""
@@ -94,14 +99,24 @@ class Follower:
     def _take_in(self) -> None:
         while True:
             try:
-                name, report = self._news.get_nowait()
+                name, news = self._news.get_nowait()
             except Empty:
                 break
-            self._bulletin.add(self._specs[name], report)
+            if isinstance(news, ChecksFailedError):
+                self._judged(name, news)
+                continue
+            self._bulletin.add(self._specs[name], news)
             self._owed |= {name, *self._readers.get(name, ())}
         if self._clock() - self._looked > _OTHERS_MOVE:
             self._looked = self._clock()
             self._owed |= self._readers.get(None, set())
+
+    def _judged(self, name: TableName, error: ChecksFailedError) -> None:
+        for result in results_of(self._specs[name], self._settings, error.outcomes):
+            self._bulletin.add(self._specs[name], result)
+
+    def _named(self, table: str) -> TableName:
+        return next(name for name in self._specs if str(name) == table)
 
     def _follow(self, name: TableName) -> None:
         spec = self._specs[name]
@@ -131,6 +146,8 @@ class Follower:
         waits = MissingError if isinstance(spec, DerivedSpec) else NotYetError
         if isinstance(error, waits):
             return  # it is owed again once what it waits for has landed
+        if isinstance(error, ChecksFailedError):
+            self._judged(name, error)
         self._owed.add(name)
         self._failed_at(str(name), explain(error))
 

@@ -14,7 +14,7 @@ from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say, failure, recovery
 from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.continuous.work import Work
-from frazil.errors import FrazilError, OvertakenError, PausedError, RepairError, explain
+from frazil.errors import ChecksFailedError, FrazilError, OvertakenError, PausedError, RepairError, explain
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.lane.joint import MOST
 from frazil.landing.many import AT_ONCE
@@ -170,7 +170,7 @@ class Runner:
         self._follower.landed(table, report)
 
     def _stopped(self, turn: Turn, error: Exception) -> None:
-        """Has followed what was published before a table stopped: what was good before a bad record."""
+        """Has followed what was published before a table stopped, and has told which checks stop it."""
         if not isinstance(error, RepairError):
             return
         try:
@@ -180,6 +180,8 @@ class Runner:
         else:
             if report:
                 self._landed(turn.due.table, report)
+        if isinstance(error, ChecksFailedError):
+            self._follower.stopped(turn.due.table, error)
 
     def _failed(self, table: str, error: FrazilError) -> None:
         if self._backoff.failed(table, error):

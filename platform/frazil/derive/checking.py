@@ -118,7 +118,7 @@ def refuse_false(outcomes: Sequence[CheckOutcome], name: TableName) -> None:
             f"Rows of {name} fail {', '.join(f'check {each.name}' for each in failing)}.",
             where=" ".join(each.text for each in failing),
             meaning="Nothing of this derivation is visible; the next one starts at the same position.",
-            todo="Mend the inputs, or let the query say what such a row becomes (`frazil derive TABLE "
+            todo="Fix the inputs, or let the query say what such a row becomes (`frazil derive TABLE "
             "--rebuild`); or change what the check expects, or write on_failure: warn (docs/checks.md). Then "
             f"`frazil derive {name}`.",
             outcomes=outcomes,

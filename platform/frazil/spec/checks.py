@@ -86,8 +86,8 @@ def refuse_underivable(checks: tuple[OwnCheck, ...], *, in_parts: bool) -> None:
             )
         if names and in_parts:
             raise ValueError(
-                f"checks: {check.name}: an aggregate needs kind: rows or full; others write a part of "
-                "their rows anew, with what is beside them"
+                f"checks: {check.name}: an aggregate needs kind: rows or full; others rewrite a part of "
+                "their rows, with what is beside them"
             )
         if "count_distinct" in names:
             raise ValueError(

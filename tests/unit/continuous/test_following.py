@@ -7,10 +7,12 @@ from threading import Event
 
 import pytest
 
+from frazil.checks.result import CheckResult
 from frazil.continuous.bulletin import EVERY, Bulletin
 from frazil.continuous.follower import Follower
 from frazil.derive.report import DeriveReport
-from frazil.errors import ConfigureError, NotYetError
+from frazil.errors import ChecksFailedError, ConfigureError, NotYetError
+from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.report import LandingReport
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
@@ -141,6 +143,37 @@ def test_dagster_hears_one_event_a_table_each_minute_with_what_followed_and_the_
     derived = following.heard.told[2][1]
     assert isinstance(derived, DeriveReport)
     assert derived.rows == 10
+
+
+def stopping(expect: str) -> ChecksFailedError:
+    outcome = CheckOutcome("paid", expect, "stop", failing=2, rows=5)
+    return ChecksFailedError("Rows fail check paid.", outcomes=[outcome])
+
+
+def test_dagster_hears_which_checks_stop_a_table_behind_what_it_published_before(
+    specs: list[AnyTable],
+) -> None:
+    following = Following(specs[:2])
+    following.work.fails["local.sells"] = stopping("quantity > 1")
+    following.landed()
+    following.follower.stopped("local.trades", stopping("amount > 0"))
+    following.follower.stopped("local.trades", stopping("amount > 1"))
+
+    following.round(EVERY)
+
+    heard = [done for table, done in following.heard.told if isinstance(done, CheckResult)]
+    own = [(each.table, each.check, each.failed, each.numbers["failing"]) for each in heard if each.numbers]
+    assert own == [("local.trades", "check_paid", True, 2), ("local.sells", "check_paid", True, 2)]
+    assert "amount > 1" in heard[0].text
+    assert following.heard.told[0] == ("local.trades", following.heard.told[0][1])
+    assert isinstance(following.heard.told[0][1], LandingReport)
+
+    following.heard.told.clear()
+    following.follower.stopped("local.trades", stopping("amount > 0"))
+    following.landed()
+    following.round(EVERY)
+
+    assert not [d for t, d in following.heard.told if t == "local.trades" and getattr(d, "numbers", None)]
 
 
 def test_nothing_is_checked_where_nobody_listens(specs: list[AnyTable]) -> None:

@@ -8,10 +8,19 @@ from contextlib import contextmanager
 
 import pytest
 
+from frazil.checks.result import CheckResult
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
 from frazil.continuous.runner import Runner
-from frazil.errors import OvertakenError, PartDownError, PausedError, RepairError, SuspendedError
+from frazil.errors import (
+    ChecksFailedError,
+    OvertakenError,
+    PartDownError,
+    PausedError,
+    RepairError,
+    SuspendedError,
+)
+from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
 from kit.runs.continuous import SETTINGS, FakeWork, Heard, name_of
@@ -140,8 +149,11 @@ def test_a_bad_record_is_told_once_with_its_next_step_though_a_look_comes_first(
     assert "`frazil resume a`" in told.text
 
 
-def test_what_was_published_before_a_bad_record_is_shown_and_told(work: FakeWork) -> None:
-    work.fails[A] = SuspendedError("Table a is suspended.")
+def test_what_was_published_before_a_table_stopped_is_shown_and_told_and_so_is_the_check_that_stops_it(
+    work: FakeWork,
+) -> None:
+    outcome = CheckOutcome("paid", "amount > 0", "stop", failing=1, rows=3)
+    work.fails[A] = ChecksFailedError("Rows of a fail check paid.", outcomes=[outcome])
     work.before[A] = LandingReport(A, "a", records=7, landings=1)
     heard = Heard()
 
@@ -154,6 +166,8 @@ def test_what_was_published_before_a_bad_record_is_shown_and_told(work: FakeWork
         wait_for(lambda: {"landed", "failed"} <= set(heard.events(A)), 60)
 
     assert (A, 7) in [(table, getattr(done, "records", None)) for table, done in heard.told]
+    checks = [(table, done.check, done.failed) for table, done in heard.told if isinstance(done, CheckResult)]
+    assert (A, "check_paid", True) in checks
 
 
 def test_a_runner_that_is_stopped_ends_the_landing_in_hand_and_tells_it(work: FakeWork) -> None:

@@ -125,8 +125,9 @@ def test_a_derived_table_is_asked_what_the_rows_that_it_writes_can_tell(
 
 
 def test_the_page_shows_checks_that_can_be_asked() -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-    ((table,),) = [yaml.safe_load(block)]
+    blocks = map(yaml.safe_load, re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+    (table,), (derived,) = blocks
+    made = DerivedSpec.model_validate(derived)
     text, number = Primitive("string"), Primitive("long")
     names = {"id": number, "amount": number, "ts": Primitive("timestamptz")}
     fields = [
@@ -134,3 +135,4 @@ def test_the_page_shows_checks_that_can_be_asked() -> None:
     ]
 
     assert len(bound_checks(TableSpec.model_validate(table).checks, fields, "orders")) == 5
+    assert len(bound_checks(made.checks, [Field("size", text)], "sized_orders")) == 2

@@ -9,8 +9,11 @@ import dagster as dg
 import pytest
 
 from frazil.clients import Clients
-from frazil.errors import OvertakenError, PartDownError
+from frazil.errors import ChecksFailedError, OvertakenError, PartDownError
+from frazil.landing.checking.outcome import CheckOutcome
+from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
+from kit.graph.graphs import evaluation_of
 from kit.runs.continuous import SETTINGS, FakeWork, due, name_of
 from kit.runs.waiting import PATIENCE
 from sensors.small_landings import SmallLandings
@@ -44,6 +47,21 @@ def test_what_fails_is_left_to_a_run_which_tells_the_error(
 
     assert left == dues[:1]
     assert "orders is left to a run. Kafka does not answer." in caplog.text
+
+
+def test_checks_that_stop_a_table_are_told_before_a_run_meets_it_suspended(
+    instance: dg.DagsterInstance,
+) -> None:
+    spec = TableSpec.model_validate({"topic": "orders", "checks": [{"name": "paid", "expect": "amount > 0"}]})
+    outcome = CheckOutcome("paid", "amount > 0", "stop", failing=2, rows=5)
+    fails: dict[str, Exception] = {name_of(spec): ChecksFailedError("It fails.", outcomes=[outcome])}
+
+    left = SmallLandings(SETTINGS, FakeWork(fails=fails)).land([due(spec)], instance, Clients(SETTINGS), LOG)
+
+    asset = dg.AssetKey(things(spec, SETTINGS).iceberg_path)
+    event = evaluation_of(instance, dg.AssetCheckKey(asset, "check_paid"))
+    assert left == [due(spec)]
+    assert (event.passed, event.metadata["failing"].value) == (False, 2)
 
 
 def test_nothing_small_is_begun_while_a_landing_of_an_earlier_tick_waits(

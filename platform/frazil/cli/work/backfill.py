@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json_line
-from frazil.cli.results import run_id
+from frazil.cli.results import run_id, telling_checks
 from frazil.cli.selection import Name, Selection, select_topics
 from frazil.cli.work.land import provide_subjects, show_landings, sync_each
 from frazil.cli.work.run import JsonLines, stopped_by_signals
@@ -50,7 +50,7 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
         _hold(selection, spec, time.time() + max(HELD_FOR, 3 * filled.landed.seconds))
         print_json_line(_document(filled)) if as_json else console.print(_line(filled))
 
-    with stopped_by_signals(lambda: stopped.append(True)) as met:
+    with telling_checks(selection, spec), stopped_by_signals(lambda: stopped.append(True)) as met:
         try:
             filled = backfill(
                 spec, connections, max_records=max_records, run_id=run_id(),

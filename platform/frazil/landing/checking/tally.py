@@ -9,13 +9,16 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from frazil.errors import printable
 from frazil.exact import shown, values_of
 from frazil.expressions.aggregates import combined, partial
 from frazil.expressions.arrow import Rows
-from frazil.formats.checks.batch import ArrowChecks, Asked, Flags, Judged, names_in
+from frazil.formats.checks.batch import ArrowChecks, Asked, Judged, names_in
 from frazil.tables.writing.task import packed, unpacked
+
+Flags = NDArray[np.bool_]
 
 SHOWN = 5
 """Rows that are named of each check."""
