@@ -39,6 +39,11 @@ class TopicFacts:
     leader_epochs: dict[int, int]  # the current leader epoch of each partition, -1 where Kafka does not tell
     high: dict[int, int] = field(default_factory=dict)  # the high watermarks, as far as known
 
+    @property
+    def offsets(self) -> int:
+        """How many the topic holds."""
+        return sum(end - self.first[partition] for partition, end in self.end.items())
+
     def held(self, position: Mapping[int, int]) -> dict[int, int]:
         """By partition how many offsets behind a position wait for an open transaction, where any do."""
         waits = {p: self.high.get(p, end) - max(end, position.get(p, 0)) for p, end in self.end.items()}

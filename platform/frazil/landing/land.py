@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
@@ -45,6 +45,7 @@ from frazil.landing.schema.evolve import fitting
 from frazil.landing.schema.guarded import landing_decoder
 from frazil.landing.schema.tables import ensure_table
 from frazil.landing.source import Reading, planned_reading
+from frazil.landing.upsert.divisions import MANY_RECORDS
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.landing.upsert.merge import write_upserts
 from frazil.landing.upsert.versions import write_versions
@@ -158,7 +159,7 @@ class _Landing:
     def once(self, max_records: int | None) -> tuple[LandingReport, bool]:
         """One landing; also whether its cap left something behind."""
         facts = self._facts()
-        decoder, table = fitting(self._handle, self._prepared)
+        decoder, table = fitting(self._handle, partial(self._prepared, facts))
         self._done("evolved")
         drop_dead_branches(table)
         ledger = read_ledger(table.metadata)
@@ -191,9 +192,11 @@ class _Landing:
                 raise recreated(self._spec.topic, "", was, self._handle.name) from None
             raise
 
-    def _prepared(self) -> tuple[RecordDecoder, Table]:
+    def _prepared(self, facts: TopicFacts) -> tuple[RecordDecoder, Table]:
         decoder = landing_decoder(self._spec, self._connections)
-        table = ensure_table(self._spec, self._handle, decoder.columns, decoder.row_key, refuse_halted)
+        is_large = facts.offsets > MANY_RECORDS
+        key, columns = decoder.row_key, decoder.columns
+        table = ensure_table(self._spec, self._handle, columns, key, refuse_halted, is_large=is_large)
         return decoder, table
 
     def _land(self, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:

@@ -67,8 +67,9 @@ def test_the_newest_change_of_each_key_is_its_row_and_a_null_value_ends_it(make_
 
 
 def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
-    changing: Upserts, monkeypatch: pytest.MonkeyPatch
+    make_one: MakeTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    changing = hundred(make_one, partition_by=["bucket(16, key)"])
     monkeypatch.setattr("frazil.landing.land.write_upserts", None)  # Spark's own way
     before = data_files(changing.topic)
     changing.send([("k5", 5000)])
@@ -80,15 +81,37 @@ def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
     assert changing.held() == changing.rows
 
 
-def test_rows_that_come_go_into_the_files_that_are_written_anew(changing: Upserts) -> None:
+@pytest.mark.parametrize(("layout", "files"), [({}, 1), ({"partition_by": ["bucket(16, key)"]}, 16)])
+def test_rows_that_come_go_into_the_files_that_are_written_anew(
+    make_one: MakeTopic, layout: dict[str, object], files: int
+) -> None:
+    changing = hundred(make_one, **layout)
     topic = changing.topic
     for number in range(3):
         changing.send([(f"k{n}", 1000 * number + n) for n in range(100)] + [(f"new {number}", 1)])
         changing.send([(f"k{number}", None)])
         land(topic.spec, topic.connections)
 
-        assert len(data_files(topic)) == 16
+        assert len(data_files(topic)) == files
         assert changing.held() == changing.rows
+    assert sound(topic)
+
+
+def test_a_table_that_has_grown_large_is_divided_and_its_rows_move_as_they_change(
+    changing: Upserts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = changing.topic
+    monkeypatch.setattr("frazil.landing.upsert.divisions.LARGE_BYTES", 1)
+    monkeypatch.setattr("frazil.landing.land.write_upserts", None)  # Spark's own way
+    changing.send([("k1", 1000), ("k2", None), ("new", 7)])
+    land(topic.spec, topic.connections)
+
+    assert [str(f.transform) for f in table_of(topic).spec().fields] == ["bucket[16]"]
+    assert len(data_files(topic)) == 16
+    assert changing.held() == changing.rows
+    changing.send([("k1", None), ("k3", 5)])
+    land(topic.spec, topic.connections)
+    assert changing.held() == changing.rows
     assert sound(topic)
 
 

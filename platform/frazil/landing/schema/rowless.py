@@ -12,7 +12,7 @@ from frazil.formats.evolution import Verdict, refused
 from frazil.formats.logical import Field
 from frazil.formats.row_key import row_key
 from frazil.formats.types import as_stored, iceberg_type
-from frazil.landing.upsert.key import default_buckets
+from frazil.landing.upsert.divisions import default_divisions
 from frazil.spec.topic import TableSpec
 from frazil.tables.layout import stage_divisions
 from frazil.tables.migrations import divided_by, set_aside
@@ -72,5 +72,5 @@ def make_anew(
     with tx.update_schema(allow_incompatible_changes=True) as update:
         _add(update, wanted, before)
     if aside:
-        buckets = default_buckets(spec, columns.fields, row_key(spec, columns))
-        stage_divisions(tx, spec.transforms or buckets, spec.sort_terms)
+        default = default_divisions(spec, columns.fields, row_key(spec, columns))
+        stage_divisions(tx, spec.transforms or default, spec.sort_terms)

@@ -11,7 +11,8 @@ from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.masking import NotedMasks
-from frazil.landing.upsert.key import default_buckets, keep_key, key_properties
+from frazil.landing.upsert.divisions import default_divisions, divide_large
+from frazil.landing.upsert.key import keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.layout import (
@@ -36,11 +37,13 @@ def ensure_table(
     key: RowKey = NO_KEY,
     refuse: Callable[[Table], None] = lambda _: None,
     location: str | None = None,
+    *,
+    is_large: bool = False,
 ) -> Table:
     """The table, made if missing, evolved if the schema asks for it, with a head on `main`.
 
     `refuse` looks at a table that is there before it is changed. A new one is made at `location`, or where
-    the catalog says.
+    the catalog says; `is_large` says whether much waits for it.
 
     Raises:
         RepairError: The table has rows, and nothing tells which records they are.
@@ -53,7 +56,7 @@ def ensure_table(
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
         properties |= NotedMasks(columns.masks).properties
-        transforms = spec.transforms or default_buckets(spec, fields, key)
+        transforms = spec.transforms or default_divisions(spec, fields, key, is_large=is_large)
         table = create_table(handle, fields, transforms, properties, location)
     else:
         refuse(table)
@@ -61,7 +64,8 @@ def ensure_table(
             refuse_merges(table)
         _refuse_strange_rows(table)
         keep_key(table, spec, key)
-    return arrange(spec, evolve(spec, table, columns))
+    table = arrange(spec, evolve(spec, table, columns))
+    return divide_large(spec, table, columns.fields, key) if spec.is_keyed else table
 
 
 def _refuse_strange_rows(table: Table) -> None:

@@ -16,6 +16,7 @@ from frazil.exact import values_of
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import Changes
+from frazil.landing.upsert.divisions import keeps_files_apart
 from frazil.landing.upsert.matches import BUCKETED, Matches
 from frazil.landing.upsert.packing import pack
 from frazil.quoting import quoted
@@ -72,7 +73,7 @@ def keep_by_columns(
     if not _only_leaves_out(changes, matches, table):
         return None
     old, new = [e.data_file for e in files.entries], changes.files
-    bins = list(plan_bins(old, new, spec, partitioned=not table.spec().is_unpartitioned()))
+    bins = list(plan_bins(old, new, spec, apart=keeps_files_apart(spec, table)))
     if not are_parquet([*old, *new]):
         return None
     until = latest_commit(spec.upkeep.orphans_after)
@@ -82,11 +83,11 @@ def keep_by_columns(
 
 
 def plan_bins(
-    old: Sequence[DataFile], new: Sequence[DataFile], spec: TableSpec, *, partitioned: bool
+    old: Sequence[DataFile], new: Sequence[DataFile], spec: TableSpec, *, apart: bool
 ) -> Iterator[Bin]:
     """Which files become one: the small ones of a partition, with the rows that came there.
 
-    Where bounds tell files apart, for a table is sorted or has no partitions, each stays by itself.
+    `apart`: each stays by itself, see `keeps_files_apart`.
     """
     target = int(spec.write.target_file_size)
     small, most = spec.upkeep.small_file * target, FULL * target
@@ -94,7 +95,6 @@ def plan_bins(
         files = tuple(group)
         own = tuple(f for f in new if _place(f) == place)
         come = sum(f.file_size_in_bytes for f in own)
-        apart = spec.sort_by or not partitioned
         packed = pack(files, lambda f: f.file_size_in_bytes, come, 0 if apart else small, most)
         yield from (Bin((f,)) for f in packed.alone)
         if packed.together:

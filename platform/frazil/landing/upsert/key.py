@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import DifferentError
 from frazil.formats.columns.columns import names_by_word
-from frazil.formats.logical import Field
 from frazil.formats.row_key import RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.spec.migrations import Migration, renaming
@@ -16,7 +15,6 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import read
-from frazil.tables.layout import Transforms
 from frazil.tables.metadata.snapshots import is_rowless
 
 if TYPE_CHECKING:
@@ -27,9 +25,6 @@ KEY_COLUMNS = "frazil.key"
 
 DELETE = "frazil.delete"
 """Table property: `soft` where deleted rows stay; elsewhere it is not there."""
-
-BUCKETS = 16
-"""Buckets of a new table: a landing of few random keys opens few files, and a small table has few."""
 
 
 def key_columns(table: Table) -> tuple[str, ...]:
@@ -66,19 +61,6 @@ def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
     noted = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}
     return noted | ({DELETE: spec.delete} if spec.keeps_deleted else {})
-
-
-def default_buckets(spec: TableSpec, fields: Iterable[Field], key: RowKey) -> Transforms:
-    """How a new upsert table is divided where its spec does not say it: by the first column of the key.
-
-    Versions that hold now lie apart from the others: a landing ends those, and opens few files of these.
-    """
-    if "partition_by" in spec.model_fields_set:
-        return ()
-    kinds = {f.name: str(f.type) for f in fields if f.name in key.columns}
-    fitting = [name for name in key.columns if kinds[name] != "boolean"]
-    now = [("identity", names_by_word(spec)["current"])] if spec.keeps_versions else []
-    return [*now, *((f"bucket[{BUCKETS}]", name) for name in fitting[:1])]
 
 
 def keep_key(table: Table, spec: TableSpec, key: RowKey) -> None:

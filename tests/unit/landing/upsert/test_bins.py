@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile, FileFormat
 from pyiceberg.typedef import Record
 
+from frazil.formats.logical import Field, Primitive
 from frazil.landing.upsert.arrow import plan_bins
+from frazil.landing.upsert.divisions import keeps_files_apart
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.layout import create_table
+from kit.tables.commits import NAME
 
 MB = 2**20
 SPEC = TableSpec.model_validate({"topic": "t", "mode": "upsert", "write": {"target_file_size": "100MiB"}})
@@ -23,10 +32,10 @@ def file(path: str, size: int, place: int = 0) -> DataFile:
 
 
 def planned(
-    old: list[DataFile], new: list[DataFile], spec: TableSpec = SPEC, *, partitioned: bool = True
+    old: list[DataFile], new: list[DataFile], spec: TableSpec = SPEC, *, apart: bool = False
 ) -> dict[str, str]:
     """The paths of each bin's old files, and of the new ones that come into it."""
-    bins = plan_bins(old, new, spec, partitioned=partitioned)
+    bins = plan_bins(old, new, spec, apart=apart)
     return {"".join(f.file_path for f in b.old): "".join(f.file_path for f in b.new) for b in bins}
 
 
@@ -47,13 +56,25 @@ def test_files_that_are_too_large_together_stay_apart_and_the_smallest_takes_wha
     assert planned([file("a", 70), file("b", 60)], [file("x", 60)]) == {"a": "", "b": ""}
 
 
-@pytest.mark.parametrize(("spec", "partitioned"), [(SPEC, False), ({"sort_by": ("symbol",)}, True)])
-def test_files_that_bounds_tell_apart_are_not_mixed(
-    spec: TableSpec | dict[str, object], partitioned: bool
-) -> None:
-    of = spec if isinstance(spec, TableSpec) else SPEC.model_copy(update=spec)
+def test_files_that_bounds_tell_apart_are_not_mixed() -> None:
+    assert planned([file("a", 5), file("b", 5)], [file("x", 1)], apart=True) == {"a": "", "b": ""}
 
-    assert planned([file("a", 5), file("b", 5)], [file("x", 1)], of, partitioned=partitioned) == {
-        "a": "",
-        "b": "",
-    }
+
+@pytest.mark.parametrize(
+    ("spec", "apart"),
+    [
+        ({}, False),  # small, for else it would be in buckets
+        ({"partition_by": ()}, True),
+        ({"partition_by": ("key",)}, False),
+        ({"partition_by": ("key",), "sort_by": ("symbol",)}, True),
+        ({"sort_by": ("symbol",)}, True),
+    ],
+)
+def test_bounds_tell_files_apart_where_the_spec_sorts_or_wants_no_partitions(
+    tmp_path: Path, spec: dict[str, Any], apart: bool
+) -> None:
+    own = TableSpec(topic="t", mode="upsert", **spec)
+    catalog = InMemoryCatalog("here", warehouse=tmp_path.as_uri())
+    table = create_table(TableHandle(catalog, NAME), [Field("key", Primitive("long"))], own.transforms, {})
+
+    assert keeps_files_apart(own, table) == apart

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
@@ -38,8 +39,17 @@ def catalog(tmp_path: Path) -> InMemoryCatalog:
     return InMemoryCatalog("here", warehouse=tmp_path.as_uri())
 
 
-def make(catalog: InMemoryCatalog, spec: TableSpec = UPSERT, key: RowKey = KEY) -> Table:
-    return ensure_table(spec, TableHandle(catalog, NAME), COLUMNS, key)
+def make(
+    catalog: InMemoryCatalog, spec: TableSpec = UPSERT, key: RowKey = KEY, *, is_large: bool = False
+) -> Table:
+    return ensure_table(spec, TableHandle(catalog, NAME), COLUMNS, key, is_large=is_large)
+
+
+def append(table: Table) -> None:
+    """A row, whatever the other columns are."""
+    own = table.schema().as_arrow()
+    values = {"id": 1, "flag": True}
+    table.append(pa.Table.from_pylist([values], own))
 
 
 def land(catalog: InMemoryCatalog) -> None:
@@ -61,19 +71,52 @@ def newest(catalog: InMemoryCatalog) -> Ledger | None:
         (APPEND, NO_KEY, []),
     ],
 )
-def test_a_new_table_is_divided_by_its_key_unless_the_spec_says_how(
+def test_a_new_table_that_is_large_is_divided_by_its_key_unless_the_spec_says_how(
     catalog: InMemoryCatalog, spec: TableSpec, key: RowKey, fields: list[str]
 ) -> None:
-    table = make(catalog, spec, key)
+    table = make(catalog, spec, key, is_large=True)
 
     assert [field.name for field in table.spec().fields] == fields
     assert key_columns(table) == tuple(key.columns)
 
 
+def test_a_small_table_has_no_buckets_until_it_has_grown(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = make(catalog)
+    append(small)
+    land(catalog)
+    assert make(catalog).spec().is_unpartitioned()
+
+    monkeypatch.setattr("frazil.landing.upsert.divisions.LARGE_BYTES", 1)
+    grown = make(catalog)
+
+    assert [field.name for field in grown.spec().fields] == ["id_bucket"]
+    assert make(catalog).metadata == grown.metadata
+
+
+@pytest.mark.parametrize("said", [{}, {"partition_by": ()}])
+def test_divisions_that_somebody_changed_stay(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch, said: dict[str, tuple[str, ...]]
+) -> None:
+    spec = TableSpec(topic="t", namespace="n", mode="upsert", publish=(), **said)
+    table = make(catalog, spec)
+    append(table)
+    land(catalog)
+    table.refresh()
+    for change in ("add_identity", "remove_field"):
+        with table.update_spec() as update:
+            getattr(update, change)("flag")
+
+    monkeypatch.setattr("frazil.landing.upsert.divisions.LARGE_BYTES", 1)
+
+    assert make(catalog, spec).spec().is_unpartitioned()
+
+
 def test_versions_that_hold_now_lie_apart_and_each_is_told_apart_by_its_record(
     catalog: InMemoryCatalog,
 ) -> None:
-    table = make(catalog, VERSIONS)
+    table = make(catalog, VERSIONS, is_large=True)
 
     assert [field.name for field in table.spec().fields] == ["metadata_current", "id_bucket"]
     assert key_columns(table) == ("id", "$$partition", "$$offset", "$$timestamp")

@@ -19,6 +19,7 @@ from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.upsert.arrow import FULL
 from frazil.landing.upsert.columns import rules_of
+from frazil.landing.upsert.divisions import keeps_files_apart
 from frazil.landing.upsert.merge import Merged
 from frazil.landing.write import Written
 from frazil.quoting import quoted
@@ -139,7 +140,7 @@ class UpsertLane:
             layout=self.lane.layout,
             rules=rules,
             files=files,
-            apart=bool(spec.sort_by) or table.spec().is_unpartitioned(),
+            apart=keeps_files_apart(spec, table),
             small=spec.upkeep.small_file * target,
             most=FULL * target,
             tasks=tasks,
