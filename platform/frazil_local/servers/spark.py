@@ -23,8 +23,10 @@ _SECONDS = 10.0
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 # Every read has consumers of its own: kept for the default five minutes, with what they fetched but did
-# not use (20,000 records each), those of 40 landings fill the heap.
+# not use (20,000 records each), those of 40 landings fill the heap. The default capacity, 64, is less than
+# eleven topics of six partitions take: landings that follow each other within seconds opened each one anew.
 CONSUMERS = {
+    "spark.kafka.consumer.cache.capacity": "256",
     "spark.kafka.consumer.cache.timeout": "1s",
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
     "spark.kafka.consumer.fetchedData.cache.timeout": "1s",
