@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.manifest import DataFile, ManifestEntry
 from pyiceberg.table import Table
+from pyiceberg.typedef import Record
 
 from frazil.spec.table import Upkeep
-from frazil.tables.metadata.files import LiveFile
+from frazil.tables.metadata.files import LiveFile, live_file
 from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
+from frazil.upkeep.compaction.plan import group_files
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.work import MB, SUMMARY, LastWork, remembered, size_text
 
@@ -155,6 +160,47 @@ def test_a_table_of_another_tool_is_counted_by_partition(catalog: InMemoryCatalo
     assert census.oldest is not None
     assert census.oldest >= 60
     assert (census.unreachable, census.dead_branches, dict(census.last)) == (0, (), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "counted"),
+    [
+        (pa.string(), [None, "null", "", "(empty)", "a/b", "a%2Fb", "a/b"], [1, 1, 1, 1, 1, 2]),
+        (pa.binary(), [None, b"", b"\xff\x00", b"\xff\x00"], [1, 1, 2]),
+        (pa.bool_(), [None, False, True, True], [1, 1, 2]),
+        (pa.decimal128(38, 2), [Decimal("1.00"), Decimal("-1.00"), Decimal("1.00")], [1, 2]),
+        (pa.timestamp("us"), [datetime.max, datetime.min, datetime.max], [1, 2]),
+    ],
+    ids=str,
+)
+def test_files_are_counted_by_the_values_of_their_partition_whatever_folder_they_share(
+    catalog: InMemoryCatalog, kind: pa.DataType, values: list[object], counted: list[int]
+) -> None:
+    schema = pa.schema([("of", kind)])
+    table = catalog.create_table(("n", "t"), schema)
+    with table.update_spec() as update:
+        update.add_identity("of")
+    for value in values:
+        table.append(pa.table({"of": [value]}, schema=schema))
+
+    census = take_census(table, UPKEEP, 128 * MB, now=0.0)
+
+    assert sorted(p.files for p in census.partitions) == counted
+    assert len({p.values for p in census.partitions}) == len(counted)
+
+
+def test_files_of_no_number_are_one_partition() -> None:
+    files = [live_file(ManifestEntry.from_args(data_file=of_no_number(path))) for path in "ab"]
+
+    assert [len(group) for group in group_files(files, 0).values()] == [2]
+
+
+def of_no_number(path: str) -> DataFile:
+    """A file whose partition is NaN, as a manifest names it."""
+    sizes = {"file_path": path, "file_size_in_bytes": MB, "record_count": 1}
+    file = DataFile.from_args(**sizes, partition=Record(float("nan")))
+    file.spec_id = 0
+    return file
 
 
 def test_files_of_an_older_layout_are_one_group(catalog: InMemoryCatalog) -> None:

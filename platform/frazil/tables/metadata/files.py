@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -69,13 +70,18 @@ def live_file(entry: ManifestEntry, deletes: int = 0, deleted: int = 0) -> LiveF
         path=file.file_path,
         bytes=file.file_size_in_bytes,
         records=file.record_count,
-        partition=tuple(file.partition[i] for i in range(len(file.partition))),
+        partition=tuple(_same(file.partition[i]) for i in range(len(file.partition))),
         spec_id=file.spec_id,
         sequence=entry.file_sequence_number or 0,
         deleted=deleted,
         deletes=deletes,
         snapshot_id=entry.snapshot_id,
     )
+
+
+def _same(value: Any) -> Any:
+    """One object for NaN, which is no key otherwise: it equals no other NaN."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
 
 
 def deletes_of(entries: Iterable[ManifestEntry]) -> Deletes:
