@@ -40,8 +40,8 @@ attributes:
 PAYMENT = '{"type": "record", "name": "payment", "fields": [{"name": "amount", "type": "long"}]}'
 
 PAGES = {
-    "late-and-broken": ("/assets/late_and_broken", 1300, 700, "payments"),
-    "groups": ("/asset-groups", 1300, 640, "trading", "assets"),
+    "late-and-broken": ("/assets/late_and_broken", 1300, 1250, "payments"),
+    "groups": ("/asset-groups", 1300, 950, "trading", "assets"),
     "table": ("/assets/iceberg/local/stock_trade_totals", 1250, 1800, "Latest materialization"),
     "checks": (
         "/assets/iceberg/local/stock_trades?view=checks&checkDetail=row_count",
@@ -50,7 +50,7 @@ PAGES = {
         "row_count",
     ),
     "sensors": ("/locations/frazil/sensors/arrivals", 1300, 760, "arrivals"),
-    "suspended": ("/assets/iceberg/local/payments", 1300, 1000, "suspended"),
+    "suspended": ("/assets/iceberg/local/payments", 1300, 1800, "suspended"),
     "failed-run": ("/runs/{failed}", 1300, 960, "Failure"),
 }
 """By the name of a picture: the page, the size of the window, and what the page shows once it is complete."""

@@ -99,6 +99,17 @@ def ensure_subjects(spec: TableSpec, connections: Clients) -> None:
         subject.provided(registry)
 
 
+def unregistered(spec: TableSpec, registry: RegistryClient) -> list[str]:
+    """The subjects that the next landing registers: they have a file, and no version yet.
+
+    Raises:
+        DifferentError: A subject exists, and no version of it is the file's schema.
+    """
+    wanted = zip(("key", "value"), _wanted(spec), strict=True)
+    looked = [_look(registry, subject_name(spec, side), schema) for side, schema in wanted if schema]
+    return [subject.name for subject in looked if not subject.found]
+
+
 def _wanted(spec: TableSpec) -> tuple[WantedSchema | None, WantedSchema | None]:
     """The schemas of the spec's files, of keys and of values."""
     key, value = (read_schema(file) if file else None for file in (spec.key_schema, spec.value_schema))

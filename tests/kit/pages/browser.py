@@ -31,6 +31,9 @@ return {x, y, width, height, scale: 1 / devicePixelRatio};
 """
 _WAITING = ".bp4-spinner, .bp5-spinner, [aria-label='Loading'], [class*='Spinner']"
 
+_FETCHING = "fetching statuses"
+"""What Dagster shows of a group that it does not know yet."""
+
 
 @dataclass(frozen=True)
 class Browser:
@@ -68,9 +71,8 @@ class Browser:
 
     def _is_ready(self, texts: tuple[str, ...]) -> bool:
         shown = self.text()
-        return all(text in shown for text in texts) and not self.run(
-            "return document.querySelectorAll(arguments[0]).length", _WAITING
-        )
+        complete = _FETCHING not in shown and all(text in shown for text in texts)
+        return complete and not self.run("return document.querySelectorAll(arguments[0]).length", _WAITING)
 
     def _do(self, what: str, **asked: object) -> Any:
         return self._answer(requests.post(f"{self.session}/{what}", json=asked, timeout=PATIENCE))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,17 @@ def prefix() -> str:
     return f"own{uuid.uuid4().hex[:8]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Evening:
+    """What the commands answered."""
+
+    answers: list[Said]
+    tables: Said  # before anything was landed
+
+
 @pytest.fixture(scope="module")
-def answers(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> list[Said]:
-    """What the commands answered that `frazil discover` printed, for all topics."""
+def evening(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> Evening:
+    """All topics are produced, discovered, and landed by the commands that `frazil discover` printed."""
     wanted = [NewTopic(f"{prefix}_{t.name}", 1, config=dict(t.config)) for t in OWN_TOPICS]
     for future in connections.admin.create_topics(wanted).values():
         future.result(PATIENCE)
@@ -36,7 +45,15 @@ def answers(connections: Connections, prefix: str, tmp_path_factory: pytest.Temp
     found = [_discover(shell, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file]
     found.append(shell("discover", f"{prefix}_*", "--write"))
     commands = [command for each in found for command in each.out.splitlines()]
-    return [*found, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))]
+    tables = shell("tables", "--json")
+    return Evening(
+        [*found, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))], tables
+    )
+
+
+@pytest.fixture(scope="module")
+def answers(evening: Evening) -> list[Said]:
+    return evening.answers
 
 
 def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> Said:
@@ -46,6 +63,12 @@ def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> S
 
 def test_each_command_that_is_printed_ends_well(answers: list[Said]) -> None:
     assert [(each.code, each.err) for each in answers if each.code] == []
+
+
+def test_before_the_first_landing_every_table_is_new(evening: Evening) -> None:
+    states = {row["identifier"]: row["state"] for row in evening.tables.document}
+
+    assert set(states.values()) == {"new"}, states
 
 
 @pytest.mark.parametrize("topic", OWN_TOPICS, ids=lambda topic: topic.name)

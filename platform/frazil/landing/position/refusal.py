@@ -9,6 +9,7 @@ from frazil.connections import Connections
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
 from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
+from frazil.kafka.provisioning import unregistered
 from frazil.landing.position.state import TableState
 from frazil.spec.topic import TableSpec
 
@@ -21,7 +22,8 @@ def refusal(spec: TableSpec, connections: Connections) -> FrazilError | None:
     Nothing is written: a table that was not made has no place for a note.
     """
     try:
-        row_key(spec, topic_columns(spec, connections.registry))
+        if not unregistered(spec, connections.registry):
+            row_key(spec, topic_columns(spec, connections.registry))
     except _REFUSALS as e:
         return e
     except FrazilError:
