@@ -90,13 +90,10 @@ def ensure_subjects(spec: TableSpec, connections: Clients) -> None:
     Raises:
         DifferentError: A subject exists, and no version of it is the file's schema.
     """
-    key, value = _wanted(spec)
-    wanted = {subject_name(spec, "key"): key, subject_name(spec, "value"): value}
-    if not (key or value) or not describe(connections.admin, [spec.topic]):
+    if not (spec.key_schema or spec.value_schema) or not describe(connections.admin, [spec.topic]):
         return
-    registry = connections.registry
-    for subject in [_look(registry, name, schema) for name, schema in wanted.items() if schema]:
-        subject.provided(registry)
+    for subject in _of_files(spec, connections.registry):
+        subject.provided(connections.registry)
 
 
 def unregistered(spec: TableSpec, registry: RegistryClient) -> list[str]:
@@ -105,9 +102,14 @@ def unregistered(spec: TableSpec, registry: RegistryClient) -> list[str]:
     Raises:
         DifferentError: A subject exists, and no version of it is the file's schema.
     """
-    wanted = zip(("key", "value"), _wanted(spec), strict=True)
-    looked = [_look(registry, subject_name(spec, side), schema) for side, schema in wanted if schema]
-    return [subject.name for subject in looked if not subject.found]
+    return [subject.name for subject in _of_files(spec, registry) if not subject.found]
+
+
+def _of_files(spec: TableSpec, registry: RegistryClient) -> list[_Subject]:
+    """The subjects for which the spec has a file."""
+    key, value = _wanted(spec)
+    wanted = {subject_name(spec, "key"): key, subject_name(spec, "value"): value}
+    return [_look(registry, name, schema) for name, schema in wanted.items() if schema]
 
 
 def _wanted(spec: TableSpec) -> tuple[WantedSchema | None, WantedSchema | None]:
