@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from frazil.exact import flags_of
@@ -39,6 +39,7 @@ class Verdicts:
     change: Change | None = None  # what the envelopes say, where values are some
     unwanted: Flags | None = None  # those that the spec's `where` leaves out; None where it has none
     judged: Judged | None = None  # what the spec's checks say; None where it has none
+    metadata: Mapping[str, pa.Array] = field(default_factory=dict)  # the columns of which checks speak
 
     def without(self, unread: pa.BooleanArray) -> Verdicts:
         """The same, but that some records are bad whatever was decoded: a part of them was left out."""
@@ -63,10 +64,14 @@ class Verdicts:
         return self.columns_of(self.ok)
 
     def columns_of(self, chosen: Flags, names: frozenset[str] | None = None) -> dict[str, pa.Array]:
-        """The same of some records, and of some columns alone."""
+        """The same of some records, and of some columns alone; metadata columns only where they are named."""
+        import pyarrow as pa
+
         key, value = (_columns(half, chosen, names) for half in (self.key, self.value))
         found = {**key, **value, **{name: key[name] for name in self.by_key if name in key}}
-        return {name: column for name, column in found.items() if name not in self.left_out}
+        asked = {name: self.metadata[name] for name in names or () if name in self.metadata}
+        known = {name: column for name, column in found.items() if name not in self.left_out}
+        return {name: column.filter(pa.array(chosen)) for name, column in asked.items()} | known
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +121,16 @@ class ArrowRecords:
             yield batch.slice(start, end - start)
 
     def decode(
-        self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray
-    ) -> Verdicts:
-        """Decodes both halves of a batch; `names` and `values` are those of each record's headers."""
+        self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray,
+        metadata: Mapping[str, pa.Array] | None = None,
+    ) -> Verdicts:  # fmt: skip
+        """Decodes both halves of a batch.
+
+        Args:
+            names: Of each record's headers.
+            values: Of the same.
+            metadata: The metadata columns of which the checks speak.
+        """
         import numpy as np
 
         of_key, of_value = self.named
@@ -140,7 +152,9 @@ class ArrowRecords:
         unwanted = mine & holds & ~self.where.matches(key, value) if self.where else None
         rows = mine & holds if unwanted is None else mine & holds & ~unwanted
         key, value = self._masked(key), self._masked(value)
-        found = Verdicts(rows, mine & fails, key, value, by_key, self.left_out, change, unwanted)
+        found = Verdicts(
+            rows, mine & fails, key, value, by_key, self.left_out, change, unwanted, metadata=metadata or {}
+        )
         ends = no_value & self.needs_key
         return self._checked(found, ends | change.ends if change else ends)
 

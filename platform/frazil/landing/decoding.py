@@ -95,7 +95,8 @@ class Decoding:
         kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
         headers = batch[HEADERS] if HEADERS in names else pa.nulls(len(batch), kind)
         pairs = (_parts(headers, part) for part in ("key", "value"))
-        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], *pairs)
+        asked = self._metadata(batch)
+        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], *pairs, metadata=asked)
         if TOO_LARGE in names:
             verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if tally and {"partition", "offset"} <= names:
@@ -104,6 +105,12 @@ class Decoding:
         return pa.RecordBatch.from_arrays(
             [*batch.columns, *added.values()], names=[*batch.schema.names, *added]
         )
+
+    def _metadata(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """The metadata columns of which checks speak."""
+        from frazil.landing.lane.metadata import record_metadata
+
+        return record_metadata(batch, self.records.checks.metadata) if self.records.checks else {}
 
 
 def _parts(headers: pa.ListArray, part: str) -> pa.ListArray:

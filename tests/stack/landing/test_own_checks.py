@@ -82,6 +82,8 @@ def test_rows_that_fail_land_or_are_kept_apart_and_are_redriven_by_another_check
         check("once", "count(distinct id) = count(*)"),
         check("fresh", "max(seen) <= now() + interval 1 hour", "stop"),
         check("known", "count(credit) >= 0.9 * count(*)"),
+        check("placed", "$$partition = 0 or $$offset > 0 and \"$$timestamp-type\" = 'CREATE_TIME'"),
+        check("sent", "max($$timestamp) <= now() + interval 1 hour and min($$offset) = 0"),
         partitions=2, columns={"email": {"mask": "hash"}}, keep_raw=True,
         write={"distribution": distribution},
     )  # fmt: skip
@@ -96,12 +98,12 @@ def test_rows_that_fail_land_or_are_kept_apart_and_are_redriven_by_another_check
     ]
     said = {each.name: each for each in report.checks}
     assert {name: each.failing for name, each in said.items()} == {
-        "paid": 1, "modest": 1, "once": 1, "fresh": 0, "known": 1,
+        "paid": 1, "modest": 1, "once": 1, "fresh": 0, "known": 1, "placed": 1, "sent": 0,
     }  # fmt: skip
     assert said["modest"].shown == ("partition 0, offset 2 (key = k2)",)
     assert said["once"].values == {"count(DISTINCT id)": 4, "count(1)": 5}
     assert said["known"].values == {"count(credit)": 4, "count(1)": 5}
-    assert summary(topic)["frazil.failing"] == '{"known":1,"modest":1,"once":1,"paid":1}'
+    assert summary(topic)["frazil.failing"] == '{"known":1,"modest":1,"once":1,"paid":1,"placed":1}'
     results = list(results_of(topic.spec, topic.connections.settings, report.checks))
     assert [(r.check, r.severity, r.failed) for r in results][:2] == [
         ("check_paid", "WARN", True), ("check_modest", "WARN", True),
@@ -118,7 +120,7 @@ def test_rows_that_fail_land_or_are_kept_apart_and_are_redriven_by_another_check
 
 
 def of_whole_tables(topic: Topic) -> None:
-    for name, failing in (("modest", 1), ("once", 1), ("fresh", 0), ("known", 1), ("paid", 0)):
+    for name, failing in (("modest", 1), ("once", 1), ("fresh", 0), ("known", 1), ("paid", 0), ("placed", 1)):
         whole = run_check(f"check_{name}", topic.spec, topic.connections)
         assert whole.numbers["failing"] == failing, whole.text
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
@@ -162,7 +164,8 @@ def test_changes_by_key_are_asked_and_deletes_are_not(make_topic: MakeTopic, lan
     more: dict[str, Any] = {} if lane == "tasks" else by_spark
     topic = customers(
         make_topic, check("paid", "credit >= 0 and email is not null", "dead_letter"),
-        check("few", "count(*) <= 2"), mode="upsert", key_fields=["id"], key_format="none", **more,
+        check("few", "count(*) <= 2"), check("late", "$$offset > 1000"),
+        mode="upsert", key_fields=["id"], key_format="none", **more,
     )  # fmt: skip
     sent(topic, 5, 6)
     land(topic.spec, topic.connections)
@@ -172,7 +175,9 @@ def test_changes_by_key_are_asked_and_deletes_are_not(make_topic: MakeTopic, lan
 
     assert sorted((r["id"], int(r["credit"])) for r in topic.rows()) == [(0, 7), (1, 6), (2, 9)]
     assert [r["reason_code"] for r in letters(topic)] == ["check:paid"]
-    assert {each.name: (each.failing, each.rows) for each in report.checks} == {"paid": (1, 3), "few": (0, 3)}
+    assert {each.name: (each.failing, each.rows) for each in report.checks} == {
+        "paid": (1, 3), "few": (0, 3), "late": (3, 3),
+    }  # fmt: skip
     assert run_check("check_paid", topic.spec, topic.connections).passed
     whole = run_check("check_few", topic.spec, topic.connections)
     assert (whole.status, whole.numbers["count(1)"]) == ("failed", "3")

@@ -11,7 +11,7 @@ import yaml
 
 from frazil.errors import SpecError
 from frazil.expressions.parsing import read_expression
-from frazil.formats.checks.binding import bound, bound_checks
+from frazil.formats.checks.binding import bound, bound_checks, refuse_unknown
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
@@ -66,6 +66,18 @@ def test_columns_and_fields_within_them_are_asked(text: str) -> None:
         (" * ".join(["amount"] * 8) + " > 1", "types do not fit"),
     ],
 )
+def test_metadata_columns_that_the_table_has_are_asked_by_their_names() -> None:
+    own = {"name": "c", "expect": '$$timestamp < now() and length("$$raw-value") < 100'}
+    full = spec(checks=[own], metadata="full")
+
+    refuse_unknown(full, FIELDS, "defs.yaml:1")
+    with pytest.raises(SpecError, match=r"no column \$\$raw-value; did you mean"):
+        refuse_unknown(spec(checks=[own]), FIELDS, "defs.yaml:1")
+    portable = {**own, "expect": "$$offset > 1 and cflt_metadata_offset > 1"}
+    with pytest.raises(SpecError, match=r"no column \$\$offset; did you mean cflt_metadata_offset"):
+        refuse_unknown(spec(checks=[portable], metadata_names="portable"), FIELDS, "defs.yaml:1")
+
+
 def test_a_check_of_nothing_that_is_there_names_it(text: str, why: str) -> None:
     with pytest.raises(SpecError, match=r"checks: c: .* can't be asked of rows of t") as refusal:
         bound_checks(spec(checks=[{"name": "c", "expect": text}]).checks, FIELDS, "t")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from frazil.expressions.tree import Expression
@@ -56,11 +56,13 @@ class ArrowChecks:
         asked: Each.
         now: The time of the landing, in microseconds since 1970.
         shown: The columns by which people know a row.
+        metadata: The metadata columns of which they speak: the table's names by word.
     """
 
     asked: tuple[Asked, ...]
     now: int
     shown: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def of_rows(self) -> tuple[Asked, ...]:

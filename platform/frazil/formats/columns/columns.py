@@ -135,6 +135,12 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     return _STANDARD + (_RAW if full else ()) + of_change + of_delete
 
 
+def metadata_told(spec: TableSpec) -> dict[str, Field]:
+    """The metadata columns of the table that Kafka tells, by word: known before a record is decoded."""
+    told = {column.word for column in (*_STANDARD, *_RAW)}
+    return {c.word: c.field(spec.metadata_names) for c in metadata_columns(spec) if c.word in told}
+
+
 def names_by_word(spec: TableSpec) -> dict[str, str]:
     """What the table calls its metadata columns, by word, such as `leader-epoch`."""
     return {c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)}

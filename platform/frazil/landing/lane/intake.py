@@ -18,6 +18,7 @@ from frazil.formats.debezium.envelope_batch import DELETE, TRUNCATE
 from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.landing.checking.tally import CheckTally
+from frazil.landing.lane.metadata import record_metadata
 from frazil.tables.writing.conversion import rows_fitted, table_name
 from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.presence import count_values
@@ -30,11 +31,6 @@ KEPT = 8 * 2**20
 
 MOST_PLACES = 100_000
 """Most places of bad records that one task names: the same number in all ends the landing."""
-
-_NUMBERS, _TYPES = (
-    pa.array([0, 1], pa.int32()),
-    pa.array(["CREATE_TIME", "LOG_APPEND_TIME", "NO_TIMESTAMP_TYPE"]),
-)
 
 BAD = pa.struct(
     [
@@ -116,7 +112,10 @@ class Intake:
         headers = as_map(names, values)
         batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
-        verdicts = self._task.records.decode(batch["raw_key"], batch["raw_value"], names, values)
+        records = self._task.records
+        of_checks = records.checks.metadata if records.checks else {}
+        asked = record_metadata(batch, of_checks, self._task.topic)
+        verdicts = records.decode(batch["raw_key"], batch["raw_value"], names, values, asked)
         verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if change := verdicts.change:
             for name, told in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):
@@ -167,14 +166,9 @@ class Intake:
 
     def _metadata(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Those that the table has: a spec may ask for more of a table that was made before."""
-        task, rows = self._task, len(batch)
+        task = self._task
         held = {table_name(own) for own in task.layout.schema}
         found = {
-            "topic": lambda: pa.repeat(task.topic, rows),
-            "leader-epoch": lambda: batch["leader_epoch"],
-            "timestamp-type": lambda: _TYPES.take(pc.index_in(batch["timestampType"], _NUMBERS).fill_null(2)),
-            "raw-key": lambda: batch["raw_key"],
-            "raw-value": lambda: batch["raw_value"],
             "op": lambda: batch[OP].fill_null(DELETE),
             "deleted": lambda: deletes(batch),
             "deleted-at": lambda: pc.if_else(
@@ -182,7 +176,9 @@ class Intake:
             ),
         }
         asked = {word: name for word, name in task.metadata.items() if name in held}
-        return {name: found[w]() if w in found else batch[w] for w, name in asked.items()}
+        own = {name: found[word]() for word, name in asked.items() if word in found}
+        others = {word: name for word, name in asked.items() if word not in found}
+        return own | record_metadata(batch, others, task.topic)
 
     def _count(self, batch: pa.RecordBatch, verdicts: Verdicts) -> None:
         counts, places = self._counts, _places(batch)

@@ -6,8 +6,9 @@ import time
 from dataclasses import replace
 
 from frazil.connections import Connections
-from frazil.formats.checks.batch import ArrowChecks, Asked
+from frazil.formats.checks.batch import ArrowChecks, Asked, names_in
 from frazil.formats.checks.binding import bound_checks, bound_where, table_fields_of
+from frazil.formats.columns.columns import metadata_told
 from frazil.formats.logical import Field, Struct
 from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.record import RecordDecoder, decoder_for
@@ -38,9 +39,14 @@ def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:
 def _checks(spec: TableSpec, decoder: RecordDecoder, now: int) -> ArrowChecks:
     (_, key), (_, value) = decoder.halves
     table = {f.name: f for f in decoder.columns.fields}
-    asked = bound_checks(spec.checks, table_fields_of(_fields(key, value), table), spec.topic)
+    told = metadata_told(spec)
+    known = (*table_fields_of(_fields(key, value), table), *told.values())
+    bound = bound_checks(spec.checks, known, spec.topic)
+    asked = tuple(Asked(check.name, expression, check.on_failure) for check, expression in bound)
     shown = tuple(decoder.row_key.columns) or tuple(f.name for f in key if f.name in table)
-    return ArrowChecks(tuple(Asked(c.name, bound, c.on_failure) for c, bound in asked), now, shown)
+    names = names_in(asked)
+    metadata = {word: own.name for word, own in told.items() if own.name in names and own.name not in table}
+    return ArrowChecks(asked, now, shown, metadata)
 
 
 def _fields(key: Struct, value: Struct) -> tuple[Field, ...]:
