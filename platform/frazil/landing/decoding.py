@@ -94,9 +94,9 @@ class Decoding:
         names = set(batch.schema.names)
         kind = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
         headers = batch[HEADERS] if HEADERS in names else pa.nulls(len(batch), kind)
-        pairs = (_parts(headers, part) for part in ("key", "value"))
-        asked = self._metadata(batch)
-        verdicts = self.records.decode(batch["raw_key"], batch["raw_value"], *pairs, metadata=asked)
+        keys, values = (_parts(headers, part) for part in ("key", "value"))
+        raw, asked = (batch["raw_key"], batch["raw_value"]), self._metadata(batch)
+        verdicts = self.records.decode(*raw, keys, values, asked)
         if TOO_LARGE in names:
             verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if tally and {"partition", "offset"} <= names:
