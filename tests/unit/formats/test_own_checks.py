@@ -66,18 +66,6 @@ def test_columns_and_fields_within_them_are_asked(text: str) -> None:
         (" * ".join(["amount"] * 8) + " > 1", "types do not fit"),
     ],
 )
-def test_metadata_columns_that_the_table_has_are_asked_by_their_names() -> None:
-    own = {"name": "c", "expect": '$$timestamp < now() and length("$$raw-value") < 100'}
-    full = spec(checks=[own], metadata="full")
-
-    refuse_unknown(full, FIELDS, "defs.yaml:1")
-    with pytest.raises(SpecError, match=r"no column \$\$raw-value; did you mean"):
-        refuse_unknown(spec(checks=[own]), FIELDS, "defs.yaml:1")
-    portable = {**own, "expect": "$$offset > 1 and cflt_metadata_offset > 1"}
-    with pytest.raises(SpecError, match=r"no column \$\$offset; did you mean cflt_metadata_offset"):
-        refuse_unknown(spec(checks=[portable], metadata_names="portable"), FIELDS, "defs.yaml:1")
-
-
 def test_a_check_of_nothing_that_is_there_names_it(text: str, why: str) -> None:
     with pytest.raises(SpecError, match=r"checks: c: .* can't be asked of rows of t") as refusal:
         bound_checks(spec(checks=[{"name": "c", "expect": text}]).checks, FIELDS, "t")
@@ -134,6 +122,25 @@ def test_a_derived_table_is_asked_what_the_rows_that_it_writes_can_tell(
         return
     with pytest.raises(ValueError, match=why):
         DerivedSpec.model_validate(made)
+
+
+def test_metadata_columns_that_the_table_has_are_asked_by_their_names() -> None:
+    own = {"name": "c", "expect": '$$timestamp < now() and length("$$raw-value") < 100'}
+    full = spec(checks=[own], metadata="full")
+
+    refuse_unknown(full, FIELDS, "defs.yaml:1")
+    with pytest.raises(SpecError, match=r"there is no column \$\$raw-value"):
+        refuse_unknown(spec(checks=[own]), FIELDS, "defs.yaml:1")
+    with pytest.raises(SpecError, match=r"no column \$\$ofset; did you mean \"\$\$offset\""):
+        refuse_unknown(spec(checks=[{**own, "expect": "$$ofset > 1"}]), FIELDS, "defs.yaml:1")
+    with pytest.raises(SpecError, match=r"there is no column \$\$offset") as refusal:
+        refuse_unknown(
+            spec(checks=[{**own, "expect": "$$offset > 1"}], metadata_names="portable"), FIELDS, "defs.yaml:1"
+        )
+    assert "cflt_metadata_offset" in refusal.value.where
+    refuse_unknown(
+        spec(checks=[{**own, "expect": "cflt_metadata_offset > 1"}], metadata_names="portable"), FIELDS, "d:1"
+    )
 
 
 def test_the_page_shows_checks_that_can_be_asked() -> None:
