@@ -69,13 +69,16 @@ def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
     )
 
 
+def _pace(rows: int, seconds: float) -> dict[str, float]:
+    """How long it took; nothing where that is not known, as of a commit that another process reports."""
+    return {"rows_per_second": round(rows / seconds, 1), "seconds": seconds} if seconds else {}
+
+
 def landing_metadata(report: LandingReport) -> Metadata:
     """One landing: what came in."""
-    seconds = max(report.seconds, 0.001)
     found: Metadata = {
         "rows_landed": report.records,
-        "rows_per_second": round(report.records / seconds, 1),
-        "seconds": report.seconds,
+        **_pace(report.records, report.seconds),
         "dead_letters": report.dead_letters,
         "skipped": report.skipped,
         "filtered": report.filtered,
@@ -102,13 +105,11 @@ def landing_metadata(report: LandingReport) -> Metadata:
 
 def derive_metadata(report: DeriveReport) -> Metadata:
     """One derivation: what it read, and what became of it."""
-    seconds = max(report.seconds, 0.001)
     found: Metadata = {
         "rows_added": report.rows,
         "rows_replaced": report.removed,
         "rows_read": report.input_rows,
-        "rows_per_second": round(report.input_rows / seconds, 1),
-        "seconds": report.seconds,
+        **_pace(report.input_rows, report.seconds),
         "dead_letters": report.bad,
         "late_rows": report.late,
         "conflicts": report.conflicts,

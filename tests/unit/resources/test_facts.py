@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from frazil.landing.report import LandingReport
 from frazil.settings.profile import Settings
 from resources.facts import (
     duration,
@@ -16,6 +18,7 @@ from resources.facts import (
     link_to_object,
     worth_telling,
 )
+from resources.metadata import landing_metadata
 
 FILE = "s3://lake/shop/orders/metadata/v1.metadata.json"
 
@@ -87,3 +90,13 @@ def test_elsewhere_it_is_a_path() -> None:
 )
 def test_a_glimpse_of_a_value_is_short_and_shows_no_bytes(value: Any, shown: str) -> None:
     assert glimpse(value) == shown
+
+
+def test_a_commit_whose_time_is_not_known_shows_no_speed() -> None:
+    """A shell's commit, reported from the table's head, was 200,000 rows a second on its page."""
+    report = LandingReport("local.orders", "orders", records=200, landings=1)
+
+    shown = [landing_metadata(each) for each in (report, replace(report, seconds=4.0))]
+
+    assert [each.get("rows_per_second") for each in shown] == [None, 50.0]
+    assert [each.get("seconds") for each in shown] == [None, 4.0]
