@@ -133,6 +133,24 @@ def test_the_workspace_keeps_both_projects_apart() -> None:
     assert [Path(each["executable_path"]).name for each in locations] == ["python", "python"]
 
 
+def test_the_compose_file_runs_the_checkout_by_make_on_the_network_of_its_host() -> None:
+    """No container was started here."""
+    told = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    service = told["services"]["frazil"]
+    places = dict(volume.split(":") for volume in service["volumes"])
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+    name, _, version = service["image"].partition(":")
+    assert name == "python"
+    assert version in SpecifierSet(project["requires-python"])
+    assert f"\n{service['command'].removeprefix('make ')}:" in (ROOT / "Makefile").read_text()
+    assert (FOLDER / "../..").resolve() == ROOT
+    assert places["../.."] == service["working_dir"]
+    assert {name for name in places if name != "../.."} == set(told["volumes"])
+    assert service["network_mode"] == "host"
+
+
 def test_the_devcontainer_makes_the_environment_that_make_makes_with_a_python_that_frazil_takes() -> None:
     """No container was started here."""
     told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())

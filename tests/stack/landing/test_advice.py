@@ -101,6 +101,24 @@ def test_one_bad_record_among_good_ones_is_left_out_by_the_command_that_the_erro
     assert sorted(row["celsius"] for row in topic.rows()) == list(range(5))
 
 
+def test_records_that_the_newest_schema_can_not_read_land_once_it_is_deleted(topic: Topic) -> None:
+    """`resume --past` was offered, for records that all fail alike."""
+    subject, registry = f"{topic.name}-value", topic.connections.registry
+    old = registry.get_latest_version(subject).schema_id
+    topic.send([b"\0" + old.to_bytes(4, "big") + value for value in ENCODED])
+    registry.set_compatibility(subject, level="NONE")
+    texts = {**READING, "properties": {**READING["properties"], "celsius": {"type": "string"}}}
+    registry.register_schema(subject, Schema(json.dumps(texts), "JSON"))
+
+    error = refused(topic)
+    registry.delete_version(subject, 2)
+    rows = followed(topic)
+
+    assert "--past" not in error.todo
+    assert "delete the newest one" in error.todo
+    assert sorted(row["celsius"] for row in rows) == list(range(5))
+
+
 def test_what_is_suspended_is_landed_by_resume_after_the_spec_says_dead_letter(topic: Topic) -> None:
     topic.spec = topic.spec.model_copy(update={"framing": "none"})
     topic.send([*ENCODED[:2], b"{", *ENCODED[2:]])

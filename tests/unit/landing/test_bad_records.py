@@ -129,6 +129,19 @@ def test_where_a_record_is_good_a_bad_one_may_be_left_out(codes: list[str], read
     assert setting_for(some, read, landed) == ""
 
 
+@pytest.mark.parametrize("code", ["unreadable_schema", "key_unreadable_schema"])
+def test_where_a_schema_is_to_blame_no_single_record_is_left_out(code: str) -> None:
+    """200 records of version 1 met a table of version 2, and two of them were offered to be left out."""
+    old = [BadRecord(0, n, code, "schema id 7 (version 1) can't be read", {}) for n in range(3)]
+
+    error = suspended(TableName("lake", "trades"), "trades", first_bad(old), setting_for(old, 3, 0), 3)
+
+    assert "the newest schema can't read records of an older one" in error.what
+    assert "schema id 7 (version 1)" in error.where
+    assert "--past" not in error.todo
+    assert "on_bad_record to dead_letter" in error.todo
+
+
 def test_many_that_fail_alike_behind_good_ones_are_no_accident() -> None:
     many = [BadRecord(0, n, "magic_byte", "it is bad", {}) for n in range(100)]
 

@@ -10,7 +10,7 @@ from frazil.errors import AuditFailedError, RepairError, SuspendedError
 from frazil.exact import rows_of
 from frazil.formats.batches.oversize import TOO_LARGE, is_too_large, why_too_large
 from frazil.formats.checks.batch import FAILED
-from frazil.formats.protocol import KEY, VALUE
+from frazil.formats.protocol import KEY, UNREADABLE, VALUE
 from frazil.formats.record import BAD, RecordDecoder
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
@@ -149,6 +149,8 @@ def setting_for(bad: Sequence[BadRecord], read: int, landed: int) -> str:
 def _setting_of(code: str) -> str:
     if is_too_large(code) or code.startswith(FAILED):
         return ""  # the record is to blame, and all others like it
+    if code.removeprefix("key_") == UNREADABLE:
+        return ""  # the schema is; `suspended` says it
     known = _SETTING.get(code.removeprefix("key_"))
     half = "key" if code.startswith("key_") else "value"
     return (known or _OTHERWISE).format(half=half)
@@ -171,6 +173,16 @@ def suspended(
             meaning="Nothing was landed of them; the topic keeps them.",
             todo=f"{setting} (docs/formats.md), in the table's entry in defs.yaml. Then "
             f"`frazil resume {name}` lands all of them.",
+        )
+    if all(r.reason_code.removeprefix("key_") == UNREADABLE for r in first.values()):
+        return SuspendedError(
+            f"Table {name} is suspended: the newest schema can't read records of an older one.",
+            where=f"topic {topic}, {where}",
+            meaning="All records before them are landed; none after them in their partitions.",
+            todo="Every record of that schema fails alike. Register a version of the subject that reads "
+            f"both, or delete the newest one if it was a mistake; then `frazil resume {name}`. Or set "
+            "on_bad_record to dead_letter, which keeps such records apart, or to skip, and "
+            f"`frazil resume {name}`.",
         )
     is_large = any("FRAZIL_SPARK__MAX_RECORD_BYTES" in r.reason for r in first.values())
     mend, keeps = _BY_SIZE if is_large else _BY_SCHEMA

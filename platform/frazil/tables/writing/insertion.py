@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
@@ -54,14 +54,14 @@ class Insertion:
         """Writes them; a row of `RETURNED`."""
         begin_task(self.version)
         writer = DataFileWriter(self.layout, f"00000-{uuid.uuid4()}")
-        schema, watcher = self.layout.schema, self.watch() if self.watch else None
+        schema, watcher = self.layout.schema, self.watch() if self.watch is not None else None
         for batch in batches:
             columns = {table_name(own): array for own, array in zip(schema, batch.columns, strict=True)}
             writer.write(rows_fitted(columns, schema, len(batch)))
-            if watcher:
+            if watcher is not None:
                 watcher.add(columns, len(batch))
-        report = pa.array([watcher.report() if watcher else None], pa.string())
-        files = pa.array([[asdict(file) for file in writer.close()]], FILES)
+        report = pa.array([watcher.report() if watcher is not None else None], pa.string())
+        files = pa.array([[file.row for file in writer.close()]], FILES)
         yield rows_of(RETURNED, files=files, report=report)
 
 

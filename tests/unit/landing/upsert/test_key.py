@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from frazil.errors import CommitConflictError, DifferentError
@@ -93,6 +94,25 @@ def test_a_small_table_has_no_buckets_until_it_has_grown(
 
     assert [field.name for field in grown.spec().fields] == ["id_bucket"]
     assert make(catalog).metadata == grown.metadata
+
+
+def test_a_table_that_others_commit_to_again_and_again_is_divided_by_the_next_landing(
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(make(catalog))
+    land(catalog)
+    monkeypatch.setattr("frazil.landing.upsert.divisions.LARGE_BYTES", 1)
+
+    def others_are_quicker(*_: object) -> None:
+        raise CommitFailedException("another commit came in between")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(catalog, "commit_table", others_are_quicker)
+        with pytest.raises(CommitConflictError) as refusal:
+            make(catalog)
+
+    assert refusal.value.todo == "Land again."
+    assert [field.name for field in make(catalog).spec().fields] == ["id_bucket"]
 
 
 @pytest.mark.parametrize("said", [{}, {"partition_by": ()}])
