@@ -53,7 +53,7 @@ def test_tables_and_lag_tell_where_a_table_stands(frazil: Command, topic: Topic,
     report = land(topic.spec, topic.connections)
     topic.trades(3, partition=1)
 
-    (state,) = frazil("tables", "--json").document
+    (state,) = frazil("tables", name, "--json").document
     lag = frazil("lag", "--json").document
 
     assert [(s["state"], s["lag"], s["snapshot_id"], s["freshness"]) for s in new] == [

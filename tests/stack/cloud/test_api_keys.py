@@ -57,7 +57,7 @@ def made(stack_home: Home, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     stack.up(lambda *_: None, PARTS)
     settings = Settings.load(**json.loads(home.administrator.read_text()))
     deployed = Deployed(None, WITHOUT_TABLEFLOW, Store(), Confluent(settings.confluent))  # type: ignore[arg-type]
-    deployed.create(patience=120)
+    deployed.apply(patience=120)
     yield Made(deployed, str(settings.confluent.endpoint))
     stack.down(lambda *_: None)
 

@@ -31,9 +31,9 @@ State = TableState | DerivedState
 
 
 @app.command("tables")
-def tables_command(as_json: Json = False) -> None:
-    """List the tables of all pipelines: rows, files, what waits, freshness."""
-    results = states_of(select((), every=True))
+def tables_command(tables: Tables = None, as_json: Json = False) -> None:
+    """List all tables of the pipelines, or those named: rows, files, what waits, freshness."""
+    results = states_of(select(tables, every=not tables))
     states = results.reports
     print_json([*map(row_of, states), *results.errors]) if as_json else _show_states(states)
     results.exit()
