@@ -63,7 +63,7 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "release": "Stop landing a topic so that Tableflow can land it, and tell where Frazil's rows end.",
     },
     "views.tables": {
-        "tables": "List the tables of all pipelines: rows, files, what waits, freshness.",
+        "tables": "List all tables of the pipelines, or those named: rows, files, what waits, freshness.",
         "lag": "Show how many records wait in each partition, for all tables or for those named.",
     },
     "views.check": {
