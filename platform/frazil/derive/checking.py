@@ -1,15 +1,14 @@
-"""Checks of the user's own over the rows that a derivation writes: its tasks ask them, before the commit."""
+"""Checks of the user's own over the rows that a derivation writes; `row_tally` asks them, in its tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from frazil.derive.queries.query import Query
 from frazil.derive.queries.totals import merge_of
 from frazil.errors import ChecksFailedError
-from frazil.formats.checks.batch import ArrowChecks, Asked, Judged, names_in
+from frazil.formats.checks.batch import ArrowChecks, Asked
 from frazil.formats.checks.binding import bound_checks
 from frazil.formats.types import from_iceberg
 from frazil.landing.checking.outcome import CheckOutcome, stopping
@@ -18,14 +17,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import name_of
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
     from pyiceberg.table import Table
-
-    from frazil.landing.checking.tally import CheckTally
-
-    Flags = NDArray[np.bool_]
 
 _PLACE = ("$$partition", "$$offset")
 """Columns that tell which record a row is made of, where a query takes them along."""
@@ -56,55 +48,6 @@ def row_names(spec: DerivedSpec, query: Query | None, columns: Sequence[str]) ->
     if query is not None and spec.kind in ("totals", "windows"):
         return merge_of(query).keys
     return tuple(name for name in _PLACE if name in columns)
-
-
-@dataclass(frozen=True, slots=True)
-class RowWatch:
-    """Makes what counts the rows of one task."""
-
-    checks: ArrowChecks
-
-    def __call__(self) -> RowTally:
-        """See `Watch`."""
-        return RowTally(self.checks)
-
-
-class RowTally:
-    """Counts what checks say of the rows that a task writes."""
-
-    def __init__(self, checks: ArrowChecks) -> None:
-        from frazil.landing.checking.tally import CheckTally
-
-        self._checks = checks
-        self._tally: CheckTally = CheckTally(checks)
-
-    def add(self, columns: Mapping[str, pa.Array], rows: int) -> None:
-        """See `Watcher`."""
-        import numpy as np
-
-        every = np.ones(rows, bool)
-        asked = {name: columns[name] for name in names_in(self._checks.of_rows)}
-        self._tally.add(_Rows(every, self._checks.judged(asked, every), columns))
-
-    def report(self) -> str:
-        """See `Watcher`."""
-        return self._tally.report()
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Rows that are all written; see `Seen`."""
-
-    ok: Flags
-    judged: Judged | None
-    columns: Mapping[str, pa.Array]
-
-    def columns_of(self, chosen: Flags, names: frozenset[str] | None = None) -> dict[str, pa.Array]:
-        """Some columns of some rows."""
-        import pyarrow as pa
-
-        wanted = self.columns if names is None else names
-        return {name: self.columns[name].filter(pa.array(chosen)) for name in wanted}
 
 
 def refuse_false(outcomes: Sequence[CheckOutcome], name: TableName) -> None:

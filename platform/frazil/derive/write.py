@@ -13,7 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.checking import RowWatch
 from frazil.derive.output import cast, types_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.queries.query import Query
@@ -220,6 +219,7 @@ def insert(
     Raises:
         FrazilError: See `spark_job`.
     """
+    from frazil.derive.row_tally import RowWatch
     from frazil.tables.writing.insertion import insert_watched
 
     fitting, watch = cast(rows, types_of(table)), RowWatch(checks) if checks else None
