@@ -18,11 +18,10 @@ from frazil.derive.queries.check import Known
 from frazil.derive.queries.columns import lineage
 from frazil.derive.queries.query import ERROR_COLUMN, Query, read_query
 from frazil.errors import ChecksFailedError, OvertakenError
-from frazil.landing.checking.outcome import CheckOutcome
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from resources.connections import FrazilConnections
-from resources.events import own_evaluations
+from resources.events import report_own_checks
 from resources.metadata import derive_metadata, table_metadata
 
 _ABOUT = """Iceberg table `{table}`, made of {inputs} (kind `{kind}`). Materializing it reads what is new in \
@@ -130,25 +129,14 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
                 context.log.warning(str(e))
                 report = None
             except ChecksFailedError as e:
-                _tell_checks(context, table, e.outcomes, connections)
+                report_own_checks(context.instance, table.spec, connections, e.outcomes)
                 raise
             result = _derived(table, report, connections)
         yield result
         if report:
-            _tell_checks(context, table, report.checks, connections)
+            report_own_checks(context.instance, table.spec, connections, report.checks)
 
     return derived
-
-
-def _tell_checks(
-    context: dg.AssetExecutionContext,
-    table: DerivedTable,
-    outcomes: Iterable[CheckOutcome],
-    connections: Connections,
-) -> None:
-    """Tells what the table's own checks say of the rows of a derivation."""
-    for event in own_evaluations(table.spec, connections, outcomes, context.instance):
-        context.instance.report_runless_asset_event(event)
 
 
 def _spec(table: DerivedTable) -> dg.AssetSpec:

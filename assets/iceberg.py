@@ -12,14 +12,13 @@ from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
 from frazil.errors import ChecksFailedError, OvertakenError, PartDownError, PausedError, RepairError
-from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.land import land
 from frazil.landing.many import land_many
 from frazil.landing.position.published import published_by
 from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
 from resources.connections import FrazilConnections
-from resources.events import as_told, check_evaluation, grown, own_evaluations, topic_seen
+from resources.events import as_told, check_evaluation, grown, report_own_checks, topic_seen
 from resources.metadata import landing_metadata, state_metadata, state_now, table_metadata
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
@@ -54,7 +53,7 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                 else:
                     yield result
                     if isinstance(outcome, LandingReport):
-                        _tell_checks(context, table, outcome.checks, frazil.of(spec))
+                        report_own_checks(context.instance, spec, frazil.of(spec), outcome.checks)
                 del left[id(spec)]
         except BaseException:  # somebody terminates the run
             outcomes.close()
@@ -117,17 +116,6 @@ def _tell_topic(
         context.log_event(as_told(event, context.instance))
 
 
-def _tell_checks(
-    context: dg.AssetExecutionContext,
-    table: TopicTable,
-    outcomes: Iterable[CheckOutcome],
-    connections: Connections,
-) -> None:
-    """Tells what the table's own checks say of the rows of a landing."""
-    for event in own_evaluations(table.spec, connections, outcomes, context.instance):
-        context.instance.report_runless_asset_event(event)
-
-
 def _tell_stopped(
     context: dg.AssetExecutionContext, table: TopicTable, error: Exception, connections: Connections
 ) -> None:
@@ -138,7 +126,7 @@ def _tell_stopped(
         if report := published_by(context.run.run_id, table.spec, connections):
             context.log_event(grown(table.spec, connections, landing_metadata(report)))
         if isinstance(error, ChecksFailedError):
-            _tell_checks(context, table, error.outcomes, connections)
+            report_own_checks(context.instance, table.spec, connections, error.outcomes)
         if isinstance(error, RepairError):
             verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
             context.instance.report_runless_asset_event(verdict)

@@ -90,6 +90,17 @@ def own_evaluations(
         yield check_evaluation(result, of)
 
 
+def report_own_checks(
+    instance: dg.DagsterInstance,
+    spec: AnyTable,
+    connections: Connections,
+    outcomes: Iterable[CheckOutcome],
+) -> None:
+    """Reports what a landing or a derivation says of the spec's own checks, also where its run then fails."""
+    for evaluation in own_evaluations(spec, connections, outcomes, instance):
+        instance.report_runless_asset_event(evaluation)
+
+
 def topic_seen(
     spec: AnyTable, connections: Connections, state: TableState | DerivedState
 ) -> Iterator[dg.AssetMaterialization]:

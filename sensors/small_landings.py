@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Lock
@@ -68,12 +68,8 @@ class SmallLandings:
                     log.warning("%s is left to a run. %s", turn.due.table, explain(outcome))
                     left.append(turn.due)
                     if isinstance(outcome, ChecksFailedError):  # a run would meet a suspended table
-                        _tell(
-                            instance,
-                            turn.due.spec,
-                            _results(turn.due.spec, outcome, self._settings),
-                            connections,
-                        )
+                        results = results_of(turn.due.spec, self._settings, outcome.outcomes)
+                        _tell(instance, turn.due.spec, results, connections)
                 else:
                     _tell(instance, turn.due.spec, outcome, connections)
                     log.info("%s: landed without a run", turn.due.table)
@@ -104,13 +100,8 @@ def _outcome(work: Work, turn: Turn) -> list[Done] | Exception:
     return done
 
 
-def _results(spec: AnyTable, error: ChecksFailedError, settings: Settings) -> list[Done]:
-    """What each check of a table says that stops it."""
-    return [*results_of(spec, settings, error.outcomes)]
-
-
 def _tell(
-    instance: dg.DagsterInstance, spec: AnyTable, done: Sequence[Done], connections: Connections
+    instance: dg.DagsterInstance, spec: AnyTable, done: Iterable[Done], connections: Connections
 ) -> None:
     for each in filter(is_news, done):
         for event in events_of(spec, each, connections.of(spec), instance):

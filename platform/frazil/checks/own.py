@@ -35,13 +35,13 @@ _SHOWN = 5
 
 def own_checks(spec: AnyTable, names: Things) -> Iterator[Check]:
     """Those of a spec; each landing or derivation asks them by itself, of the rows that it brings."""
-    by = "derivation" if isinstance(spec, DerivedSpec) else "landing"
     for own in spec.checks:
         yield Check(
             OWN.format(own.name),
             names.iceberg_path,
             False,
-            f"{own.expect} (on failure: {own.on_failure}); asked of each {by}, and here of all rows.",
+            f"{own.expect} (on failure: {own.on_failure}); "
+            f"asked of each {_asks(spec)}, and here of all rows.",
             _Look(own),
             deep=True,
         )
@@ -49,15 +49,20 @@ def own_checks(spec: AnyTable, names: Things) -> Iterator[Check]:
 
 def results_of(spec: AnyTable, settings: Settings, outcomes: Iterable[CheckOutcome]) -> Iterator[CheckResult]:
     """What a landing or a derivation says of them."""
-    names, by = things(spec, settings), "derivation" if isinstance(spec, DerivedSpec) else "landing"
+    names = things(spec, settings)
     for each in outcomes:
         numbers: dict[str, Number] = {"failing": each.failing, "rows": each.rows, **each.values}
         if each.shown:
             numbers["first_failing"] = "; ".join(each.shown)
         yield CheckResult(
             OWN.format(each.name), str(names.table), "failed" if each.failing else "passed",
-            severity_of(each.on_failure), f"Of one {by}: {each.text}", numbers, names.iceberg_path,
+            severity_of(each.on_failure), f"Of one {_asks(spec)}: {each.text}", numbers, names.iceberg_path,
         )  # fmt: skip
+
+
+def _asks(spec: AnyTable) -> str:
+    """What asks the checks of a table."""
+    return "derivation" if isinstance(spec, DerivedSpec) else "landing"
 
 
 def severity_of(on_failure: OnFailure | str) -> Severity:

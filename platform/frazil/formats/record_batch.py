@@ -120,6 +120,11 @@ class ArrowRecords:
         for start, end in zip(starts, [*starts[1:], len(batch)], strict=True):
             yield batch.slice(start, end - start)
 
+    @property
+    def metadata_asked(self) -> Mapping[str, str]:
+        """The metadata columns of which the checks speak: the table's names by word."""
+        return self.checks.metadata if self.checks is not None else {}
+
     def decode(
         self, raw_key: pa.BinaryArray, raw_value: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray,
         metadata: Mapping[str, pa.Array] | None = None,

@@ -110,7 +110,7 @@ class Decoding:
         """The metadata columns of which checks speak."""
         from frazil.landing.lane.metadata import record_metadata
 
-        return record_metadata(batch, self.records.checks.metadata) if self.records.checks else {}
+        return record_metadata(batch, self.records.metadata_asked)
 
 
 def _parts(headers: pa.ListArray, part: str) -> pa.ListArray:

@@ -113,8 +113,7 @@ class Intake:
         batch = batch.drop_columns(["header_keys", "header_values"]).append_column("headers", headers)
         batch = batch.append_column("leader_epoch", self._epochs(batch))
         records = self._task.records
-        of_checks = records.checks.metadata if records.checks else {}
-        asked = record_metadata(batch, of_checks, self._task.topic)
+        asked = record_metadata(batch, records.metadata_asked, self._task.topic)
         verdicts = records.decode(batch["raw_key"], batch["raw_value"], names, values, asked)
         verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if change := verdicts.change:
