@@ -26,7 +26,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.stage import StagedFiles, publish
-from frazil.tables.layout import create_table, load_with_head
+from frazil.tables.creation import create_table, load_with_head
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

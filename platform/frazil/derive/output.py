@@ -16,7 +16,8 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
-from frazil.tables.layout import arrange, create_table, load_with_head, refuse_merges, table_properties
+from frazil.tables.creation import create_table, load_with_head, refuse_merges
+from frazil.tables.layout import arrange, table_properties
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction

@@ -21,7 +21,7 @@ from frazil.tables.catalogs.catalog import catalog_errors, is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.upkeep.storage import delete_files, list_files
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from frazil.formats.logical import Field, Primitive
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.snapshots import ancestors
 
 NAMESPACE = "derive_tests"

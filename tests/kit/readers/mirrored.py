@@ -20,7 +20,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import commit
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import write_files
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans

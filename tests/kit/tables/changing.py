@@ -19,7 +19,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.stage import StagedFiles, put_in_place
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.reading.rows import batches_in
 from kit.derived.made import NAMESPACE, TRADES, Row, Source
 

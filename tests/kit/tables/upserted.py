@@ -30,7 +30,7 @@ from frazil.landing.upsert.lane.soft import Soft
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told

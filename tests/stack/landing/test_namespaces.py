@@ -10,7 +10,7 @@ from frazil.connections import Connections
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 
 pytestmark = pytest.mark.also("glue", why="a namespace is a database there")
 

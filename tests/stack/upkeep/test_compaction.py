@@ -23,7 +23,7 @@ from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import append_files
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.tables.spark.session import spark_name

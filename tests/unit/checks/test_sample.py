@@ -15,7 +15,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import append_files
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import write_files
 
 SPEC = TableSpec(topic="t")

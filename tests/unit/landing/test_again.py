@@ -36,7 +36,8 @@ from frazil.landing.schema.evolve import evolve
 from frazil.landing.schema.tables import ensure_table
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
-from frazil.tables.layout import NEWEST_FORMAT, arrange
+from frazil.tables.creation import NEWEST_FORMAT
+from frazil.tables.layout import arrange
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.spark.faults import spark_job
 from frazil.upkeep.compaction.rewrite import compaction_job

@@ -26,7 +26,7 @@ from frazil.formats.logical import Decimal as Number
 from frazil.formats.logical import Field, List, Map, Struct, Type
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.writing.conversion import fitted
 from frazil.tables.writing.data_files import file_layout

@@ -22,7 +22,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.encryption import encrypting
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.unwritable import unwritable
 from kit.wires.lying import glue_in_process

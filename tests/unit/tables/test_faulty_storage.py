@@ -24,7 +24,7 @@ from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.rewrite import stage_same_rows
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout

@@ -14,7 +14,7 @@ from pyiceberg.catalog.memory import InMemoryCatalog
 from frazil.formats.logical import Field
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout
 from kit.tables.written_files import NAME, kind, written
 

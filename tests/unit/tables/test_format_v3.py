@@ -28,8 +28,8 @@ from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import replacing, same_rows
 from frazil.tables.commits.rewrite import stage_new_rows, stage_same_rows
 from frazil.tables.commits.stage import append_files
+from frazil.tables.creation import create_table
 from frazil.tables.format_v3.row_ids import Origin
-from frazil.tables.layout import create_table
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.transfer import Bins, FileBin, files_written, old_file

@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Field, List, Map, Primitive, Struct
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.insertion import Insertion
 from frazil.tables.writing.transfer import files_written

@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Decimal, Field, Primitive
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout, write_files
 from frazil.tables.writing.transfer import Bins, FileBin, OldFile, files_written

@@ -27,7 +27,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.commits.stage import StagedFiles, check_still_there
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.upkeep.compaction import run
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry import survivors

@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.writing import transfer
 from frazil.tables.writing.data_files import write_files

@@ -21,7 +21,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.compaction.run import compact

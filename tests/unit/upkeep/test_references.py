@@ -19,7 +19,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from kit.readers.mirrored import NAME, Mirror
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)

@@ -23,8 +23,8 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import LONGEST, commit
 from frazil.tables.commits.erasure import forgettings as looked_for
 from frazil.tables.commits.stage import StagedFiles, publish
+from frazil.tables.creation import create_table, load_with_head
 from frazil.tables.keys import Key, keys_in
-from frazil.tables.layout import create_table, load_with_head
 from frazil.tables.writing.data_files import write_files
 
 if TYPE_CHECKING:

@@ -15,14 +15,8 @@ from frazil.landing.upsert.divisions import default_divisions, divide_large
 from frazil.landing.upsert.key import keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.layout import (
-    FORMAT,
-    arrange,
-    create_table,
-    load_with_head,
-    refuse_merges,
-    table_properties,
-)
+from frazil.tables.creation import FORMAT, create_table, load_with_head, refuse_merges
+from frazil.tables.layout import arrange, table_properties
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
 

@@ -22,6 +22,7 @@ from pyiceberg.io import (
 )
 
 from frazil.settings.identity import keys_of_now
+from frazil.tables.catalogs.kept_metadata import KeptInput, KeptMetadata, KeptOutput, is_kept
 from frazil.tables.catalogs.null_containers import keep_null_containers
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _encrypting(
 
 
 _open_files = _OpenFiles()
+_kept = KeptMetadata()
 
 
 class LateFileIO(FileIO):
@@ -130,15 +132,23 @@ class LateFileIO(FileIO):
 
     def new_input(self, location: str) -> InputFile:
         """See `FileIO.new_input`."""
+        if is_kept(location):
+            return KeptInput(location, self._input, _kept)
+        return self._input(location)
+
+    def _input(self, location: str) -> InputFile:
         return self.files(location).new_input(location)
 
     def new_output(self, location: str) -> OutputFile:
         """See `FileIO.new_output`."""
-        return self.files(location).new_output(location)
+        output = self.files(location).new_output(location)
+        return KeptOutput(output, _kept) if is_kept(location) else output
 
     def delete(self, location: str | InputFile | OutputFile) -> None:
         """See `FileIO.delete`."""
-        self.files(location if isinstance(location, str) else location.location).delete(location)
+        place = location if isinstance(location, str) else location.location
+        _kept.forget(place)
+        self.files(place).delete(location)
 
 
 def opened_files(io: FileIO, location: str) -> PyArrowFileIO:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from frazil.connections import Connections
 from frazil.spec.table import AnyTable, Upkeep
-from frazil.tables.layout import NEWEST_FORMAT
+from frazil.tables.creation import NEWEST_FORMAT
 from frazil.upkeep.compaction.bins import Gain, Rule, gain_of, waiting
 from frazil.upkeep.compaction.plan import plan_bins
 from frazil.upkeep.compaction.run import compact

@@ -24,8 +24,8 @@ from frazil.tables.commits.ledger import disown_copy
 from frazil.tables.commits.leftovers import drop_dead_branches
 from frazil.tables.commits.replacement import Replacement, fitted
 from frazil.tables.commits.stage import StagedFiles, check_still_there
+from frazil.tables.creation import NEWEST_FORMAT
 from frazil.tables.format_v3.fields import DeleteKey
-from frazil.tables.layout import NEWEST_FORMAT
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.writing.presence import Moves

@@ -13,7 +13,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import TableHandle, handle_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, remove_ref, remove_snapshots, set_properties
-from frazil.tables.layout import METADATA_STAYS
+from frazil.tables.creation import METADATA_STAYS
 from frazil.upkeep.expiry.references import references_of
 from frazil.upkeep.expiry.retention import aged_refs, plan_expiry
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View, since

@@ -20,7 +20,7 @@ from frazil.tables.commits.ledger import copied, disown_copy
 from frazil.tables.commits.replacement import replacing
 from frazil.tables.commits.stage import StagedFiles, append_files, check_still_there
 from frazil.tables.commits.works import tries, work_name
-from frazil.tables.layout import refuse_newer_format
+from frazil.tables.creation import refuse_newer_format
 from frazil.tables.metadata.manifests import Candidates
 from frazil.tables.rewrites.moved import judged
 from frazil.tables.rewrites.remainder import write_rest

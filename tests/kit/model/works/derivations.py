@@ -25,7 +25,7 @@ from frazil.spec.table import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.commits.works import started_at
-from frazil.tables.layout import create_table, load_with_head
+from frazil.tables.creation import create_table, load_with_head
 from frazil.tables.metadata.manifests import added_files
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.tables.spark.faults import spark_job

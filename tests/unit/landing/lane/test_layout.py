@@ -19,7 +19,7 @@ from frazil.landing.lane.job import Lane, lane_of
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
 

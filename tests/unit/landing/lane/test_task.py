@@ -28,7 +28,7 @@ from frazil.landing.lane.task import Appends, Tasks
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")

@@ -15,7 +15,7 @@ from frazil.landing.upsert.arrow import plan_bins
 from frazil.landing.upsert.divisions import keeps_files_apart
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from kit.tables.commits import NAME
 
 MB = 2**20

@@ -18,7 +18,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 
 NAME = TableName("n", "t")
 SPEC = TableSpec(topic="t", namespace="n", table="t", mode="upsert")

@@ -16,7 +16,7 @@ from pyiceberg.table import Table
 from frazil.formats.logical import Field, Primitive
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.layout import create_table
+from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.reading import parts
 from frazil.tables.reading.deleted import among
