@@ -17,7 +17,8 @@ from stamina.instrumentation import set_on_retry_hooks
 
 from frazil.clients import Clients
 from frazil.formats.registry.client import registry_client
-from frazil.formats.registry.subjects import WantedSchema, subject_versions, version_like
+from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.wanted import WantedSchema, version_like
 from frazil.landing.schema.tables import ensure_table
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake

@@ -17,7 +17,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.logical import Struct
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
+from frazil.formats.registry.wanted import WantedSchema, differences, read_schema
 from frazil.formats.types import arrow_type, as_stored, spark_type, to_iceberg
 from frazil.spec.topic import TableSpec
 from kit.drawn.foreign_schemas import BROKEN, LAST

@@ -22,7 +22,7 @@ from frazil.discovery.refine import refined, with_framing
 from frazil.discovery.sample import Sample, take_sample
 from frazil.discovery.subjects import named_subjects, record_types, subject_kinds
 from frazil.errors import FrazilError, explain
-from frazil.formats.registry.subjects import WantedSchema
+from frazil.formats.registry.wanted import WantedSchema
 from frazil.kafka.facts import TopicFacts, all_topics, topic_facts
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
-from frazil.formats.registry.subjects import WITHOUT_SCHEMA, check_registrable, subject_versions
+from frazil.formats.registry.subjects import WITHOUT_SCHEMA, subject_versions
+from frazil.formats.registry.wanted import check_registrable
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 

@@ -22,7 +22,8 @@ from frazil.formats.masks.reasons import withheld
 from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
-from frazil.formats.registry.subjects import owners, read_schema, subject_versions
+from frazil.formats.registry.subjects import owners, subject_versions
+from frazil.formats.registry.wanted import read_schema
 from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.wires.known import naming_of
 from frazil.formats.wires.naming import NOTHING, Headers, Naming

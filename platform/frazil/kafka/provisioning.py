@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, Resourc
 
 from frazil.errors import ConfigureError, DifferentError, MissingError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry.subjects import WantedSchema, read_schema, register, version_like
+from frazil.formats.registry.wanted import WantedSchema, read_schema, register, version_like
 from frazil.kafka.clients import asked, kafka_errors
 from frazil.kafka.facts import describe, topic_fact
 from frazil.spec.names import subject_name

@@ -19,7 +19,7 @@ from typing import Any
 
 from frazil.clients import Clients
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry.subjects import WantedSchema
+from frazil.formats.registry.wanted import WantedSchema
 from frazil.kafka.facts import topic_facts
 from frazil.kafka.provisioning import TopicState, provide_topic
 from frazil.settings.profile import Settings

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from frazil.formats.registry.subjects import WantedSchema
+from frazil.formats.registry.wanted import WantedSchema
 from frazil_local.generators.airline import addresses, ticket
 from frazil_local.generators.chance import Chance
 from frazil_local.generators.generator import Make, encoded

@@ -16,7 +16,8 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, MissingError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
+from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.wanted import WantedSchema, register
 from frazil.landing.land import land
 from frazil.tables.catalogs.catalog import glue_client
 from kit.formats.protobuf import message_class

@@ -12,7 +12,7 @@ from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.record import decoder_for, topic_columns
 from frazil.formats.registry.client import RegistryClient, registry_client
-from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
+from frazil.formats.registry.wanted import WantedSchema, differences, read_schema
 from frazil.settings.profile import Settings
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec
 from kit.tables.comma_separated import KIND, SCHEMA_ID, CommaSeparated, registry_with

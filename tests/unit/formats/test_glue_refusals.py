@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 
 from frazil.errors import ConfigureError, FrazilError, MissingError, NotAllowedError, PartDownError
 from frazil.formats.registry.glue import GlueRegistry
-from frazil.formats.registry.subjects import WantedSchema, register
+from frazil.formats.registry.wanted import WantedSchema, register
 
 _ASKED = {"SchemaId": {"RegistryName": "shop", "SchemaName": "orders"}}
 _NEWEST = {**_ASKED, "SchemaVersionNumber": {"LatestVersion": True}}

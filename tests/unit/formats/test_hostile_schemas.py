@@ -14,7 +14,7 @@ from frazil.errors import SchemaRefusedError, SpecError
 from frazil.formats.json.format import Json, JsonDecoder
 from frazil.formats.kinds import SCHEMA_FORMATS
 from frazil.formats.protocol import VALUE, HalfSchemas, WriterSchema
-from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
+from frazil.formats.registry.wanted import WantedSchema, differences, read_schema
 from frazil.formats.types import to_iceberg
 from kit.pages.followed import followed
 

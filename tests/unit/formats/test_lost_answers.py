@@ -11,7 +11,8 @@ import pytest
 
 from frazil.errors import PartDownError
 from frazil.formats.registry.client import RegistryClient, registry_client
-from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
+from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.wanted import WantedSchema, register
 from frazil.settings.profile import Settings
 from kit.wires.answering import serving
 from kit.wires.wire import Fate, Wire, wired

@@ -12,7 +12,8 @@ import pytest
 from frazil.errors import ConfigureError, DifferentError, PartDownError, SchemaRefusedError
 from frazil.formats.record import decoder_for
 from frazil.formats.registry.client import RegistryClient, registry_client
-from frazil.formats.registry.subjects import WantedSchema, subject_versions, version_like
+from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.wanted import WantedSchema, version_like
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from kit.wires.answering import Server, serving

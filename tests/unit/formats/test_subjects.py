@@ -10,7 +10,7 @@ import pytest
 
 from frazil.errors import SpecError
 from frazil.formats.protocol import WriterSchema
-from frazil.formats.registry.subjects import WantedSchema, differences, read_schema
+from frazil.formats.registry.wanted import WantedSchema, differences, read_schema
 
 PLAIN: dict[str, Any] = {
     "type": "record",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.formats.registry.subjects import read_schema
+from frazil.formats.registry.wanted import read_schema
 from frazil.pipelines.folder import load_pipelines, pipeline_folders
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec

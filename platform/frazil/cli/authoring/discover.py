@@ -18,7 +18,7 @@ from frazil.cli.selection import Json, Selection, select
 from frazil.discovery.files import pipeline_text, write_pipelines
 from frazil.discovery.findings import Finding, discover, topic_names
 from frazil.errors import UsageError, printable
-from frazil.formats.registry.subjects import WantedSchema, read_schema
+from frazil.formats.registry.wanted import WantedSchema, read_schema
 from frazil.kafka.facts import topic_fact
 from frazil.pipelines.folder import pipeline_folders
 from frazil.settings.profile import Settings

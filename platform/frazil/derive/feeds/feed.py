@@ -27,7 +27,7 @@ from frazil.derive.write import Step
 from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChangedError
 from frazil.formats.avro.schemas.logical import avro_record, avro_value
 from frazil.formats.logical import Struct
-from frazil.formats.registry.subjects import WantedSchema, register
+from frazil.formats.registry.wanted import WantedSchema, register
 from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec, Feed

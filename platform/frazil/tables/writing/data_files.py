@@ -43,7 +43,8 @@ def file_layout(table: Table) -> FileLayout:
     from pyiceberg.table.locations import load_location_provider
 
     from frazil.tables.reading.parts import names_of
-    from frazil.tables.writing.parquet import FileLayout, Partitions
+    from frazil.tables.writing.parquet import FileLayout
+    from frazil.tables.writing.partitions import Partitions
     from frazil.tables.writing.unwritable import refuse_taken_names
 
     properties = table.properties
@@ -95,7 +96,7 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
     from pyiceberg.typedef import Record
 
-    from frazil.tables.writing.parquet import Partitions, key_in
+    from frazil.tables.writing.partitions import Partitions, key_in
 
     schema, spec = table.schema(), table.spec()
     folder = Partitions(spec, schema, ()).folder_of(key_in(written.partition))

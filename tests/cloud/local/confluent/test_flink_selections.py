@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from frazil.formats.registry.subjects import WantedSchema, register
+from frazil.formats.registry.wanted import WantedSchema, register
 from frazil_local.cloud.confluent.flink.job import Selection, selection_of, types_of
 from kit.deployments.tableflow import Registry
 

@@ -22,7 +22,8 @@ from confluent_kafka import Consumer, KafkaException, Message, Producer
 
 from frazil.clients import Clients
 from frazil.errors import FrazilError, MissingError
-from frazil.formats.registry.subjects import WantedSchema, register, subject_versions
+from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.wanted import WantedSchema, register
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
 from frazil_local.cloud.confluent.organization import Organization
