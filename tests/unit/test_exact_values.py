@@ -18,7 +18,15 @@ ENGINE = Path(frazil.__file__).parent
 ROOM = ENGINE / "exact.py"
 ROOT = ENGINE.parent.parent
 ROOTS = [
-    ROOT / name for name in ("platform/frazil", "platform/frazil_cloud", "assets", "resources", "sensors")
+    ROOT / name
+    for name in (
+        "platform/frazil",
+        "platform/frazil_cloud",
+        "platform/frazil_lineage",
+        "assets",
+        "resources",
+        "sensors",
+    )
 ]
 """All but the embedded stack, whose stand-ins answer with what they are asked for."""
 WITHOUT_FRAZIL = ENGINE / "formats" / "json" / "format.py"

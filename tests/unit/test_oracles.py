@@ -12,7 +12,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 KIT = TESTS / "kit"
 
-OURS = ("frazil", "frazil_local", "frazil_cloud")
+OURS = ("frazil", "frazil_local", "frazil_cloud", "frazil_lineage")
 
 ORACLES = (
     "formats.avro_cases", "formats.avro_oracle", "formats.avro_versions", "graph.checkout",

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 from kit.pages.requirements import reached
 
-EXTRAS = ("local", "cloud", "graph", "tracing")
+EXTRAS = ("local", "cloud", "graph", "lineage", "tracing")
 
 AS_A_SHELL = """
 import contextlib, importlib, io, json, pkgutil, sys
@@ -99,6 +99,7 @@ def test_what_only_the_extras_bring_is_known(of_the_extras: set[str]) -> None:
         "werkzeug",
         "pygraphviz",
         "opentelemetry",
+        "openlineage",
     }
 
     assert expected <= of_the_extras

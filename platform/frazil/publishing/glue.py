@@ -191,6 +191,7 @@ class Glue:
             put=_parameter(entry, _PUT),
             replaced=replaced,
             columns=columns_in(entry),
+            account=str(entry.get("CatalogId") or ""),
         )
 
     @contextmanager

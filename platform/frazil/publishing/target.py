@@ -35,6 +35,7 @@ class Shown:
     replaced: str = ""  # what another engine had put there until just now
     # The columns that the target lists by itself; None where it lists none, or nobody asked for them.
     columns: tuple[Column, ...] | None = None
+    account: str = ""  # of the cloud that the target is in, where its answer names it
 
 
 class Target(Protocol):

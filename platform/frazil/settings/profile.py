@@ -40,7 +40,7 @@ from frazil.settings.systems.rest import RestSettings
 from frazil.settings.systems.snowflake import SnowflakeSettings
 from frazil.settings.systems.spark import SparkSettings
 from frazil.settings.systems.system import SystemSettings
-from frazil.settings.systems.telemetry import LogSettings, TracingSettings
+from frazil.settings.systems.telemetry import LineageSettings, LogSettings, TracingSettings
 
 if TYPE_CHECKING:
     from botocore.session import Session
@@ -98,6 +98,7 @@ class Settings(BaseSettings):
     alarms: AlarmSettings = AlarmSettings()
     log: LogSettings = LogSettings()
     tracing: TracingSettings = TracingSettings()
+    lineage: LineageSettings = LineageSettings()
     named_keys: dict[str, Secret] = Field(
         default_factory=dict,
         description="Keys by name, as JSON, of 16 characters or more, by which masks hash and dead letters "

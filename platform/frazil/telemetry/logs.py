@@ -11,7 +11,7 @@ from frazil.settings.profile import Settings
 from frazil.settings.secret import conceal
 from frazil.settings.systems.telemetry import LogSettings
 
-LOGGERS = ("frazil", "frazil_cloud", "frazil_local")
+LOGGERS = ("frazil", "frazil_cloud", "frazil_lineage", "frazil_local")
 """The loggers above all others of ours."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

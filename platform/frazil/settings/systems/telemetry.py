@@ -1,4 +1,4 @@
-"""What Frazil tells of its work: lines of a log, spans."""
+"""What Frazil tells of its work: lines of a log, spans, lineage."""
 
 from __future__ import annotations
 
@@ -24,3 +24,14 @@ class TracingSettings(SystemSettings):
     endpoint: OptionalUrl = Field(
         None, description="Where spans go, by OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces."
     )
+
+
+class LineageSettings(SystemSettings):
+    """`FRAZIL_LINEAGE__...`; where the events go is OpenLineage's own configuration."""
+
+    send: bool = Field(
+        False,
+        description="Send OpenLineage events to where OPENLINEAGE__TRANSPORT__... or openlineage.yml says.",
+    )
+    namespace: str = Field("", description="Namespace of the jobs in these events. Default: FRAZIL_CLUSTER.")
+    seconds: float = Field(10.0, gt=0, description="How long a batch of events may take.")

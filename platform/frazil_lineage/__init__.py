@@ -1,0 +1,1 @@
+"""Sends OpenLineage events of what was done to tables: the extra `lineage`."""
