@@ -281,8 +281,8 @@ _PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": _commands, "errors": _errors, "checks": _checks,
 }  # fmt: skip
 _PAGES_WITH_REGIONS = (
-    "settings.md", "monitoring.md", "types.md", "spec.md", "derive.md", "cloud.md", "permissions.md",
-    "python.md",
+    "settings.md", "monitoring.md", "lineage.md", "types.md", "spec.md", "derive.md", "cloud.md",
+    "permissions.md", "python.md",
 )  # fmt: skip
 _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": python_api}
 """Regions that modules beside this one write."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -60,6 +60,18 @@ class Reporter(Protocol):
 
         Nobody else needs to; an earlier time takes that back.
         """
+
+
+def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -> None:
+    """Tells each reporter, though one before it fails; raises what the first of them raised."""
+    errors: list[Exception] = []
+    for reporter in reporters:
+        try:
+            tell(reporter)
+        except Exception as e:  # noqa: BLE001 - the others hear of it all the same
+            errors.append(e)
+    if errors:
+        raise errors[0]
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

@@ -35,7 +35,7 @@ from frazil_local.servers.stand_ins import (
 )
 from frazil_local.stack import Stack
 
-_CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing")
+_CHOICES = ("cluster", "catalog", "pipelines", "connections", "strict", "alarms", "log", "tracing", "lineage")
 _CHOICES_OF_GLUE = ("database", "warehouse")
 """Settings that a user may change in the file; the next start leaves them as they are."""
 

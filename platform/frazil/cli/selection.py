@@ -16,7 +16,7 @@ from frazil.connections import Connections, apart
 from frazil.derive.tables import load_tables
 from frazil.errors import FrazilError, UsageError
 from frazil.pipelines.folder import Broken, load_pipelines, pipeline_folders
-from frazil.reporting import Done, Reporter, load_reporters
+from frazil.reporting import Done, Reporter, load_reporters, tell_each
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, Things, legal, things
@@ -79,9 +79,8 @@ class Selection(Generic[S]):
         return load_reporters(self.connections.settings)
 
     def tell(self, spec: AnyTable, done: Done) -> None:
-        """Reports to Dagster what was done to one of the tables."""
-        for reporter in self.reporters:
-            reporter.tell(spec, done)
+        """Reports what was done to one of the tables to those who want to hear."""
+        tell_each(self.reporters, lambda reporter: reporter.tell(spec, done))
 
     @property
     def topics(self) -> Selection[TableSpec]:

@@ -12,7 +12,7 @@ from frazil.continuous.schedule import Clock, Pace
 from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport, sum_of
 from frazil.publishing.target import Shown
-from frazil.reporting import Done, Reporter, is_news
+from frazil.reporting import Done, Reporter, is_news, tell_each
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -88,11 +88,9 @@ class Bulletin:
         touched = [spec for spec in self._all if id(spec) in self._touched]
         gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
         self._touched, self._landed, self._derived, self._shown, self._judged = set(), {}, {}, {}, {}
-        for reporter in self._reporters:
-            reporter.tell_all(gathered)
+        tell_each(self._reporters, lambda reporter: reporter.tell_all(gathered))
         checks = [(spec, result) for spec in touched for result in self._check(spec)]
-        for reporter in self._reporters:
-            reporter.tell_all(checks)
+        tell_each(self._reporters, lambda reporter: reporter.tell_all(checks))
 
     def hold(self) -> None:
         """Says that this process lands its tables, for as long as one of the next batches comes in time."""
@@ -104,8 +102,7 @@ class Bulletin:
 
     def _hold(self, until: float) -> None:
         topics = [spec for spec in self._all if isinstance(spec, TableSpec)]
-        for reporter in self._reporters:
-            reporter.hold(topics, until)
+        tell_each(self._reporters, lambda reporter: reporter.hold(topics, until))
 
     def _done(self, key: int) -> Iterator[Done]:
         kinds: tuple[Mapping[int, Done], ...] = (self._landed, self._derived, self._shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,15 +83,31 @@ def test_a_collector_that_never_answers_costs_the_time_limit_and_no_more(
     assert "0.2 s have passed" in line
 
 
-def test_where_openlineage_is_told_of_no_collector_that_is_said(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Any
+@pytest.mark.parametrize("by", ["variables", "file"])
+def test_where_openlineage_is_told_of_no_collector_that_is_said_and_setting_one_fixes_it(
+    by: str,
+    server: Collecting,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("OPENLINEAGE__TRANSPORT__TYPE")
+    monkeypatch.delenv("OPENLINEAGE__TRANSPORT__URL")
+    collector = Collector(60, Hour())
 
-    Collector(60).send(batch)
+    collector.send(batch)
+    if by == "file":
+        (tmp_path / "openlineage.yml").write_text(f"transport: {{type: http, url: '{server.url}'}}")
+    else:
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "http")
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", server.url)
+    collector.send(batch)
 
-    assert any("OpenLineage is told of no collector." in line for line in lines(caplog))
+    told = [line for line in lines(caplog) if "OpenLineage is told of no collector." in line]
+    assert len(told) == 1
+    assert len(server.events) == 2
 
 
 def test_a_key_goes_to_the_collector_and_into_no_line(
