@@ -47,6 +47,7 @@ from frazil.spec.deployment import (
     Tableflow,
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.fields import JsonField, OfFields
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
 from frazil.spec.table import AnyTable, Upkeep, Write
 from frazil.spec.topic import LandWhen, TableSpec
@@ -288,7 +289,8 @@ _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": pytho
 """Regions that modules beside this one write."""
 
 SPECS: Sequence[type[BaseModel]] = (
-    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OwnCheck, LandWhen, Write, Upkeep,
+    TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OfFields, JsonField, OwnCheck, LandWhen,
+    Write, Upkeep,
     DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
     RotationPart, Tableflow,

@@ -82,6 +82,11 @@ def preview(spec: TableSpec, things: Things, connections: Connections, file: Pat
 def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) -> RecordColumns:
     registry = connections.registry
     other = KEY if half == VALUE else VALUE
+    if half == VALUE and spec.fields:
+        raise SpecError(
+            f"topic {spec.topic}: values have no schema: `fields` in defs.yaml says what the columns are.",
+            todo="Change the fields; `frazil describe` then says what the next landing would do.",
+        )
     found = {other: half_schemas(spec, other, registry).columns}
     try:
         writers = half_schemas(spec, half, registry).writers

@@ -87,7 +87,8 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         "table_columns": len(table.fields),
         "differences": len(changes) + len(missing),
     }
-    against = f"version {version} of {schemas.subject}" if version else f"values of {spec.value_format}"
+    listed = "the fields that its spec lists" if spec.fields else f"values of {spec.value_format}"
+    against = f"version {version} of {schemas.subject}" if version else listed
     words = "; ".join(
         [
             *(f"{v} {v.todo}".rstrip() for v in changes),

@@ -105,6 +105,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "deleted rows stay, or the database's log says the order"
     if spec.validation == "strict":
         yield "validate: strict makes records bad by rules that the verifier does not know"
+    if spec.fields:
+        yield "its fields are listed in its spec, which the verifier does not know"
     if spec.masks or spec.where:
         yield "fields are masked, or records are left out"
     if any(check.on_failure == "dead_letter" for check in spec.checks):

@@ -39,7 +39,7 @@ def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
 
 
 def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
-    if spec.value_format not in WITHOUT_SCHEMA:
+    if spec.value_format not in WITHOUT_SCHEMA and not spec.fields:
         yield subject_name(spec, "value"), (True, spec.value_schema is not None)
     if spec.key_format not in WITHOUT_SCHEMA:
         yield subject_name(spec, "key"), (spec.key_format != "auto", spec.key_schema is not None)

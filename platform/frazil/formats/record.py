@@ -15,6 +15,7 @@ from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.debezium.types import with_types
+from frazil.formats.json.given.format import ListedFields
 from frazil.formats.kinds import PLAIN_FORMATS, schema_format
 from frazil.formats.logical import Field, Primitive, Struct, Type
 from frazil.formats.masks.guard import NO_MASKS, Keys, Masks
@@ -218,7 +219,7 @@ def _width(kind: Type) -> int:
 
 
 def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
-    """How a half is written: as the spec says, else as the registry does.
+    """How a half is written: as the spec says, by its list of fields too, else as the registry does.
 
     A key without a subject is bytes. A value without one is a MissingError: bytes by mistake could never
     become columns again. A subject of another format than the spec says is a ConfigureError.
@@ -226,6 +227,8 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
     wanted = spec.key_format if half == KEY else spec.value_format
     if wanted in PLAIN_FORMATS:
         return _plain(spec, half, wanted)
+    if listed := _listed(spec, half):
+        return listed
     try:
         writers = subject_versions(registry, subject_name(spec, half.word))
     except MissingError:
@@ -345,9 +348,18 @@ def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:
     return HalfSchemas(half, PLAIN_FORMATS[name], subject_name(spec, half.word))
 
 
+def _listed(spec: TableSpec, half: Half) -> HalfSchemas | None:
+    """The values by the spec's list of their fields; None where it has none."""
+    if half != VALUE or not spec.fields:
+        return None
+    return HalfSchemas(half, ListedFields(spec.fields), subject_name(spec, half.word), framed=False)
+
+
 def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:
     if wanted in PLAIN_FORMATS:
         return _plain(spec, half, wanted).columns
+    if listed := _listed(spec, half):
+        return listed.columns
     if file is None:
         return None
     schema = read_schema(file)

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ByteSize, Field, field_validator, model_validator
 
-from frazil.spec.guard import Guarded
+from frazil.spec.fields import OfFields
 from frazil.spec.migrations import Migration
 from frazil.spec.values import Duration, Part
 
@@ -46,7 +46,7 @@ class LandWhen(Part):
     )
 
 
-class TableSpec(Guarded):
+class TableSpec(OfFields):
     """One topic and the table that it becomes. Only `topic` is needed."""
 
     topic: str = Field(description="The Kafka topic.", min_length=1, max_length=249)

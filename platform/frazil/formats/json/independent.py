@@ -6,13 +6,13 @@ import base64
 import json
 import math
 import struct
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
 from frazil.formats import logical
 from frazil.formats.bare import Bare, Unknown
-from frazil.formats.batches.zoned import is_moment
+from frazil.formats.batches.local import ARE_ISO
 from frazil.formats.json.nodes import Branches, Entries, Items, Member, Members, Node, Pairs, Scalar
 from frazil.formats.json.reasons import Repeated
 
@@ -106,8 +106,8 @@ def _is(node: Scalar, found: Any) -> bool:
             return number and node.type.holds(Decimal(found))
         case "base64" | "base64_number":
             return isinstance(found, str) and _is_base64(node, found)
-        case "zoned":
-            return isinstance(found, str) and is_moment(found)
+        case "zoned" | "local" | "day":
+            return isinstance(found, str) and ARE_ISO[node.wire][0](found)
         case _:
             low, high = node.bounds or (-(2**63), 2**63 - 1)
             return isinstance(found, int) and number and low <= found <= high
@@ -157,7 +157,15 @@ def _scalar(node: Scalar, found: Any) -> Any:
             return Decimal(found)
         case "float" | "double":
             return float(found)
-        case "zoned":
-            return (datetime.fromisoformat(found) - _EPOCH) // timedelta(microseconds=1)
+        case "zoned" | "local" | "day":
+            return _of_iso(node.wire, found)
         case wire:
             return found * 1000 if wire in _THOUSANDFOLD else found
+
+
+def _of_iso(wire: str, found: str) -> int:
+    """Days, or microseconds, since 1970."""
+    if wire == "day":
+        return (date.fromisoformat(found) - _EPOCH.date()).days
+    moment = datetime.fromisoformat(found)
+    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)

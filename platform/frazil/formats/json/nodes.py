@@ -23,11 +23,11 @@ from frazil.formats.protocol import Refuse, decimal_type
 Wire = Literal[
     "boolean", "integer", "float", "double", "number", "string", "base64", "base64_number",
     "days", "time_millis", "millis", "local_millis", "local_micros", "zoned", "json",
-    "digits", "base64_digits",
+    "digits", "base64_digits", "day", "local",
 ]  # fmt: skip
 """How a scalar is written; `number` is an exact one, `base64_number` Connect's bytes, `json` any value.
 
-Of `digits` and `base64_digits` a text stands for the number."""
+Of `digits` and `base64_digits` a text stands for the number. `zoned`, `local` and `day` are by ISO 8601."""
 
 _CONNECT = "org.apache.kafka.connect.data."
 MICROS = "frazil.MicroTimestamp"

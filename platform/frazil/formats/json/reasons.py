@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from frazil.formats import logical
-from frazil.formats.batches.zoned import is_moment
+from frazil.formats.batches.local import ARE_ISO
 from frazil.formats.json.nodes import Branches, Entries, Items, Members, Node, Pairs, Scalar, is_text
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import Reason, WriterSchema
@@ -186,9 +186,8 @@ def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
             yield from _binary(node, found)
         case "integer" | "days" | "time_millis" | "millis" | "local_millis" | "local_micros":
             yield from _integer(node, found)
-        case "zoned" if isinstance(found, str):
-            if not is_moment(found):
-                yield "range", f"{found!r:.100} is no moment with a zone, as ISO 8601 writes it"
+        case "zoned" | "local" | "day" if isinstance(found, str):
+            yield from _iso(node.wire, found)
         case "string" | "boolean" if isinstance(found, _PLAIN[node.wire]):
             return
         case wire:
@@ -203,6 +202,12 @@ def _integer(node: Scalar, found: Any) -> Iterator[Reason]:
         yield "type", f"{found!s:.100} is no integer"
     elif not low <= found <= high:
         yield "range", f"{found!s:.100} is not within {low} and {high}"
+
+
+def _iso(wire: str, found: str) -> Iterator[Reason]:
+    is_one, name = ARE_ISO[wire]
+    if not is_one(found):
+        yield "range", f"{found!r:.100} is no {name}, as ISO 8601 writes it"
 
 
 def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from frazil.exact import flags_of
+from frazil.formats.batches.local import days_or_bad, local_moments_or_bad
 from frazil.formats.batches.rows import Rows
 from frazil.formats.batches.zoned import moments_or_bad
 from frazil.formats.columns.unmappable import digits_text, number_text
@@ -29,6 +30,8 @@ _EXACT = Context(prec=1_000)
 _PYTHONS: dict[str, tuple[type, ...]] = {
     "boolean": (bool,), "string": (str,), "integer": (int,), "float": (int, float), "double": (int, float),
 }  # fmt: skip
+
+_OF_ISO = {"zoned": moments_or_bad, "local": local_moments_or_bad, "day": days_or_bad}
 
 
 def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
@@ -48,8 +51,8 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
             return pc.multiply(pa.array(values, pa.int64()), 1000).cast(kind)
         case "local_micros":
             return pa.array(values, pa.int64()).cast(kind)
-        case "zoned":
-            return moments_or_bad(pa.array(values, pa.string()), rows)
+        case "zoned" | "local" | "day":
+            return _OF_ISO[node.wire](pa.array(values, pa.string()), rows)
         case _:
             return _each(values, _MAKERS[node.wire](node), kind, rows)
     if node.allowed is not None:

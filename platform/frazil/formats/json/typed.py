@@ -20,6 +20,7 @@ _LONG = (-(2**63), 2**63 - 1)
 _PLAIN: dict[str, Any] = {
     "boolean": bool, "float": float, "double": float, "string": str, "base64": str, "base64_number": str,
     "zoned": str, "number": msgspec.Raw, "json": msgspec.Raw, "digits": msgspec.Raw, "base64_digits": str,
+    "day": str, "local": str,
 }  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def _ask_kafka(spec: TableSpec, connections: Connections) -> None:
 
 def _subject_of(spec: TableSpec) -> str:
     """A subject that a landing of the table asks for; empty where it asks for none."""
-    if spec.is_read_only or spec.value_format in WITHOUT_SCHEMA:
+    if spec.is_read_only or spec.value_format in WITHOUT_SCHEMA or spec.fields:
         return ""
     return subject_name(spec, "value")
 

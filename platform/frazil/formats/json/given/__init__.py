@@ -1,0 +1,1 @@
+"""JSON without a schema, of which the spec lists the fields that become columns."""

@@ -1,0 +1,93 @@
+"""JSON of listed fields among the formats: its columns, its decoder, and why a record of it is bad."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from frazil.errors import MALFORMED
+from frazil.formats.bare import Bare
+from frazil.formats.json.given.shape import columns_of, shape_of
+from frazil.formats.json.independent import columns_of_text
+from frazil.formats.json.nodes import logical
+from frazil.formats.json.reasons import JsonReasons
+from frazil.formats.json.width import fault
+from frazil.formats.logical import Struct
+from frazil.formats.protocol import ArrowDecoder, HalfSchemas, Reason, WriterSchema
+from frazil.spec.fields import JsonField
+
+_ANY = WriterSchema(0, 0, "{}", "JSON")
+"""A schema that takes everything: the fields say what a record must have."""
+
+_VAGUE = ("value", "repeated_key")
+"""Reasons that hold where nothing else is amiss."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFields:
+    """See `Format`; it needs no schema of a registry."""
+
+    fields: tuple[JsonField, ...]
+
+    def columns(self, _schemas: HalfSchemas) -> Struct:
+        """See `Format.columns`."""
+        return columns_of(self.fields)
+
+    def decoder(self, _schemas: HalfSchemas) -> FieldsDecoder:
+        """See `Format.decoder`."""
+        return FieldsDecoder(self.fields)
+
+
+class FieldsDecoder:
+    """Decodes JSON without a header: a column for each listed field, and nothing of the others."""
+
+    writers: tuple[int, ...] = ()
+
+    def __init__(self, fields: tuple[JsonField, ...]) -> None:
+        self.columns, self._fields, self._shape = columns_of(fields), fields, shape_of(fields)
+        self._reasons = JsonReasons(_ANY, self._shape, strict=False)
+
+    def arrow(self) -> ArrowDecoder:
+        """See `Decoder.arrow`."""
+        from frazil.formats.json.arrow import JsonRecipe
+        from frazil.formats.json.given.arrow import FieldsRecipe
+
+        record = logical(self._shape)
+        assert isinstance(record, Struct)
+        nested = JsonRecipe(((_ANY.schema_id, self._shape),), record, framed=False)
+        return FieldsRecipe(nested, self.columns, tuple(field.steps for field in self._fields))
+
+    def explain(self, raw: bytes) -> Reason:
+        """See `Decoder.explain`; a field that is missing is named by its path."""
+        if why := fault(self._shape, raw):
+            return why
+        code, words = self._reasons.explain(raw)
+        return (self._missing(raw) if code in _VAGUE else None) or (code, words)
+
+    def values(self, raw: bytes) -> Bare | None:
+        """See `Decoder.values`."""
+        try:
+            found: Any = columns_of_text(self._shape, self.columns, raw)
+        except MALFORMED:
+            return None
+        return found and {field.name: _at(found, field.steps) for field in self._fields}
+
+    def _missing(self, raw: bytes) -> Reason | None:
+        found = json.loads(raw)
+        if found is None:
+            return "type", "(root): null is no object"
+        for field in self._fields:
+            if not field.optional and _at(found, field.steps) is None:
+                path = ".".join(field.steps)
+                return "required", f"{path}: it is not there, or null, and {field.name} is not optional"
+        return None
+
+
+def _at(found: Any, steps: tuple[str, ...]) -> Any:
+    """What a record has at a path; None where anything on the way is not there, or null."""
+    for step in steps:
+        if found is None:
+            return None
+        found = found.get(step)
+    return found
