@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
 from frazil.formats.bare import Bare, Unknown
 from frazil.formats.checks.batch import FAILED, ArrowChecks
-from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
+from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, rest_field, table_fields
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
 from frazil.formats.debezium.types import with_types
@@ -352,7 +352,8 @@ def _listed(spec: TableSpec, half: Half) -> HalfSchemas | None:
     """The values by the spec's list of their fields; None where it has none."""
     if half != VALUE or not spec.fields:
         return None
-    return HalfSchemas(half, ListedFields(spec.fields), subject_name(spec, half.word), framed=False)
+    listed = ListedFields(spec.fields, rest_field(spec))
+    return HalfSchemas(half, listed, subject_name(spec, half.word), framed=False)
 
 
 def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:

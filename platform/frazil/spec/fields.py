@@ -116,10 +116,22 @@ class OfFields(Guarded):
         "city, type: string, path: address.city, optional: true}` (docs/json.md). No registry is asked.",
     )
 
+    rest: bool = Field(
+        False,
+        description="With fields: whether all that they do not name lands, too, as JSON text in `$$rest`.",
+    )
+
     @model_validator(mode="after")
     def _fields_fit(self) -> Self:
         if not self.fields:
+            if self.rest:
+                raise ValueError("rest: true is what fields do not name; list the fields")
             return self
+        if self.rest and self.withholds_raw:
+            raise ValueError(
+                "rest: true lands whatever a record holds besides, beside which masks hide little; list the "
+                "fields that are wanted, and take rest out, or write keep_raw: true"
+            )
         _refuse_twins("two columns are named", (field.name.lower() for field in self.fields))
         _refuse_nested([field.steps for field in self.fields])
         for misfit in self._beside():

@@ -24,8 +24,8 @@ def record(number: int, **more: Any) -> dict[str, Any]:
     return {"id": number, "address": {"city": "Brno"}, "meta": meta, **more}
 
 
-def listing(topic: Topic, *fields: dict[str, Any]) -> TableSpec:
-    return TableSpec.model_validate({**topic.spec.model_dump(exclude_unset=True), "fields": fields})
+def listing(topic: Topic, *fields: dict[str, Any], **more: Any) -> TableSpec:
+    return TableSpec.model_validate({**topic.spec.model_dump(exclude_unset=True), "fields": fields, **more})
 
 
 def send(topic: Topic, *values: object) -> None:
@@ -61,11 +61,11 @@ def test_listed_fields_land_and_the_list_follows_the_rules_of_schemas(make_topic
     with pytest.raises(SchemaRefusedError, match="city: a field that rows hold can't be dropped"):
         land(listing(topic, ID, AT), topic.connections)
 
-    wider = listing(topic, ID, CITY, AT, NOTE)
-    send(topic, record(6, note="n"), record(7))
+    wider = listing(topic, ID, CITY, AT, NOTE, rest=True)
+    send(topic, record(6, note="n", coupon=1.50), record(7))
     assert land(wider, topic.connections).records == 2
-    assert [(r["id"], r["note"]) for r in topic.rows()] == [
-        (1, None), (2, None), (5, None), (6, "n"), (7, None)]  # fmt: skip
+    assert [(r["id"], r["note"], r["$$rest"]) for r in topic.rows()] == [
+        (1, None, None), (2, None, None), (5, None, None), (6, "n", '{"coupon":1.5}'), (7, None, None)]  # fmt: skip
     looks = [run_check(name, wider, topic.connections) for name in ("row_count_deep", "schema")]
     looks.append(run_values(wider, topic.connections, 100))
     assert [look.text for look in looks if not look.passed] == []

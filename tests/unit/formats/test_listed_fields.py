@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
+from frazil.formats.bare import Unknown
+from frazil.formats.columns.columns import rest_field
 from frazil.formats.evolution import refused, verdicts
 from frazil.formats.json.given.format import FieldsDecoder
 from frazil.formats.json.given.shape import columns_of
@@ -215,3 +217,35 @@ def test_another_list_changes_a_table_as_another_schema_would() -> None:
     assert stopped({**ID, "type": "string"}, CITY) == ["retype"]
     assert stopped({**ID, "type": "int"}, CITY) == []
     assert stopped(ID) == ["drop"]
+
+
+def test_what_no_field_names_is_kept_as_text_if_asked() -> None:
+    asked = spec(ID, CITY, ZIP, rest=True)
+    by = FieldsDecoder(asked.fields, rest_field(asked))
+
+    def rest(text: str) -> Any:
+        (row,) = rows(by, text)
+        return row["$$rest"] if row else by.explain(text.encode())[0]
+
+    assert by.columns.fields[-1].name == "$$rest"
+    assert rest('{"id": 1, "address": {"zip.code": "1"}}') is None
+    assert rest('{"z": 1.50, "id": 1, "address": {"zip.code": "1", "street": null}, "a": [{"id": "ž"}]}') == (
+        '{"a":[{"id":"ž"}],"address":{"street":null},"z":1.50}'
+    )
+    assert rest('{"id": 0, "id": 1, "address": {"zip.code": "1"}}') is None
+    assert rest('{"x": 1, "id": 1, "x": 1, "address": {"zip.code": "1"}}') == "repeated_key"
+    assert rest('{"x": {"y": 1, "y": 1}, "id": 1, "address": {"zip.code": "1"}}') == "repeated_key"
+    assert rest('{"id": 1, "address": {"a": 1}, "address": {"zip.code": "1"}}') == "repeated_key"
+    assert rest('{"id": 1, "x": "\\ud800", "address": {"zip.code": "1"}}') == "utf8"
+    assert rest('{"id": 1, "x": ' + "[" * 5000 + "]" * 5000 + ', "address": {"zip.code": "1"}}') == "not_json"
+    assert isinstance((by.values(b'{"id": 1}') or {})["$$rest"], Unknown)
+
+
+def test_the_rest_has_a_portable_name_and_is_refused_where_it_would_show_what_is_hidden() -> None:
+    portable = rest_field(spec(ID, rest=True, metadata_names="portable"))
+    assert portable and portable.name == "cflt_metadata_rest"
+    for more in ({"columns": {"id": {"mask": "hash"}}}, {"columns": {"id": {"drop": True}}}):
+        with pytest.raises(ValidationError, match="beside which masks hide little"):
+            spec(ID, rest=True, **more)
+    with pytest.raises(ValidationError, match="list the fields"):
+        spec(rest=True)

@@ -10,7 +10,7 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.columns.chosen import chosen
 from frazil.formats.columns.names import keeper, same_path
 from frazil.formats.columns.unmappable import too_many_digits
-from frazil.formats.logical import ROOT, Decimal, Field, Map, Primitive, Struct, Type, Where
+from frazil.formats.logical import JSON_TEXT, ROOT, Decimal, Field, Map, Primitive, Struct, Type, Where
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -74,6 +74,7 @@ _RAW = (
     MetadataColumn("raw-key", _BINARY, "raw_key", "The key's bytes."),
     MetadataColumn("raw-value", _BINARY, "raw_value", "The value's bytes, header included."),
 )
+_REST = MetadataColumn("rest", JSON_TEXT, "", "JSON text of what has no column of its own.")
 
 
 CHANGE = "_change"
@@ -133,6 +134,11 @@ def metadata_columns(spec: TableSpec) -> tuple[MetadataColumn, ...]:
     if spec.keeps_versions:
         of_change = (_OP_OF_VERSION, *_OF_CHANGE[1:], *_OF_VERSION)
     return _STANDARD + (_RAW if full else ()) + of_change + of_delete
+
+
+def rest_field(spec: TableSpec) -> Field | None:
+    """The column of what no field of the spec's list names; the values' decoder fills it."""
+    return _REST.field(spec.metadata_names) if spec.rest else None
 
 
 def metadata_told(spec: TableSpec) -> dict[str, Field]:

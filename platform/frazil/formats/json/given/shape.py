@@ -41,9 +41,9 @@ def shape_of(fields: Iterable[JsonField]) -> Members:
     return _members([(field.steps, field) for field in fields])
 
 
-def columns_of(fields: Iterable[JsonField]) -> Struct:
-    """A column for each field, in their order."""
-    return Struct(tuple(_column(field) for field in fields))
+def columns_of(fields: Iterable[JsonField], rest: Field | None = None) -> Struct:
+    """A column for each field, in their order, and the one for what they do not name."""
+    return Struct((*(_column(field) for field in fields), *([rest] if rest else ())))
 
 
 def _column(field: JsonField) -> Field:
