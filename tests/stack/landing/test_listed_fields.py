@@ -65,7 +65,8 @@ def test_listed_fields_land_and_the_list_follows_the_rules_of_schemas(make_topic
     send(topic, record(6, note="n", coupon=1.50), record(7))
     assert land(wider, topic.connections).records == 2
     assert [(r["id"], r["note"], r["$$rest"]) for r in topic.rows()] == [
-        (1, None, None), (2, None, None), (5, None, None), (6, "n", '{"coupon":1.5}'), (7, None, None)]  # fmt: skip
+        (1, None, None), (2, None, None), (5, None, None),
+        (6, "n", '{"coupon":1.5}'), (7, None, None)]  # fmt: skip
     looks = [run_check(name, wider, topic.connections) for name in ("row_count_deep", "schema")]
     looks.append(run_values(wider, topic.connections, 100))
     assert [look.text for look in looks if not look.passed] == []

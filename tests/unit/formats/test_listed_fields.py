@@ -243,7 +243,8 @@ def test_what_no_field_names_is_kept_as_text_if_asked() -> None:
 
 def test_the_rest_has_a_portable_name_and_is_refused_where_it_would_show_what_is_hidden() -> None:
     portable = rest_field(spec(ID, rest=True, metadata_names="portable"))
-    assert portable and portable.name == "cflt_metadata_rest"
+    assert portable
+    assert portable.name == "cflt_metadata_rest"
     for more in ({"columns": {"id": {"mask": "hash"}}}, {"columns": {"id": {"drop": True}}}):
         with pytest.raises(ValidationError, match="beside which masks hide little"):
             spec(ID, rest=True, **more)
