@@ -48,7 +48,8 @@ class FieldsRecipe:
 
 def _rest(raw: pa.BinaryArray, ok: pa.BooleanArray, named: Members) -> tuple[pa.Array, pa.BooleanArray]:
     """The text of what is left of each good record, and which are good then, too."""
-    good, texts = flags_of(ok).copy(), [None] * len(raw)
+    good = flags_of(ok).copy()
+    texts: list[str | None] = [None] * len(raw)
     for place, record in enumerate(values_of(raw)):
         if good[place]:
             try:
