@@ -119,7 +119,7 @@ def test_the_example_of_the_readme_makes_both_tables(
 OF_ONE_TASK = {"docs/json.md": "clicks", "docs/python.md": "words", "docs/own_assets.md": "visits"}
 
 
-_MORE_TABLES = {"docs/json.md": ("clicked",)}
+_MORE_TABLES = {"docs/json.md": ("clicks_flat",)}
 
 
 def test_every_page_of_which_all_blocks_are_run_is_here() -> None:
