@@ -105,7 +105,7 @@ week: up ## Live through a week of landings, one a minute, with upkeep on: an ho
 	PYTHONPATH=tests python tests/bench/week.py
 
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil_local.jars.
-	uv pip compile pyproject.toml --extra cloud --extra dev --extra docs --extra graph --extra lineage --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra cloud --extra dashboard --extra dev --extra docs --extra graph --extra lineage --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
 	python -m frazil_local.jars
 

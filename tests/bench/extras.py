@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from kit.pages.requirements import reached
 from kit.pages.wheel import build_wheel, make_environment
 
-EXTRAS = ("local", "cloud", "graph", "lineage", "tracing")
+EXTRAS = ("local", "cloud", "dashboard", "graph", "lineage", "tracing")
 _MB = 1_000_000
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Generic, TypeVar, get_args
 
@@ -70,15 +71,20 @@ def component_of(document: Document, known: Collection[str]) -> str:
 
 def attributes_of(document: Document, model: type[M]) -> M:
     """The document's attributes; a SpecError that names every mistake in them."""
-    whole = _Document[model]  # type: ignore[valid-type]
     try:
         # What is not an attribute is Dagster's own, templates and all.
         value = {k: fill_in(v, (k,)) if k == "attributes" else v for k, v in document.value.items()}
-        return whole.model_validate(value).attributes
     except TemplateMistake as e:
         raise refused(document, [e.mistake]) from None
+    return model_of(replace(document, value=value), _Document[model]).attributes  # type: ignore[valid-type]
+
+
+def model_of(document: Document, model: type[M]) -> M:
+    """The whole document as a model; a SpecError that names every mistake in it."""
+    try:
+        return model.model_validate(document.value)
     except ValidationError as e:
-        raise refused(document, [_mistake(problem, whole) for problem in _causes(e)]) from None
+        raise refused(document, [_mistake(problem, model) for problem in _causes(e)]) from None
 
 
 def refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:

@@ -68,7 +68,7 @@ def helps(app: typer.Typer) -> dict[str, str]:
 
 
 def test_the_engine_and_the_packages_upon_it_have_commands() -> None:
-    assert list(CATALOGUES) == ["frazil.cli", "frazil_cloud.cli", "frazil_local.cli"]
+    assert list(CATALOGUES) == ["frazil.cli", "frazil_cloud.cli", "frazil_dashboard.cli", "frazil_local.cli"]
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES.values(), ids=CATALOGUES)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.table import Table as Grid
 
 from frazil.cli.console import Row, console, print_json, print_table
 from frazil.cli.moment import moment_of
 from frazil.cli.selection import Json, Name, select, select_topics
-from frazil.cli.views.sandbox import Answer, Rows, Sandbox, sandbox
+from frazil.cli.views.sandbox import Answer, Readable, Rows, Sandbox, sandbox
 from frazil.errors import printable
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.quoting import double_quoted
@@ -25,6 +25,9 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.rollback import snapshot_at
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 app = typer.Typer()
 
@@ -63,7 +66,7 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
     moment = moment_of(as_of) if as_of else None
     settings = Settings.load()
     with sandbox() as duck, catalog_errors(settings):
-        _add(duck, duck.tables_of(sql), moment, settings)
+        add_tables(duck, duck.tables_of(sql), moment, settings)
         with console.status("reading"):
             answer = duck.select(sql, rows=rows, seconds=seconds)
     if as_json:
@@ -73,10 +76,17 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
         _show(answer)
 
 
-def _add(
-    duck: Sandbox, written: Sequence[tuple[str, ...]], moment: int | datetime | None, settings: Settings
+def add_tables(
+    duck: Sandbox,
+    written: Sequence[tuple[str, ...]],
+    moment: int | datetime | None,
+    settings: Settings,
+    rows_of: Callable[[Table, int | None], Readable] = Rows,
 ) -> None:
-    """Shows tables of pipelines, their dead letters and newest records, under the names in the query."""
+    """Shows tables of pipelines, their dead letters and newest records, under the names in the query.
+
+    `rows_of` reads the rows of a table at one snapshot.
+    """
     called = {parts: TableName.parse(".".join(parts), legal(settings.cluster)) for parts in written}
     if not called:
         return
@@ -90,7 +100,7 @@ def _add(
         snapshot = None if moment is None else snapshot_at(table, moment).snapshot_id
         columns = [field.name for field in table.schema().fields]
         query = partial(_newest, views[name], columns) if name in views else None
-        duck.add(parts, Rows(table, snapshot), query)
+        duck.add(parts, rows_of(table, snapshot), query)
 
 
 def _newest_of(name: TableName) -> TableSpec | None:
@@ -108,7 +118,7 @@ def _newest(spec: TableSpec, columns: Sequence[str], source: str) -> str:
 
 
 def _show(answer: Answer) -> None:
-    table = Table(*map(printable, answer.columns))
+    table = Grid(*map(printable, answer.columns))
     for row in answer.rows:
         table.add_row(*map(_cell, row))
     print_table(table)

@@ -7,11 +7,11 @@ network and no secret; a statement can't change its settings, nor call a functio
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Timer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from frazil.errors import FrazilError, RepairError, UsageError
 from frazil.exact import shown
@@ -19,7 +19,8 @@ from frazil.extras import require
 from frazil.quoting import double_quoted, in_shell
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
     from pyarrow import RecordBatch, RecordBatchReader
     from pyiceberg.table import Table
 
@@ -43,6 +44,17 @@ class Answer:
     columns: dict[str, str]
     rows: list[tuple[Any, ...]]
     more: bool
+
+
+class Readable(Protocol):
+    """Rows that DuckDB asks for, as Arrow."""
+
+    @property
+    def failure(self) -> Exception | None:
+        """Why they can't be read, once they were asked for."""
+
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
 class Rows:
@@ -88,7 +100,7 @@ class Sandbox:
 
     def __init__(self, connection: DuckDBPyConnection) -> None:
         self._duck = connection
-        self._rows: list[Rows] = []
+        self._rows: list[Readable] = []
 
     def tables_of(self, sql: str) -> list[tuple[str, ...]]:
         """The names, each in its parts, of the tables that one SELECT reads; refuses any other statement."""
@@ -120,7 +132,7 @@ class Sandbox:
             raise UsageError("This is not one SELECT.", where=f"{sql}\n{why}", todo="Write one SELECT.")
         return nodes
 
-    def add(self, parts: tuple[str, ...], rows: Rows, query: Callable[[str], str] | None = None) -> None:
+    def add(self, parts: tuple[str, ...], rows: Readable, query: Callable[[str], str] | None = None) -> None:
         """Shows a table under a name of one or two parts, or what a query makes of it."""
         source = f"_frazil_{len(self._rows)}"
         self._rows.append(rows)
@@ -130,13 +142,28 @@ class Sandbox:
         asked = query(source) if query else f"SELECT * FROM {source}"
         self._duck.execute(f"CREATE VIEW {double_quoted(*parts)} AS {asked}")
 
+    def parameters_of(self, sql: str) -> list[str]:
+        """The names of the values, such as `$year`, that one SELECT asks for; refuses any other statement."""
+        nodes = self._parsed(sql)
+        return sorted({n["identifier"] for n in nodes if n.get("type") == "VALUE_PARAMETER"})
+
     def select(self, sql: str, *, rows: int, seconds: float) -> Answer:
         """The first rows of a SELECT over the tables that were added; interrupted when its time is up."""
+        types, found = self.table(sql, rows=rows + 1, seconds=seconds)
+        values = list(zip(*(shown(column) for column in found.columns), strict=True))
+        return Answer(types, values[:rows], len(values) > rows)
+
+    def table(
+        self, sql: str, *, rows: int, seconds: float, values: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, str], pa.Table]:
+        """The same as Arrow, with DuckDB's types of the columns. `values` are those of `parameters_of`."""
         timer = Timer(seconds, self._duck.interrupt)
         timer.start()
         try:
             with _duckdb_errors(sql, seconds):
-                return _answer(self._duck.sql(sql), rows)
+                relation = self._duck.sql(sql, params=dict(values) if values else None)
+                types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+                return types, relation.limit(rows).to_arrow_table()
         except FrazilError:
             for failure in (each.failure for each in self._rows if each.failure):
                 raise failure from None
@@ -164,13 +191,6 @@ def _by_equality(table: Table) -> RepairError:
         meaning="Nothing was shown: rows that are deleted would be among them. Spark reads the table right.",
         todo=f"`frazil compact {in_shell(name)} --everything` applies these deletes; then ask again.",
     )
-
-
-def _answer(relation: DuckDBPyRelation, most: int) -> Answer:
-    found = relation.limit(most + 1).to_arrow_table()
-    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    rows = list(zip(*(shown(column) for column in found.columns), strict=True))
-    return Answer(types, rows[:most], len(rows) > most)
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,31 @@
+"""The script that Streamlit runs: the page that the address names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from frazil.settings.profile import Settings
+from frazil_dashboard.page import Page
+from frazil_dashboard.pages import load_pages
+from frazil_dashboard.show import show_health, show_page, shown_errors
+
+
+def _pages(pages: dict[str, Page]) -> Iterator[Any]:
+    yield st.Page(show_health, title="Tables", url_path="tables", default=True)
+    for name, page in pages.items():
+        show: Callable[[], None] = partial(show_page, page)
+        yield st.Page(show, title=page.title, url_path=name)
+
+
+def main() -> None:
+    """Shows the page that the address names."""
+    st.set_page_config(page_title="Frazil", layout="wide")
+    with shown_errors():
+        st.navigation(list(_pages(load_pages(Settings.load())))).run()
+
+
+main()

@@ -1,0 +1,141 @@
+"""What a page shows. Streamlit runs it from the top at each change that a reader makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+import streamlit as st
+import typer
+
+from frazil.cli.moment import moment_of
+from frazil.errors import FrazilError, explain
+from frazil.exact import values_of
+from frazil.landing.position.state import BLOCKED
+from frazil.settings.profile import Settings
+from frazil_dashboard.answers import Answers
+from frazil_dashboard.drawing import draw
+from frazil_dashboard.health import Health, dead_letters_sql, read_health, read_history
+from frazil_dashboard.page import Choice, Page
+
+_MARKS = re.compile(r"[!-/:-@\[-`{-~]")
+
+_FRESH = 15
+"""Seconds for which rows and states are kept; a reader may ask for newer ones."""
+
+
+@st.cache_resource(ttl=_FRESH, max_entries=16, show_spinner="reading the tables")
+def _answers(queries: tuple[str, ...], moment: int | datetime | None) -> Answers:
+    return Answers(Settings.load(), queries, moment)
+
+
+@st.cache_data(ttl=_FRESH, show_spinner="asking the servers")
+def _health() -> Health:
+    return read_health()
+
+
+@st.cache_data(ttl=_FRESH, show_spinner="reading the table's snapshots")
+def _history(table: str) -> Any:
+    return read_history(table)
+
+
+@contextmanager
+def shown_errors() -> Iterator[None]:
+    """Shows an error as people are told of it anywhere else."""
+    try:
+        yield
+    except Exception as e:  # noqa: BLE001 - a page shows no stack trace
+        error = e if isinstance(e, FrazilError) else explain(e)
+        lines = (error.what, error.where, error.meaning, error.todo)
+        st.error("  \n".join(as_text(line) for line in lines if line))
+
+
+def as_text(text: str) -> str:
+    """Markdown that shows a text as it is: one from outside may load no picture, and set no link."""
+    return _MARKS.sub(r"\\\g<0>", text)
+
+
+def show_health() -> None:
+    """Shows how all tables stand, and what became of the one that is chosen."""
+    st.title("Tables", anchor=False)
+    with shown_errors():
+        health = _health()
+        names = ("tables", "behind", "stopped", "records that wait", "dead letters")
+        numbers = (
+            len(health.rows), health.count("behind"), health.blocked, health.sum_of("lag"),
+            health.sum_of("dead letters"),
+        )  # fmt: skip
+        for column, name, number in zip(st.columns(len(names)), names, numbers, strict=True):
+            column.metric(name, f"{number:,}")
+        for name, why in health.broken.items():
+            st.error(as_text(f"{name}: {why}"))
+        for row in health.rows:
+            if row["state"] in BLOCKED:
+                st.warning(as_text(f"{row['table']}: {row['state']}. {row['why']}"))
+        st.dataframe(list(health.rows), hide_index=True, width="stretch")
+        _show_table(health)
+
+
+def _show_table(health: Health) -> None:
+    """One table: its snapshots, and why records of it are dead letters."""
+    landed = [row["table"] for row in health.rows if row["rows"] or row["files"]]
+    if not landed:
+        st.caption("No table has rows yet.")
+        return
+    name = st.selectbox("Table", landed)
+    history = list(_history(name))
+    left, right = st.columns(2)
+    left.subheader("Rows added by each snapshot", anchor=False)
+    left.bar_chart(history, x="time", y="rows added")
+    right.subheader("Rows", anchor=False)
+    right.line_chart(history, x="time", y="rows")
+    row = next(row for row in health.rows if row["table"] == name)
+    if row["dead letters"]:
+        st.subheader("Dead letters", anchor=False)
+        sql = dead_letters_sql(name, derived=name in health.derived)
+        st.dataframe(_answers((sql,), None).table(sql, {}, 100), hide_index=True, width="stretch")
+
+
+def show_page(page: Page) -> None:
+    """Shows the figures of a pipeline's page, as of the moment and with the values that are chosen."""
+    st.title(page.title, anchor=False)
+    if page.text:
+        st.markdown(page.text)
+    with shown_errors():
+        moment = _moment()
+        answers = _answers(page.queries, moment)
+        if answers.newest:
+            st.caption(f"Rows of {answers.newest:%Y-%m-%d %H:%M:%S} UTC and before.")
+        values = _chosen(page, answers)
+        for chart in page.charts:
+            with shown_errors():
+                draw(chart, answers.table(chart.sql, values, chart.rows))
+
+
+def _moment() -> int | datetime | None:
+    text = st.sidebar.text_input("As of", placeholder="now; or 2026-11-21T17:00 (UTC)").strip()
+    if st.sidebar.button("Read again"):
+        st.cache_resource.clear()
+        st.cache_data.clear()
+    try:
+        return moment_of(text) if text else None
+    except typer.BadParameter as e:
+        st.sidebar.error(e.message)
+        return None
+
+
+def _chosen(page: Page, answers: Answers) -> dict[str, Any]:
+    """The values of all choices; those of which there is none to choose from are null."""
+    return {choice.name: _choose(choice, answers) for choice in page.choices}
+
+
+def _choose(choice: Choice, answers: Answers) -> Any:
+    label = choice.label or choice.name
+    if choice.least is not None and choice.most is not None:
+        start = choice.value if choice.value is not None else choice.least
+        return st.sidebar.slider(label, choice.least, choice.most, start)
+    found = answers.table(choice.sql, {}, 1000)
+    return st.sidebar.selectbox(label, values_of(found.column(0)))

@@ -1,0 +1,121 @@
+"""`frazil dashboard`: a page's numbers are those of the records that were produced."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import requests
+from streamlit.testing.v1 import AppTest
+
+from frazil.landing.land import land
+from kit.records.topics import Topic
+from kit.runs.shell import FRAZIL, Shell
+from kit.runs.waiting import wait_for
+from kit.stack.standin import free_port
+
+PAGE = """
+title: Trades
+choices:
+  - {{name: least, from: 0, to: 9, value: 2}}
+  - {{name: partition, sql: 'SELECT DISTINCT "$$partition" FROM {table} ORDER BY ALL'}}
+charts:
+  - {{title: Trades, kind: number, sql: 'SELECT count(*) FROM {table} WHERE quantity >= $least'}}
+  - {{title: All, sql: 'SELECT quantity FROM {table} WHERE "$$partition" = $partition ORDER BY quantity'}}
+"""
+
+
+def show_one() -> None:
+    from frazil.settings.profile import Settings
+    from frazil_dashboard.pages import load_pages
+    from frazil_dashboard.show import show_page
+
+    show_page(load_pages(Settings.load())["one"])
+
+
+def show_tables() -> None:
+    from frazil_dashboard.show import show_health
+
+    show_health()
+
+
+def shown(page: AppTest) -> str:
+    """The first error, without the marks that keep it from being Markdown."""
+    return str(page.error[0].value).replace("\\", "")
+
+
+def page_of(script: object) -> AppTest:
+    page: AppTest = AppTest.from_function(script, default_timeout=120)  # type: ignore[arg-type]
+    return page
+
+
+def test_a_page_shows_what_was_produced_as_it_is_and_as_it_was(shell: Shell, topic: Topic, name: str) -> None:
+    (shell.pipelines / "one" / "dashboard.yaml").write_text(PAGE.format(table=name))
+    before = land(topic.spec, topic.connections)
+    topic.trades(5, partition=1)
+    land(topic.spec, topic.connections)
+
+    page = page_of(show_one).run()
+    now = [metric.value for metric in page.metric]
+    numbers = page.dataframe[0].value["quantity"].to_list()
+    page.slider[0].set_value(9).run()
+    fewer = [metric.value for metric in page.metric]
+    page.selectbox[0].set_value(1).run()
+    others = page.dataframe[0].value["quantity"].to_list()
+    page.text_input[0].set_value(str(before.snapshot_id)).run()
+    then = [metric.value for metric in page.metric]
+    page.text_input[0].set_value("yesterday").run()
+
+    assert (now, numbers, fewer, others) == (["13"], list(range(10)), ["6"], list(range(10, 15)))
+    assert then == ["1"]
+    assert "neither a snapshot's id nor a time" in shown(page)
+    assert not page.exception
+
+
+def test_the_first_page_says_how_each_table_stands(shell: Shell, topic: Topic, name: str) -> None:
+    land(topic.spec, topic.connections)
+    topic.trades(5)
+
+    page = page_of(show_tables).run()
+
+    rows = page.dataframe[0].value.to_dict("records")
+    assert [(row["table"], row["rows"], row["lag"] > 0) for row in rows] == [(name, 10, True)]
+    assert {metric.label: metric.value for metric in page.metric}["tables"] == "1"
+    assert not page.error
+    assert not page.exception
+
+
+def test_a_table_that_is_not_there_is_an_error_in_words(shell: Shell, topic: Topic, name: str) -> None:
+    (shell.pipelines / "one" / "dashboard.yaml").write_text(PAGE.format(table=f"{name}s"))
+
+    page = page_of(show_one).run()
+
+    assert f"Did you mean {name}?" in shown(page)
+    assert not page.exception
+
+
+def test_the_command_serves_this_machine_alone_and_refuses_a_page_with_a_mistake(
+    shell: Shell, topic: Topic, name: str
+) -> None:
+    file = shell.pipelines / "one" / "dashboard.yaml"
+    file.write_text(PAGE.format(table=name).replace("$least", "$lest"))
+    refused = shell("dashboard")
+    file.write_text(PAGE.format(table=name))
+    port = free_port()
+    command = [FRAZIL, "dashboard", "--port", str(port)]
+    environment = {**os.environ, "FRAZIL_PIPELINES": str(shell.pipelines)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as served:
+        try:
+            wait_for(lambda: health_of(port) == "ok")
+        finally:
+            served.kill()  # Streamlit hears no signal that comes as it starts
+
+    assert refused.is_clear
+    assert "did you mean $least?" in refused.err
+
+
+def health_of(port: int) -> str | None:
+    try:
+        return requests.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).text
+    except requests.ConnectionError:
+        return None

@@ -1,0 +1,72 @@
+"""Figures: what Streamlit is given of the rows that a SELECT gave."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from frazil_dashboard.page import Chart
+
+
+def drawn(chart: dict[str, Any], found: pa.Table) -> AppTest:
+    def script(chart: object, found: object) -> None:  # its text runs by itself, without our imports
+        from frazil_dashboard.drawing import draw
+        from frazil_dashboard.page import Chart
+
+        draw(Chart.model_validate(chart), found)  # type: ignore[arg-type]
+
+    test: AppTest = AppTest.from_function(script, args=(chart, found), default_timeout=60).run()
+    return test
+
+
+def test_a_number_has_its_thousands_apart() -> None:
+    shown = drawn({"title": "N", "kind": "number", "sql": "SELECT 1"}, pa.table({"n": [1234567]}))
+    assert [metric.value for metric in shown.metric] == ["1,234,567"]
+
+
+def test_a_number_that_is_null_is_none() -> None:
+    found = pa.table({"n": pa.array([None], pa.int64())})
+    assert [m.value for m in drawn({"title": "N", "kind": "number", "sql": "SELECT 1"}, found).metric] == [
+        "none"
+    ]
+
+
+def test_a_table_says_where_it_is_cut() -> None:
+    shown = drawn({"title": "T", "sql": "SELECT 1", "rows": 2}, pa.table({"n": [1, 2]}))
+    assert [frame.value["n"].to_list() for frame in shown.dataframe] == [[1, 2]]
+    assert [caption.value for caption in shown.caption] == ["These are the first 2 rows."]
+
+
+def test_no_rows_are_said_in_words() -> None:
+    shown = drawn({"title": "T", "sql": "SELECT 1"}, pa.table({"n": pa.array([], pa.int64())}))
+    assert [caption.value for caption in shown.caption] == ["No row fits."]
+
+
+@pytest.mark.parametrize("kind", ["line", "bar"])
+def test_heights_of_any_number_are_drawn(kind: str) -> None:
+    found = pa.table({"x": ["a", "b"], "y": pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(38, 2))})
+    shown = drawn({"title": "T", "kind": kind, "sql": "SELECT 1", "x": "x", "y": "y"}, found)
+    assert not shown.exception
+    assert [element.type for element in shown.main.children.values()][1:] == ["vega_lite_chart"]
+
+
+def test_a_column_that_is_not_there_is_an_error_in_words() -> None:
+    from frazil.errors import UsageError
+    from frazil_dashboard.drawing import draw
+
+    chart = Chart(title="T", kind="line", sql="SELECT 1", x="day", y="y")
+    with pytest.raises(UsageError, match="gives no column day"):
+        draw(chart, pa.table({"y": [1]}))
+
+
+@pytest.mark.parametrize("text", ["![x](http://127.0.0.1/x)", "a_b*c* `d` <b>$e$</b> :f: ~g~", "ä ö"])
+def test_a_text_from_outside_is_no_markdown(text: str) -> None:
+    from frazil_dashboard.show import as_text
+
+    assert as_text(text).replace("\\", "") == text
+    assert not re.search(r"(?<!\\)[!\[\]()_*`<>$:~]", as_text(text))
