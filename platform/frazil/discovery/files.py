@@ -15,12 +15,35 @@ from frazil.pipelines.attributes import FILE
 from frazil.spec.names import legal
 
 _TYPE = "assets.topic_tables.TopicTables"
+_WIDE = 10_000
+"""Letters of a line: a field stands in one."""
 
 
 def pipeline_text(proposals: Iterable[Proposal]) -> str:
-    """The defs.yaml of some tables."""
+    """The defs.yaml of some tables; behind each field that is listed stands what it rests on."""
+    proposals = list(proposals)
     pipeline = {"type": _TYPE, "attributes": {"tables": [_plain(p.table) for p in proposals]}}
-    return yaml.safe_dump(pipeline, sort_keys=False)
+    text = yaml.dump(pipeline, Dumper=_Dumper, sort_keys=False, width=_WIDE)
+    reasons = iter([p.reasons[f["name"]] for p in proposals for f in p.table.get("fields", ())])
+    lines = (f"{line}  # {next(reasons)}" if _is_field(line) else line for line in text.splitlines())
+    return "\n".join([*lines, ""])
+
+
+class _Line(dict[str, Any]):
+    """A part of the YAML that stands in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes `_Line` as one line."""
+
+
+_Dumper.add_representer(
+    _Line, lambda dumper, line: dumper.represent_mapping("tag:yaml.org,2002:map", line, flow_style=True)
+)
+
+
+def _is_field(line: str) -> bool:
+    return line.lstrip().startswith("- {name: ")
 
 
 def write_pipelines(root: Path, findings: Sequence[Finding]) -> list[Path]:
@@ -56,4 +79,5 @@ def _write(folder: Path, proposals: Sequence[Proposal]) -> list[Path]:
 
 def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
     """Without what YAML has to write as a reference: two tables may share a list."""
-    return {name: list(value) if isinstance(value, list) else value for name, value in table.items()}
+    plain = {name: list(value) if isinstance(value, list) else value for name, value in table.items()}
+    return {**plain, "fields": [_Line(each) for each in plain["fields"]]} if "fields" in plain else plain

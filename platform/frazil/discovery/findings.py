@@ -73,10 +73,13 @@ def discover(
     connections: Connections,
     taken: Iterable[TableName],
     schema: WantedSchema | None = None,
+    listed: bool = False,
 ) -> list[Finding]:
     """Looks at topics that exist; tables of the names in `taken` are not proposed again.
 
-    `schema` is that of their values, where somebody gives one: its `source` is the file's name.
+    Args:
+        schema: That of their values, where somebody gives one: its `source` is the file's name.
+        listed: Whether JSON without a schema gets a list of its fields, and no schema file.
     """
     facts = topic_facts(connections.admin, topics)
     samples: dict[str, Sample | str] = {}
@@ -88,7 +91,7 @@ def discover(
             if error:
                 samples[name] = f"Its records could not be read: {explain(error).what}"
     known = set(taken)
-    return [_finding(facts[name], samples[name], connections, known, schema) for name in facts]
+    return [_finding(facts[name], samples[name], connections, known, schema, listed) for name in facts]
 
 
 def _look(samples: dict[str, Sample | str], settings: Settings, facts: TopicFacts) -> None:
@@ -101,6 +104,7 @@ def _finding(
     connections: Connections,
     taken: set[TableName],
     schema: WantedSchema | None,
+    listed: bool,
 ) -> Finding:
     seen = Sample() if isinstance(sample, str) else sample
     records = sum(facts.end[p] - first for p, first in facts.first.items())
@@ -109,7 +113,7 @@ def _finding(
     if isinstance(sample, str):
         proposals, notes = [], [sample]
     else:
-        found = _proposals(facts.topic, seen, daily, connections, schema, notes)
+        found = _proposals(facts.topic, seen, daily, connections, schema, listed, notes)
         fine = [r for p in found if (r := refined(p, seen, connections.registry, notes))]
         proposals = [p for p in fine if not _problem(p, connections.settings, taken, notes)]
         notes += _of_compacted(facts.topic, proposals, connections.admin)
@@ -121,7 +125,7 @@ def _finding(
 
 def _proposals(
     topic: str, sample: Sample, daily: int | None, connections: Connections, schema: WantedSchema | None,
-    notes: list[str],
+    listed: bool, notes: list[str],
 ) -> list[Proposal]:  # fmt: skip
     """Before they are tried; several where each type of record has a subject of its own."""
     registry = connections.registry
@@ -135,7 +139,7 @@ def _proposals(
     kinds = subject_kinds(TableSpec.model_validate({"topic": topic, **named}), registry)
     if schema and "value" not in kinds:
         return [_given(topic, sample, daily, schema, connections, kinds, notes)]
-    found, said = propose(topic, sample, daily, kinds, named)
+    found, said = propose(topic, sample, daily, kinds, named, listed)
     notes += [*said, *(f"{half}: {name}, as the records' schema id says." for half, name in named.items())]
     return [found] if found else []
 

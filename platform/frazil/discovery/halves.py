@@ -25,6 +25,7 @@ class Proposal:
 
     table: dict[str, Any]
     files: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)  # what listed fields rest on, by name
 
     @property
     def spec(self) -> TableSpec:
@@ -34,7 +35,8 @@ class Proposal:
     def with_changes(self, **fields: Any) -> Proposal:
         """The same with some fields; those of None go."""
         table = {**self.table, **fields}
-        return Proposal({name: value for name, value in table.items() if value is not None}, self.files)
+        kept = {name: value for name, value in table.items() if value is not None}
+        return Proposal(kept, self.files, self.reasons)
 
 
 @dataclass(frozen=True, slots=True)

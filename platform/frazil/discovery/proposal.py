@@ -14,6 +14,7 @@ from frazil.discovery.drafts.candidates import candidates
 from frazil.discovery.drafts.changes import Changes, changes_of
 from frazil.discovery.drafts.connect_schema import is_embedded, payload_schema
 from frazil.discovery.drafts.draft import Draft, draft_of, unfit_names
+from frazil.discovery.drafts.listed import FieldList, field_list
 from frazil.discovery.halves import Proposal
 from frazil.discovery.looks import is_framed, is_text, json_object
 from frazil.discovery.sample import Sample
@@ -44,29 +45,32 @@ class _Found:
 
     fields: dict[str, Any]
     files: dict[str, str] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
 
 def propose(
-    topic: str, sample: Sample, daily: int | None, kinds: Mapping[str, str], named: Mapping[str, str] = _NONE
-) -> tuple[Proposal | None, list[str]]:
+    topic: str, sample: Sample, daily: int | None, kinds: Mapping[str, str],
+    named: Mapping[str, str] = _NONE, listed: bool = False,
+) -> tuple[Proposal | None, list[str]]:  # fmt: skip
     """What to write of a topic, and why; None where a person has to decide.
 
     Args:
         daily: Bytes that a day brings; None where nothing tells.
         kinds: Formats of the subjects that the topic has, of `key` and `value`.
         named: Subjects that are not named after the topic, by what the spec calls them.
+        listed: Whether JSON without a schema gets a list of its fields, and no schema file.
     """
     notes: list[str] = []
     if "value" not in kinds and (changes := _changes(topic, sample)):
         notes.append(CHANGES)
         return _of_changes(topic, changes, sample, notes), notes
-    value = _value(topic, sample, kinds.get("value"), notes)
+    value = _value(topic, sample, kinds.get("value"), listed, notes)
     if value is None:
         return None, notes
     key = key_fields(sample, kinds, value.fields, notes)
     nulls = {"on_null_value": "keep"} if None in sample.values else {}
     table = {"topic": topic, **named, **key, **value.fields, **nulls, **layout(daily, notes)}
-    return Proposal(table, value.files), notes
+    return Proposal(table, value.files, value.reasons), notes
 
 
 def key_fields(
@@ -100,7 +104,7 @@ def layout(daily: int | None, notes: list[str]) -> dict[str, list[str]]:
     return {"partition_by": [f"{unit}($$timestamp)"]} if unit else {}
 
 
-def _value(topic: str, sample: Sample, kind: str | None, notes: list[str]) -> _Found | None:
+def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: list[str]) -> _Found | None:
     """What the spec has to say of the values; None where a person has to decide."""
     there = [value for value in sample.values if value is not None]
     framed = [value for value in there if is_framed(value)]
@@ -121,14 +125,16 @@ def _value(topic: str, sample: Sample, kind: str | None, notes: list[str]) -> _F
         return None
     objects = {n: found for n, v in enumerate(sample.values) if (found := json_object(v)) is not None}
     if len(objects) >= _MOSTLY * len(there):
-        return _json(topic, sample, objects, notes)
+        return _json(topic, sample, objects, listed, notes)
     text = all(map(is_text, there))
     if not text:
         notes.append(_BINARY.format(topic=topic))
     return _Found({"value_format": "string" if text else "bytes"})
 
 
-def _json(topic: str, sample: Sample, objects: Mapping[int, Mapping[str, Any]], notes: list[str]) -> _Found:
+def _json(
+    topic: str, sample: Sample, objects: Mapping[int, Mapping[str, Any]], listed: bool, notes: list[str]
+) -> _Found:
     if all(map(is_embedded, objects.values())) and (found := payload_schema(list(objects.values())[-1])):
         notes.append("Values are JSON with Connect's schemas: the newest one says the types.")
         return _schema_file(topic, {"type": "object", "properties": {"payload": found}})
@@ -138,12 +144,22 @@ def _json(topic: str, sample: Sample, objects: Mapping[int, Mapping[str, Any]], 
         why = unfit_names(dict.fromkeys(n for o in objects.values() for n in o)) or "they have no fields"
         notes.append(f"Values are JSON, and land as text, for they can't be columns: {why}.")
         return _Found({"value_format": "string"})
+    if listed:
+        return _listed(field_list(draft, objects, sample), len(objects), notes)
     notes.append(
         f"Values are JSON without a schema: {_file(topic)} is drafted from {len(objects)} records. "
         "All fields are optional there."
     )
     notes += [*_said(draft, numbers, sample), *candidates(objects, sample, draft.times, draft.texts)]
     return _schema_file(topic, draft.schema, draft.texts)
+
+
+def _listed(found: FieldList, count: int, notes: list[str]) -> _Found:
+    notes.append(
+        f"Values are JSON without a schema: {len(found.fields)} fields are listed, by {count} records. "
+        "All are optional there; the list says what each rests on."
+    )
+    return _Found({"value_format": "json", "fields": found.fields}, reasons=found.reasons)
 
 
 def _said(draft: Draft, numbers: Sequence[int], sample: Sample) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 from confluent_kafka import Producer
@@ -39,3 +40,14 @@ def test_what_it_proposes_lands_the_topics_as_they_are(
     assert "\x1b" not in printed.err + printed.out
     assert text in printed.err
     assert [report["records"] for report in landed.document] == [3]
+
+    flat = f"{fresh_name}_flat"
+    create_topic(connections.admin, flat, 1, {})
+    for number in range(3):
+        value = {"id": number, "user": {"name": "Ann"}, "at": "2026-11-26T10:00:00Z"}
+        producer.produce(flat, json.dumps(value), timestamp=now)
+    producer.flush()
+    frazil("discover", flat, "--fields", "--write")
+    frazil("validate")
+    (report,) = frazil("land", flat, "--no-sync", "--json").document
+    assert (report["records"], report["dead_letters"]) == (3, 0)

@@ -42,6 +42,10 @@ SchemaFile = Annotated[
         help="The schema of the values, where the registry has none: .avsc, .json or .proto.",
     ),
 ]  # fmt: skip
+Fields = Annotated[
+    bool,
+    typer.Option("--fields", help="Of JSON without a schema list the fields in defs.yaml; no schema file."),
+]
 Write = Annotated[
     bool, typer.Option("--write", help="Write a pipeline for each topic, with its schema files.")
 ]
@@ -52,6 +56,7 @@ def discover_command(
     topics: Patterns = None,
     write: Write = False,
     schema: SchemaFile = None,
+    fields: Fields = False,
     most: Most = _TOPICS,
     as_json: Json = False,
 ) -> None:
@@ -61,7 +66,7 @@ def discover_command(
     new, named = _topics(selection, topics)
     taken = [things(spec, selection.connections.settings).table for spec in selection.specs]
     with console.status("looking at topics"):
-        findings = discover(new[:most], selection.connections, taken, wanted)
+        findings = discover(new[:most], selection.connections, taken, wanted, fields)
     files = write_pipelines(root, findings) if root else []
     commands = _commands(findings, selection.connections.settings) if write else []
     if as_json:

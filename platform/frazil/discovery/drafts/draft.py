@@ -79,7 +79,7 @@ def _names(objects: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _node(values: Numbered, path: str, draft: Draft) -> Schema:
     there = [(n, v) for n, v in values if v is not None]
-    kinds = {_kind(v) for _, v in there}
+    kinds = {kind_of(v) for _, v in there}
     if kinds == {"integer", "number"}:
         kinds = {"number"}
     if len(kinds) != 1:
@@ -97,7 +97,8 @@ def _node(values: Numbered, path: str, draft: Draft) -> Schema:
             return {"type": kind}
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """The type of a value of JSON that is not null, by JSON Schema's name."""
     match value:
         case bool():
             return "boolean"
@@ -118,7 +119,7 @@ def _several(there: Numbered, values: Numbered) -> str:
         return f"it is null or empty in all {len(values)} places"
     counts: dict[str, int] = {}
     for _, value in there:
-        counts[_kind(value)] = counts.get(_kind(value), 0) + 1
+        counts[kind_of(value)] = counts.get(kind_of(value), 0) + 1
     return " and ".join(f"{kind} {count} times" for kind, count in counts.items())
 
 
@@ -153,7 +154,7 @@ def _as_map(there: Numbered, names: Sequence[str]) -> Numbered:
         return []
     share = max(sum(name in value for _, value in there) for name in names) / len(there)
     values = [(n, each) for n, value in there for each in value.values()]
-    kinds = {_kind(v) for _, v in values if v is not None}
+    kinds = {kind_of(v) for _, v in values if v is not None}
     return values if share <= _RARE and len(kinds) == 1 else []
 
 
