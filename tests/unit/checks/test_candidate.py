@@ -14,6 +14,7 @@ from frazil.checks.candidate import _columns
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, SchemaRefusedError, SpecError
 from frazil.formats.protocol import VALUE
+from frazil.formats.record import topic_columns
 from frazil.formats.registry.client import registry_client
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -82,3 +83,20 @@ def test_a_file_of_another_format_than_the_spec_says_is_told_as_its_landing_woul
 
     assert "Write value_format: avro in defs.yaml" in refused.value.todo
     assert [f.name for f in _columns(mended, connections, tmp_path / "next.avsc", VALUE).fields] == ["id"]
+
+
+def test_a_table_of_listed_fields_changes_by_its_list_and_by_no_schema(
+    connections: Connections, tmp_path: Path
+) -> None:
+    one, other = ({"name": name, "type": "long"} for name in ("id", "size"))
+    said = {"topic": "t", "value_format": "json", "key_format": "none"}
+    (tmp_path / "next.json").write_text("{}")
+    with pytest.raises(SpecError, match="values have no schema") as refused:
+        _columns(
+            TableSpec.model_validate({**said, "fields": [one]}), connections, tmp_path / "next.json", VALUE
+        )
+
+    changed = TableSpec.model_validate({**said, "fields": [one, other]})
+
+    assert refused.value.todo.startswith("Change the fields; `frazil describe` then says")
+    assert [f.name for f in topic_columns(changed, connections.registry).fields] == ["id", "size"]
