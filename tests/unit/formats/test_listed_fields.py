@@ -229,14 +229,15 @@ def test_what_no_field_names_is_kept_as_text_if_asked() -> None:
 
     assert by.columns.fields[-1].name == "$$rest"
     assert rest('{"id": 1, "address": {"zip.code": "1"}}') is None
-    assert rest('{"z": 1.50, "id": 1, "address": {"zip.code": "1", "street": null}, "a": [{"id": "ž"}]}') == (
-        '{"a":[{"id":"ž"}],"address":{"street":null},"z":1.50}'
-    )
-    assert rest('{"id": 0, "id": 1, "address": {"zip.code": "1"}}') is None
-    assert rest('{"x": 1, "id": 1, "x": 1, "address": {"zip.code": "1"}}') == "repeated_key"
-    assert rest('{"x": {"y": 1, "y": 1}, "id": 1, "address": {"zip.code": "1"}}') == "repeated_key"
+    assert rest(
+        '{"z": 1.50, "id": 1, "address": {"zip.code": "1", "st\\"reet": null}, "a": [{"id": "ž:" }]}'
+    ) == ('{"z":1.50,"address":{"st\\"reet":null},"a":[{"id": "ž:" }]}')
+    assert rest('{"a:b": ":", "id": 1, "address": {"zip.code": "1"}}') == '{"a:b":":"}'
+    assert rest('{"a": {"b": 1, "b": 2}, "id": 1, "address": {"zip.code": "1"}}') == '{"a":{"b": 1, "b": 2}}'
+    for again in ('"x": 1, "x": 1', '"x": {"y": 1}, "x": ":"', '"a\\u003ab": 1, "x": 1, "x": 2', '"id": 0'):
+        assert rest(f'{{{again}, "id": 1, "address": {{"zip.code": "1"}}}}') == "repeated_key", again
     assert rest('{"id": 1, "address": {"a": 1}, "address": {"zip.code": "1"}}') == "repeated_key"
-    assert rest('{"id": 1, "x": "\\ud800", "address": {"zip.code": "1"}}') == "utf8"
+    assert rest('{"id": 1, "address": {"zip.code": "1", "a": 1, "a": 1}}') == "repeated_key"
     assert rest('{"id": 1, "x": ' + "[" * 5000 + "]" * 5000 + ', "address": {"zip.code": "1"}}') == "not_json"
     assert isinstance((by.values(b'{"id": 1}') or {})["$$rest"], Unknown)
 

@@ -12,26 +12,26 @@ class _Repeated(ValueError):
     """A key stands twice in a value that becomes text."""
 
 
-class JsonObject(list[tuple[str, Any]]):
+class _Object(list[tuple[str, Any]]):
     """An object's members, as they stand."""
 
 
 def text_of(text: bytes) -> str | None:
     """A value of JSON as text of its own: canonical; None where one of its keys stands twice."""
     try:
-        return json_text(whole(loaded(text.decode())))
+        return json_text(_whole(_loaded(text.decode())))
     except (ValueError, RecursionError):
         return None
 
 
-def loaded(text: str) -> Any:
+def _loaded(text: str) -> Any:
     """What the text says, with each number as it is written and each member of an object."""
     return json.loads(
         text,
         parse_int=Written,
         parse_float=Written,
         parse_constant=_no_constant,
-        object_pairs_hook=JsonObject,
+        object_pairs_hook=_Object,
     )
 
 
@@ -39,11 +39,11 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def whole(value: Any) -> Any:
+def _whole(value: Any) -> Any:
     """A value of which each key stands there once."""
-    if isinstance(value, JsonObject):
-        found = {name: whole(each) for name, each in value}
+    if isinstance(value, _Object):
+        found = {name: _whole(each) for name, each in value}
         if len(found) < len(value):
             raise _Repeated
         return found
-    return [whole(each) for each in value] if isinstance(value, list) else value
+    return [_whole(each) for each in value] if isinstance(value, list) else value

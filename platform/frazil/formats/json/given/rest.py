@@ -1,12 +1,17 @@
-"""What a list of fields does not name of a record, as JSON text of its own."""
+"""What a list of fields does not name of a record, as JSON text: each value as it was written."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Mapping
+from json.encoder import encode_basestring
 
-from frazil.formats.columns.unmappable import json_text
-from frazil.formats.json.nodes import Member, Members, is_text
-from frazil.formats.json.texts import JsonObject, loaded, whole
+import msgspec
+
+from frazil.formats.json.nodes import Members, Node
+
+_NAME = encode_basestring
+_decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def rest_of(record: bytes, named: Members) -> str | None:
@@ -15,34 +20,33 @@ def rest_of(record: bytes, named: Members) -> str | None:
     An object of which nothing is left goes, too.
 
     Raises:
-        ValueError: No text can hold it: a key stands twice, or half of a surrogate pair stands there.
+        ValueError: A key stands twice, in the record or in an object that holds fields: one would be lost.
     """
-    left = _left(loaded(record.decode()), {m.name: m for m in named.members})
-    text = json_text(left)
-    if not is_text(text):
-        raise ValueError("half of a surrogate pair is no character")
-    return text if left else None
+    nodes = {m.name: m.node for m in named.members}
+    found = {name: bytes(raw) for name, raw in _decode(record).items()}
+    if not _are_all(record, found) and _count(record) != len(found):
+        raise ValueError("a key stands there twice")
+    parts = (
+        f"{encode_basestring(name)}:{left}"
+        for name, text in found.items()
+        if (left := _left(text, nodes.get(name))) is not None
+    )
+    return f"{{{whole}}}" if (whole := ",".join(parts)) else None
 
 
-def _left(record: JsonObject, named: dict[str, Member]) -> dict[str, Any]:
-    left: dict[str, Any] = {}
-    seen: set[str] = set()
-    for name, value in record:
-        member = named.get(name)
-        if member and not isinstance(member.node, Members):
-            continue  # it has a column, which takes the last one
-        if name in seen:
-            raise ValueError(f"the key {name!r} stands there twice")
-        seen.add(name)
-        left |= _part(name, value, member)
-    return left
+def _left(text: bytes, node: Node | None) -> str | None:
+    """What is left of a value that has this node among the fields, or none."""
+    if node is None:
+        return text.decode()
+    return rest_of(text, node) if isinstance(node, Members) and text.startswith(b"{") else None
 
 
-def _part(name: str, value: Any, member: Member | None) -> dict[str, Any]:
-    if member is None:
-        return {name: whole(value)}
-    inner = member.node
-    if not isinstance(inner, Members) or not isinstance(value, JsonObject):
-        return {}
-    left = _left(value, {m.name: m for m in inner.members})
-    return {name: left} if left else {}
+def _are_all(record: bytes, found: Mapping[str, bytes]) -> bool:
+    """Whether an object has no members but these, by its colons: each member has one of its own."""
+    outside = record.count(b":") - sum(text.count(b":") for text in found.values())
+    return outside == len(found) and not any(":" in name for name in found)
+
+
+def _count(record: bytes) -> int:
+    """How many members an object has, each of those with one key counted."""
+    return len(json.loads(record, object_pairs_hook=list, parse_int=str))
