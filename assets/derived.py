@@ -12,6 +12,7 @@ from pydantic import Field
 
 from assets.description import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
+from frazil.checks.own import results_of
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import Known
@@ -130,11 +131,14 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
                 report = None
             except ChecksFailedError as e:
                 report_own_checks(context.instance, table.spec, connections, e.outcomes)
+                results = results_of(table.spec, connections.settings, e.outcomes)
+                frazil.send_lineage(context.run, [(table.spec, result) for result in results])
                 raise
             result = _derived(table, report, connections)
         yield result
         if report:
             report_own_checks(context.instance, table.spec, connections, report.checks)
+            frazil.send_lineage(context.run, [(table.spec, report)])
 
     return derived
 

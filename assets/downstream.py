@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.derive.dead_letters import survey_letters
 from frazil.derive.derive import derive
 from frazil.landing.repairs.dead_letters import DeadLetters, keep_dead_letters, letters_schema, survey
-from frazil.publishing.target import Target
+from frazil.publishing.target import Shown, Target
 from frazil.spec.names import AssetPath
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
@@ -61,9 +61,9 @@ def _dead_letters(
         automation=after_upstream(),
     )
 
-    def letters(connections: Connections) -> Metadata:
+    def letters(connections: Connections) -> tuple[Metadata, list[Shown]]:
         found = look(TableHandle(connections.catalog, names.table))
-        return dead_letters_metadata(found, str(names.table.dead_letters))
+        return dead_letters_metadata(found, str(names.table.dead_letters)), []
 
     return _step(table, names.dead_letters_path, spec, letters)
 
@@ -81,17 +81,21 @@ def _target(table: PipelineTable, target: Target) -> dg.AssetsDefinition:
         automation=after_upstream(),
     ).merge_attributes(metadata=link_to_page(target.page))
 
-    def shown(connections: Connections) -> Metadata:
+    def shown(connections: Connections) -> tuple[Metadata, list[Shown]]:
         now = target.sync(connections)
-        return shown_metadata(now, TableHandle(connections.catalog, table.things.table).load().schema())
+        schema = TableHandle(connections.catalog, table.things.table).load().schema()
+        return shown_metadata(now, schema), [now]
 
     return _step(table, target.path, spec, shown)
 
 
 def _step(
-    table: PipelineTable, path: AssetPath, spec: dg.AssetSpec, work: Callable[[Connections], Metadata]
+    table: PipelineTable,
+    path: AssetPath,
+    spec: dg.AssetSpec,
+    work: Callable[[Connections], tuple[Metadata, list[Shown]]],
 ) -> dg.AssetsDefinition:
-    """An asset together with its checks, which can be run alone, too."""
+    """An asset together with its checks, which can be run alone, too; `work` also tells what is shown now."""
 
     @dg.multi_asset(name=op_name(path), specs=[spec], check_specs=check_specs(table, path), can_subset=True)
     def step(
@@ -100,8 +104,9 @@ def _step(
         connections = frazil.of(table.spec)
         if spec.key in context.selected_asset_keys:
             with engine_errors(), catalog_errors(connections.settings):
-                metadata = work(connections)
+                metadata, shown = work(connections)
             yield dg.MaterializeResult(asset_key=spec.key, metadata=metadata)
+            frazil.send_lineage(context.run, [(table.spec, shown)])
         yield from check_results(context, table, frazil)
 
     return step

@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets.description import TopicTable, asset_spec
 from assets.outcome import failure
+from frazil.checks.own import results_of
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
@@ -49,11 +50,12 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                     result = _landed(context, table, outcome, frazil.of(spec))
                 except Exception as e:  # noqa: BLE001 - it is the result of this table
                     failed[str(table.things.table)] = e
-                    _tell_stopped(context, table, e, frazil.of(spec))
+                    _tell_stopped(context, table, e, frazil)
                 else:
                     yield result
                     if isinstance(outcome, LandingReport):
                         report_own_checks(context.instance, spec, frazil.of(spec), outcome.checks)
+                        frazil.send_lineage(context.run, [(spec, outcome)])
                 del left[id(spec)]
         except BaseException:  # somebody terminates the run
             outcomes.close()
@@ -117,16 +119,20 @@ def _tell_topic(
 
 
 def _tell_stopped(
-    context: dg.AssetExecutionContext, table: TopicTable, error: Exception, connections: Connections
+    context: dg.AssetExecutionContext, table: TopicTable, error: Exception, frazil: FrazilConnections
 ) -> None:
     """Tells what a table published before it stopped, and why it stopped, where a person must look at it."""
     if isinstance(error, PartDownError):
         return  # nobody could be asked; the arrivals sensor tells of it when that is over
+    connections = frazil.of(table.spec)
     try:
         if report := published_by(context.run.run_id, table.spec, connections):
             context.log_event(grown(table.spec, connections, landing_metadata(report)))
+            frazil.send_lineage(context.run, [(table.spec, report)])
         if isinstance(error, ChecksFailedError):
             report_own_checks(context.instance, table.spec, connections, error.outcomes)
+            results = results_of(table.spec, connections.settings, error.outcomes)
+            frazil.send_lineage(context.run, [(table.spec, result) for result in results])
         if isinstance(error, RepairError):
             verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
             context.instance.report_runless_asset_event(verdict)

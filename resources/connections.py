@@ -1,6 +1,7 @@
 """The engine's connections as Dagster resources: one that holds all of them, and Dagster's own for Spark."""
 
 # No `from __future__ import annotations`: Dagster must see the type of a nested resource, not its name.
+from collections.abc import Iterable
 from typing import Any
 
 import dagster as dg
@@ -9,9 +10,12 @@ from pydantic import PrivateAttr
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.reporting import Done, is_news
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil.tables.spark.session import configure_session, is_connect, is_spent, spark_errors
+from frazil_lineage.parent import Parent
+from frazil_lineage.reporter import LineageReporter
 
 
 class FrazilConnections(dg.ConfigurableResource[Any]):
@@ -23,6 +27,7 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
 
     spark: dg.ResourceDependency[LazyPySparkResource]
     _connections: Connections | None = PrivateAttr(None)
+    _lineage: LineageReporter | None = PrivateAttr(None)
 
     @property
     def connections(self) -> Connections:
@@ -34,6 +39,13 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
     def of(self, spec: AnyTable) -> Connections:
         """The clients of the connection that a spec names; the profile's own, if it names none."""
         return self.connections.of(spec)
+
+    def send_lineage(self, run: dg.DagsterRun, news: Iterable[tuple[AnyTable, Done]]) -> None:
+        """Sends what a step did to tables as OpenLineage events, of which its run is the parent."""
+        if self._lineage is None:
+            parent = Parent(run.run_id, run.job_name)
+            self._lineage = LineageReporter(self.connections.settings, self.connections, parent)
+        self._lineage.tell_all(one for one in news if is_news(one[1]))
 
     def _open_spark(self, settings: Settings) -> Any:
         with spark_errors(settings):

@@ -25,6 +25,7 @@ from frazil.landing.lane.joint import MOST
 from frazil.reporting import Done, is_news
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
+from frazil_lineage.reporter import LineageReporter
 from resources.events import as_told, events_of
 
 _log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class SmallLandings:
     def __init__(self, settings: Settings, work: Work | None = None) -> None:
         self._settings, self._work = settings, work
         self._busy = Lock()
+        self._lineage = LineageReporter(settings)
 
     def land(
         self, dues: Sequence[Due], instance: dg.DagsterInstance, connections: Connections, log: logging.Logger
@@ -69,9 +71,9 @@ class SmallLandings:
                     left.append(turn.due)
                     if isinstance(outcome, ChecksFailedError):  # a run would meet a suspended table
                         results = results_of(turn.due.spec, self._settings, outcome.outcomes)
-                        _tell(instance, turn.due.spec, results, connections)
+                        self._tell(instance, turn.due.spec, results, connections)
                 else:
-                    _tell(instance, turn.due.spec, outcome, connections)
+                    self._tell(instance, turn.due.spec, outcome, connections)
                     log.info("%s: landed without a run", turn.due.table)
         finally:
             self._busy.release()
@@ -81,6 +83,15 @@ class SmallLandings:
         work = self._work = self._work or self._of_engine()
         with ThreadPoolExecutor(len(turns), thread_name_prefix="landing") as pool:
             yield from zip(turns, pool.map(partial(_outcome, work), turns), strict=True)
+
+    def _tell(
+        self, instance: dg.DagsterInstance, spec: AnyTable, done: Iterable[Done], connections: Connections
+    ) -> None:
+        news = list(filter(is_news, done))
+        for each in news:
+            for event in events_of(spec, each, connections.of(spec), instance):
+                instance.report_runless_asset_event(as_told(event, instance))
+        self._lineage.tell_all([(spec, each) for each in news])
 
     def _of_engine(self) -> WarmWork:
         return WarmWork(lambda: Clients(self._settings), run_id=f"sensor-{time.time_ns()}")
@@ -98,11 +109,3 @@ def _outcome(work: Work, turn: Turn) -> list[Done] | Exception:
     except Exception as e:  # noqa: BLE001 - the landing stands; automation shows it by a run, which tells why
         _log.warning("%s was landed, and not shown. %s", turn.due.table, explain(e))
     return done
-
-
-def _tell(
-    instance: dg.DagsterInstance, spec: AnyTable, done: Iterable[Done], connections: Connections
-) -> None:
-    for each in filter(is_news, done):
-        for event in events_of(spec, each, connections.of(spec), instance):
-            instance.report_runless_asset_event(as_told(event, instance))

@@ -13,7 +13,7 @@ import dagster as dg
 
 from assets.description import PipelineTable, op_name
 from assets.outcome import engine_errors
-from frazil.checks.result import Check
+from frazil.checks.result import Check, CheckResult
 from frazil.checks.run import run_check
 from frazil.spec.names import AssetPath
 from resources.connections import FrazilConnections
@@ -53,11 +53,13 @@ def check_results(
         dagster.RetryRequested, dagster.Failure: A check could not look; the first of them.
     """
     failed: Exception | None = None
+    compared: list[CheckResult] = []
     for check in _chosen(context, table):
         try:
-            yield from _result(context, check, table, frazil)
+            yield from _result(context, check, table, frazil, compared)
         except (dg.RetryRequested, dg.Failure) as e:
             failed = failed or e
+    frazil.send_lineage(context.run, [(table.spec, result) for result in compared])
     if failed:
         raise failed
 
@@ -97,8 +99,13 @@ def _chosen(context: Context, table: PipelineTable) -> list[Check]:
 
 
 def _result(
-    context: Context, check: Check, table: PipelineTable, frazil: FrazilConnections
+    context: Context,
+    check: Check,
+    table: PipelineTable,
+    frazil: FrazilConnections,
+    compared: list[CheckResult],
 ) -> Iterator[dg.AssetCheckResult]:
+    """What one check says; its result is added to those that compared something."""
     key = _key(check)
     if check.deep and is_inherited(context, key.asset_key):
         return
@@ -107,6 +114,7 @@ def _result(
     if result.status == "skipped":
         context.log.warning("%s of %s: %s", check.name, table.things.table, result.text)
         return
+    compared.append(result)
     yield dg.AssetCheckResult(
         asset_key=key.asset_key,
         check_name=check.name,

@@ -35,7 +35,6 @@ class LineageReporter:
         self, settings: Settings, connections: Connections | None = None, parent: Parent | None = None
     ) -> None:
         self._settings, self._given, self._parent = settings, connections, parent or Parent()
-        self._collector = Collector(settings.lineage.seconds)
 
     @property
     def listens(self) -> bool:
@@ -73,6 +72,10 @@ class LineageReporter:
         for spec, found in _checks_of(news):
             for work in works[spec.connection].checks(spec, found):
                 yield from run_events(work, namespace, self._parent, ended)
+
+    @cached_property
+    def _collector(self) -> Collector:
+        return Collector(self._settings.lineage.seconds)
 
     @cached_property
     def _connections(self) -> Connections:

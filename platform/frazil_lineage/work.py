@@ -128,7 +128,7 @@ class Works:
 
     def _derivation(self, spec: DerivedSpec, done: DeriveReport) -> Work:
         query = read_query(spec) if spec.sql else None
-        inputs = self._inputs(spec, done)
+        inputs = self._inputs(spec, query, done)
         read = [self._tables.dataset(table, snapshot).read() for table, snapshot in inputs.values()]
         columns: Facets = {"columnLineage": self._lineage(query, inputs)} if query else {}
         size = _bytes_added(self._tables.load(self._name(spec)).metadata, done.snapshot_id, 1)
@@ -136,10 +136,13 @@ class Works:
         facets: dict[str, JobFacet] = {"sql": sql_job.SQLJobFacet(query.text, "spark")} if query else {}
         return Work("derive", f"derive.{self._name(spec)}", read, outputs, done.seconds, facets)
 
-    def _inputs(self, spec: DerivedSpec, done: DeriveReport) -> Inputs:
+    def _inputs(self, spec: DerivedSpec, query: Query | None, done: DeriveReport) -> Inputs:
         namespace = self._name(spec).namespace
-        named = (done.inputs or {}).items()
-        return {name: (TableName.parse(name, namespace), snapshot) for name, snapshot in named}
+        written = {
+            name: TableName.parse(name, namespace) for name in (query.inputs if query else spec.inputs)
+        }
+        read = {TableName.parse(name, namespace): at for name, at in (done.inputs or {}).items()}
+        return {name: (table, read[table]) for name, table in written.items() if table in read}
 
     def _lineage(self, query: Query, inputs: Inputs) -> DatasetFacet:
         tables = {name: self._tables.load(table) for name, (table, _) in inputs.items()}

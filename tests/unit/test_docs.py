@@ -49,7 +49,9 @@ def test_every_field_of_a_spec_stands_in_the_docs_with_its_own_words(model: type
 
 
 def test_every_setting_stands_in_the_docs_with_its_own_words() -> None:
-    text = "".join((ROOT / "docs" / page).read_text() for page in ("settings.md", "monitoring.md"))
+    text = "".join(
+        (ROOT / "docs" / page).read_text() for page in ("settings.md", "monitoring.md", "lineage.md")
+    )
     rows = [f"| `{variable(path)}` | {field.description} |" for path, field in fields()]
 
     assert [row for row in rows if row not in text] == []

@@ -167,8 +167,8 @@ def _tell_checks(selection: Selection[S], spec: S, error: ChecksFailedError) -> 
     """Tells what each check says of rows that were not published."""
     from frazil.checks.own import results_of  # no other command need wait for it
 
-    for result in results_of(spec, selection.connections.settings, error.outcomes):
-        selection.tell(spec, result)
+    results = results_of(spec, selection.connections.settings, error.outcomes)
+    selection.tell_all([(spec, result) for result in results])
 
 
 def _note_step(steps: list[str], status: Status, names: Things, step: str) -> None:

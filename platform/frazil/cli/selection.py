@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Annotated, Generic, TypeVar
 
 import typer
@@ -60,6 +59,19 @@ Pipelines = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")]
 
 
+@dataclass
+class Listeners:
+    """Who wants to hear of what a command does; loaded when there is something to tell."""
+
+    loaded: tuple[Reporter, ...] | None = None
+
+    def of(self, settings: Settings) -> tuple[Reporter, ...]:
+        """The reporters that have somebody to tell."""
+        if self.loaded is None:
+            self.loaded = load_reporters(settings)
+        return self.loaded
+
+
 @dataclass(frozen=True)
 class Selection(Generic[S]):
     """The tables that a command works on."""
@@ -67,20 +79,26 @@ class Selection(Generic[S]):
     specs: tuple[S, ...]
     connections: Connections
     broken: Mapping[str, FrazilError] = field(default_factory=dict)  # pipelines, where every table is meant
+    listeners: Listeners = field(default_factory=Listeners)
 
     @property
     def pairs(self) -> Iterable[tuple[S, Things]]:
         """Each spec with the names of its things."""
         return [(spec, things(spec, self.connections.settings)) for spec in self.specs]
 
-    @cached_property
+    @property
     def reporters(self) -> tuple[Reporter, ...]:
-        """Who wants to hear of what is done."""
-        return load_reporters(self.connections.settings)
+        """Who wants to hear of what is done: the same ones for other tables of the same command."""
+        return self.listeners.of(self.connections.settings)
 
     def tell(self, spec: AnyTable, done: Done) -> None:
         """Reports what was done to one of the tables to those who want to hear."""
-        tell_each(self.reporters, lambda reporter: reporter.tell(spec, done))
+        self.tell_all([(spec, done)])
+
+    def tell_all(self, news: Sequence[tuple[AnyTable, Done]]) -> None:
+        """Reports several, as one batch."""
+        if news:
+            tell_each(self.reporters, lambda reporter: reporter.tell_all(news))
 
     @property
     def topics(self) -> Selection[TableSpec]:
@@ -95,7 +113,7 @@ class Selection(Generic[S]):
     @property
     def writable(self) -> Selection[S]:
         """The tables that Frazil writes."""
-        return Selection(tuple(s for s in self.specs if not s.is_read_only), self.connections, self.broken)
+        return self.of(s for s in self.specs if not s.is_read_only)
 
     @property
     def parts(self) -> list[Selection[S]]:
@@ -104,7 +122,7 @@ class Selection(Generic[S]):
 
     def of(self, specs: Iterable[T]) -> Selection[T]:
         """The same with other tables."""
-        return Selection(tuple(specs), self.connections, self.broken)
+        return Selection(tuple(specs), self.connections, self.broken, self.listeners)
 
 
 def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:

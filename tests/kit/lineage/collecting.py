@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import pytest
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
@@ -100,6 +101,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Says nothing."""
+
+
+@contextmanager
+def sending(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collecting]:
+    """A collector to which everything is sent that this process and its children do."""
+    with collecting() as server:
+        for name, value in {"SEND": "true", "SECONDS": "60"}.items():
+            monkeypatch.setenv(f"FRAZIL_LINEAGE__{name}", value)
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "http")
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", server.url)
+        yield server
 
 
 @contextmanager

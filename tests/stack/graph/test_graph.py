@@ -23,6 +23,7 @@ from frazil.landing.land import land
 from frazil.spec.names import Things
 from frazil.tables.catalogs.handle import TableHandle
 from kit.graph.graphs import Graph, MakeGraph, all_paths, failures, materialized, verdicts
+from kit.lineage.collecting import Collecting, sending
 from kit.readers.targets import glue_path, snowflake_path, sync_glue, sync_snowflake
 from kit.records.producing import BESIDE
 from kit.records.topics import create_topic
@@ -33,11 +34,24 @@ GROUPED = ("landing", "table", "upkeep")
 """Metadata in which facts that nobody plots stand together."""
 
 
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collecting]:
+    with sending(monkeypatch) as server:
+        yield server
+
+
+def assertions(event: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = event["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
+    return found
+
+
 def user_key(path: tuple[str, ...]) -> str:
     return "/".join(path)
 
 
-def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
+def test_one_selection_takes_a_topic_all_the_way_and_sends_it_as_lineage(
+    make_graph: MakeGraph, instance: dg.DagsterInstance, collector: Collecting
+) -> None:
     graph = make_graph({"partitions": 2, "first_rows": 3})
     names = graph.things
     assert graph.run(instance, [names.kafka_path]).success
@@ -57,6 +71,12 @@ def test_one_selection_takes_a_topic_all_the_way(make_graph: MakeGraph, instance
     )
     assert told[user_key(snowflake_path(names))]["dagster/row_count"] == 30
     assert [row["quantity"] for row in graph.topics[0].rows()] == list(range(30))
+    assert collector.refused == []
+    jobs = [event["job"]["name"] for event in collector.ended()]
+    assert {f"land.{names.table}", *(f"publish.{of}.{names.table}" for of in ("glue", "snowflake"))} < {*jobs}
+    assert {event["run"]["facets"]["parent"]["run"]["runId"] for event in collector.events} == {result.run_id}
+    checks = (a["assertion"] for event in collector.ended("check") for a in assertions(event))
+    assert {*checks} == {name for name in verdicts(result) if not name.endswith("_access")}
 
 
 @pytest.mark.plain(why="gaps would be news")

@@ -72,7 +72,7 @@ def test_a_derivation_names_the_columns_that_each_column_is_made_of(
     assert made
     report = DeriveReport(
         "local.dear", "rows", made.snapshot_id, done=True, rows=2, files=1,
-        inputs={"trades": read.snapshot_id}, seconds=1.0,
+        inputs={"local.trades": read.snapshot_id}, seconds=1.0,
     )  # fmt: skip
 
     send(here, (spec, report))

@@ -19,6 +19,7 @@ from frazil.continuous.backfill import Filled, backfill
 from frazil.continuous.bulletin import HELD_FOR
 from frazil.errors import InterruptedWorkError
 from frazil.process import look_as_python_does, raise_soft_limit
+from frazil.reporting import tell_each
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import size_text
 
@@ -73,8 +74,7 @@ def backfill_command(table: Name, max_records: MaxRecords = None, as_json: JsonL
 
 
 def _hold(selection: Selection[TableSpec], spec: TableSpec, until: float) -> None:
-    for reporter in selection.reporters:
-        reporter.hold([spec], until)
+    tell_each(selection.reporters, lambda reporter: reporter.hold([spec], until))
 
 
 def _document(filled: Filled) -> dict[str, object]:

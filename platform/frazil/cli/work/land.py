@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -138,7 +138,7 @@ def _show_done(selection: Selection[S], results: Results[R], also: Iterable[S] =
         return
     shown = {id(spec) for spec in also}
     done = [s for s, names in selection.pairs if str(names.table) in results.done or id(s) in shown]
-    for table, error in sync_each(Selection(tuple(done), selection.connections)).failed.items():
+    for table, error in sync_each(replace(selection.of(done), broken={})).failed.items():
         results.failed.setdefault(table, error)
 
 
