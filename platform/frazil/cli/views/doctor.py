@@ -12,6 +12,7 @@ from rich.text import Text
 
 from frazil.cli.console import complain, console, print_json, print_table
 from frazil.cli.selection import Json, Pipelines, select_pipelines
+from frazil.doctor.others import look_at_others
 from frazil.doctor.probe import Finding, Patient
 from frazil.doctor.python import look_at_python
 from frazil.doctor.run import SECONDS, examine
@@ -39,6 +40,7 @@ def doctor(pipeline: Pipelines = None, seconds: Seconds = SECONDS, as_json: Json
         findings = [
             look_at_python(),
             *examine(Patient(selection.specs, selection.connections), seconds=seconds),
+            *look_at_others(selection.connections.settings, seconds),
         ]
     print_json(_document(findings)) if as_json else _show(findings)
     for name, error in selection.broken.items():
