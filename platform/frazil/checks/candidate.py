@@ -11,9 +11,10 @@ from frazil.connections import Connections
 from frazil.errors import MissingError, SchemaRefusedError, SpecError
 from frazil.formats.columns.columns import RecordColumns, table_fields
 from frazil.formats.evolution import Verdict, refused
+from frazil.formats.halves import fitting_schemas, half_schemas
 from frazil.formats.logical import Where
 from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.record import fitting_schemas, half_schemas, row_columns
+from frazil.formats.record import row_columns
 from frazil.formats.types import to_iceberg
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.publishing.target import Target

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from frazil.checks.result import Number, Severity, Subject, Verdict
 from frazil.formats.columns.columns import metadata_names, names_by_word
 from frazil.formats.evolution import refused
+from frazil.formats.halves import half_schemas
 from frazil.formats.protocol import VALUE
-from frazil.formats.record import half_schemas, topic_columns
+from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
 from frazil.formats.types import from_iceberg
 from frazil.landing.position.ledger import Ledger, ledgers, read_ledger

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from frazil.discovery.sample import Sample
 from frazil.exact import flags_of
 from frazil.formats.columns.columns import RecordColumns
+from frazil.formats.halves import half_schemas, schemas_of
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
-from frazil.formats.record import half_schemas, row_columns, schemas_of
+from frazil.formats.record import row_columns
 from frazil.formats.wires.known import naming_of
 from frazil.formats.wires.naming import Headers
 from frazil.spec.topic import SCHEMA_KINDS, TableSpec

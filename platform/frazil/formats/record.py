@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from frazil.errors import ConfigureError, FrazilError, MissingError, SchemaRefusedError, SpecError
+from frazil.errors import FrazilError, SchemaRefusedError, SpecError
 from frazil.formats.bare import Bare, Unknown
 from frazil.formats.checks.batch import FAILED, ArrowChecks
-from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, rest_field, table_fields
-from frazil.formats.columns.unmappable import Unmappable
-from frazil.formats.debezium.envelope import ROWS_AT, Envelope, envelope
-from frazil.formats.debezium.types import with_types
-from frazil.formats.json.given.format import ListedFields
-from frazil.formats.kinds import PLAIN_FORMATS, schema_format
+from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
+from frazil.formats.debezium.envelope import Envelope, envelope
+from frazil.formats.halves import half_schemas, listed_half, plain_half, schemas_of
+from frazil.formats.kinds import PLAIN_FORMATS
 from frazil.formats.logical import Field, Primitive, Struct, Type
 from frazil.formats.masks.guard import NO_MASKS, Keys, Masks
 from frazil.formats.masks.reasons import withheld
 from frazil.formats.masks.where import ArrowWhere
-from frazil.formats.protocol import KEY, VALUE, Decoder, Half, HalfSchemas, Reason, WriterSchema
+from frazil.formats.protocol import KEY, VALUE, Decoder, Half, Reason, WriterSchema
 from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.registry.subjects import owners, subject_versions
 from frazil.formats.registry.wanted import read_schema
@@ -29,8 +27,7 @@ from frazil.formats.row_key import NO_KEY, RowKey, row_key
 from frazil.formats.wires.known import naming_of
 from frazil.formats.wires.naming import NOTHING, Headers, Naming
 from frazil.formats.wires.prefix import header_bytes, schema_id_of
-from frazil.spec.guard import LEAVE_OUT, OPTIONAL
-from frazil.spec.names import record_subject, subject_name
+from frazil.spec.names import record_subject
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
@@ -218,82 +215,6 @@ def _width(kind: Type) -> int:
     return sum(_width(f.type) for f in kind) if isinstance(kind, Struct) else 1
 
 
-def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfSchemas:
-    """How a half is written: as the spec says, by its list of fields too, else as the registry does.
-
-    A key without a subject is bytes. A value without one is a MissingError: bytes by mistake could never
-    become columns again. A subject of another format than the spec says is a ConfigureError.
-    """
-    wanted = spec.key_format if half == KEY else spec.value_format
-    if wanted in PLAIN_FORMATS:
-        return _plain(spec, half, wanted)
-    if listed := _listed(spec, half):
-        return listed
-    try:
-        writers = subject_versions(registry, subject_name(spec, half.word))
-    except MissingError:
-        if half == KEY and wanted == "auto":
-            return _plain(spec, half, "bytes")
-        raise
-    return fitting_schemas(spec, half, writers)
-
-
-def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
-    """As `schemas_of`; raises ConfigureError where the spec says another format, or a message of it."""
-    found = schemas_of(spec, half, writers)
-    _check(spec, spec.key_format if half == KEY else spec.value_format, found)
-    return found
-
-
-def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
-    """How a half is written, by the versions of its subject, oldest first; the newest decides the format."""
-    subject, kind = subject_name(spec, half.word), writers[-1].kind
-    if spec.mode == "cdc":
-        _refuse_protobuf(spec, kind)
-        writers = [with_types(w) for w in writers]
-    return HalfSchemas(
-        half,
-        schema_format(kind, subject),
-        subject,
-        writers=tuple(w for w in writers if w.kind == kind),
-        framed=spec.framing == "confluent",
-        record_type=spec.record_type if half == VALUE else None,
-        strict=spec.validation == "strict",
-        renames=tuple(_renames(spec, half)),
-        spared=tuple(_spared(spec, half)),
-        unmappable=Unmappable.of(
-            spec.unmappable, ROWS_AT if spec.mode == "cdc" else (), spec.wide_decimals == "text"
-        ),
-    )
-
-
-def _refuse_protobuf(spec: TableSpec, kind: str) -> None:
-    """Debezium's records in Protobuf were never tried: what an absent field means there is not known."""
-    if kind == "PROTOBUF":
-        raise ConfigureError(
-            f"Topic {spec.topic} is written in Protobuf, and mode: cdc takes Avro and JSON only.",
-            meaning="Nothing was landed.",
-            todo="Take the Avro or the JSON Schema converter; or unwrap in the connector, for mode: upsert.",
-        )
-
-
-def _renames(spec: TableSpec, half: Half) -> Iterator[tuple[str, str]]:
-    """Approved renames, with the paths that fields have in the records."""
-    for migration in spec.migrations:
-        if migration.rename:
-            yield from ((f"{at}{migration.rename.from_}", migration.rename.to) for at in _rows_at(spec, half))
-
-
-def _spared(spec: TableSpec, half: Half) -> Iterator[str]:
-    """Fields whose column may be null or is not there, with the paths that they have in the records."""
-    names = [name for name, word in spec.column_words.items() if word in (LEAVE_OUT, OPTIONAL)]
-    return (f"{at}{name}" for at in _rows_at(spec, half) for name in names)
-
-
-def _rows_at(spec: TableSpec, half: Half) -> tuple[str, ...]:
-    return ROWS_AT if spec.mode == "cdc" and half == VALUE else ("",)
-
-
 def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
     """What the newest schemas of a topic ask of its table."""
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
@@ -319,7 +240,7 @@ def file_fields(spec: TableSpec) -> tuple[Field, ...] | None:
     value = _file_columns(spec, VALUE, spec.value_format, spec.value_schema)
     if value is None:
         return None
-    return table_fields(spec, row_columns(spec, key or _plain(spec, KEY, "bytes").columns, value))
+    return table_fields(spec, row_columns(spec, key or plain_half(spec, KEY, "bytes").columns, value))
 
 
 def decoder_for(spec: TableSpec, registry: RegistryClient, keys: Keys) -> RecordDecoder:
@@ -344,22 +265,10 @@ def decoder_for(spec: TableSpec, registry: RegistryClient, keys: Keys) -> Record
     )  # fmt: skip
 
 
-def _plain(spec: TableSpec, half: Half, name: str) -> HalfSchemas:
-    return HalfSchemas(half, PLAIN_FORMATS[name], subject_name(spec, half.word))
-
-
-def _listed(spec: TableSpec, half: Half) -> HalfSchemas | None:
-    """The values by the spec's list of their fields; None where it has none."""
-    if half != VALUE or not spec.fields:
-        return None
-    listed = ListedFields(spec.fields, rest_field(spec))
-    return HalfSchemas(half, listed, subject_name(spec, half.word), framed=False)
-
-
 def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:
     if wanted in PLAIN_FORMATS:
-        return _plain(spec, half, wanted).columns
-    if listed := _listed(spec, half):
+        return plain_half(spec, half, wanted).columns
+    if listed := listed_half(spec, half):
         return listed.columns
     if file is None:
         return None
@@ -368,23 +277,3 @@ def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -
         return schemas_of(spec, half, [WriterSchema(0, 0, schema.text, schema.kind)]).columns
     except SchemaRefusedError as e:
         raise SpecError(f"{file}: {e.what}", where=e.where, todo=e.todo) from None
-
-
-def _check(spec: TableSpec, wanted: str, found: HalfSchemas) -> None:
-    newest = found.writers[-1]
-    name = newest.kind.lower()
-    if wanted not in ("auto", name):
-        raise ConfigureError(
-            f"Subject {found.subject} is of format {name}, the spec says {wanted}.",
-            where=f"version {newest.version}",
-            meaning="Nothing was landed.",
-            todo=f"Write {found.half.word}_format: {name} in defs.yaml, or leave it out.",
-        )
-    takes = schema_format(newest.kind, found.subject).takes_record_type
-    if found.record_type and spec.subject_names == "topic" and not takes:
-        raise ConfigureError(
-            f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {name}.",
-            where=f"subject {found.subject}",
-            meaning="Nothing was landed.",
-            todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
-        )

@@ -11,8 +11,9 @@ import fastavro
 import pyarrow as pa
 
 from frazil.formats.debezium.envelope import envelope
+from frazil.formats.halves import schemas_of
 from frazil.formats.protocol import KEY, VALUE, WriterSchema
-from frazil.formats.record import RecordDecoder, row_columns, schemas_of
+from frazil.formats.record import RecordDecoder, row_columns
 from frazil.formats.record_batch import Verdicts
 from frazil.formats.row_key import row_key
 from frazil.spec.topic import TableSpec

@@ -11,10 +11,11 @@ import pytest
 
 from frazil.errors import ConfigureError, FrazilError, SchemaRefusedError
 from frazil.formats.columns.columns import RecordColumns
+from frazil.formats.halves import half_schemas, schemas_of
 from frazil.formats.kinds import schema_format
 from frazil.formats.logical import Field, List, Primitive, Struct
 from frazil.formats.protocol import KEY, VALUE, WriterSchema
-from frazil.formats.record import half_schemas, row_columns, schemas_of
+from frazil.formats.record import row_columns
 from frazil.formats.registry.client import RegistryClient, registry_client
 from frazil.formats.row_key import NO_KEY, row_key
 from frazil.settings.profile import Settings

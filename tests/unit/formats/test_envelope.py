@@ -12,9 +12,10 @@ import pytest
 from frazil.errors import ConfigureError, SchemaRefusedError
 from frazil.formats.columns.columns import metadata_names, table_fields
 from frazil.formats.debezium.envelope import Envelope, envelope
+from frazil.formats.halves import schemas_of
 from frazil.formats.logical import Field, Primitive, Struct, Type
-from frazil.formats.protocol import KEY, VALUE, Half, WriterSchema
-from frazil.formats.record import HalfSchemas, file_fields, row_columns, schemas_of
+from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
+from frazil.formats.record import file_fields, row_columns
 from frazil.formats.row_key import row_key
 from frazil.spec.topic import TableSpec
 from kit.records.envelopes import (

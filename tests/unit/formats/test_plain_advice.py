@@ -9,9 +9,9 @@ import pytest
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats import protocol
+from frazil.formats.halves import schemas_of
 from frazil.formats.logical import Field, List, Map, Primitive, Struct, Type
 from frazil.formats.protocol import MAX_DEPTH, VALUE, WriterSchema
-from frazil.formats.record import schemas_of
 from frazil.spec.topic import TableSpec
 
 LONG, TEXT = Primitive("long"), Primitive("string")

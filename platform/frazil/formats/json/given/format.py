@@ -75,7 +75,9 @@ class FieldsDecoder:
         except MALFORMED:
             return None
         rest = {self._rest.name: Unknown("the text of what no field names")} if self._rest else {}
-        return found and {field.name: _at(found, field.steps) for field in self._fields} | rest
+        if found is None:
+            return None
+        return {field.name: _at(found, field.steps) for field in self._fields} | rest
 
     def _unsaid(self, found: Any) -> Reason | None:
         """What is amiss that no schema says."""
