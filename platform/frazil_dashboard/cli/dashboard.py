@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from frazil.cli.console import console
-from frazil.cli.selection import select
+from frazil.cli.console import console, print_json
+from frazil.cli.selection import Json, select
 from frazil_dashboard import DASHBOARD
 from frazil_dashboard.pages import load_pages
 
@@ -30,16 +30,23 @@ _OPTIONS = {
 @app.command("dashboard")
 def dashboard_command(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Listen on this port of this machine.")] = 8501,
+    as_json: Json = False,
 ) -> None:
     """Show the tables in a browser: how they stand, and the pages of pipelines. Reads only.
 
     A pipeline's page is the file dashboard.yaml beside its defs.yaml. It stops with Ctrl-C.
     """
     DASHBOARD.require()
-    load_pages(select((), every=True).connections.settings)  # a mistake is told here, not in the browser
+    pages = load_pages(select((), every=True).connections.settings)  # a mistake is told here already
     script = find_spec("frazil_dashboard.app")
     if script is None or script.origin is None:
         raise RuntimeError("frazil_dashboard has no module app")
     options = [f"--{name}={value}" for name, value in {**_OPTIONS, "server.port": str(port)}.items()]
-    console.print(f"http://127.0.0.1:{port} shows the tables. Ctrl-C stops it.")
+    url = f"http://127.0.0.1:{port}"
+    if as_json:
+        print_json({"url": url, "pages": {name: page.title for name, page in pages.items()}})
+    else:
+        console.print(f"{url} shows the tables. Ctrl-C stops it.")
+    sys.stdout.flush()
+    os.dup2(2, 1)  # what Streamlit says is no document
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", *options, script.origin])

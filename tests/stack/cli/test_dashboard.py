@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -102,7 +103,7 @@ def test_the_command_serves_this_machine_alone_and_refuses_a_page_with_a_mistake
     refused = shell("dashboard")
     file.write_text(PAGE.format(table=name))
     port = free_port()
-    command = [FRAZIL, "dashboard", "--port", str(port)]
+    command = [FRAZIL, "dashboard", "--port", str(port), "--json"]
     environment = {**os.environ, "FRAZIL_PIPELINES": str(shell.pipelines)}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as served:
         try:
@@ -110,6 +111,10 @@ def test_the_command_serves_this_machine_alone_and_refuses_a_page_with_a_mistake
         finally:
             served.kill()  # Streamlit hears no signal that comes as it starts
 
+        assert served.stdout
+        document = json.load(served.stdout)
+
+    assert document == {"url": f"http://127.0.0.1:{port}", "pages": {"one": "Trades"}}
     assert refused.is_clear
     assert "did you mean $least?" in refused.err
 

@@ -78,7 +78,7 @@ def test_the_wheel_has_the_locks_and_templates_and_no_tests(wheel: Path) -> None
     needed = {"frazil_local/jars.lock", "frazil/py.typed", "frazil_local/templates/log4j2.properties"}
     assert needed <= set(names)
     packages = {name.split("/")[0] for name in names if ".dist-info/" not in name}
-    ours = {"frazil", "frazil_cloud", "frazil_lineage", "frazil_local", "frazil_verify"}
+    ours = {"frazil", "frazil_cloud", "frazil_dashboard", "frazil_lineage", "frazil_local", "frazil_verify"}
     assert packages == {*ours, "assets", "resources", "sensors"}
 
 

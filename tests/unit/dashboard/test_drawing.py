@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from frazil.errors import UsageError
+from frazil_dashboard.drawing import draw
 from frazil_dashboard.page import Chart
 
 
@@ -55,13 +57,12 @@ def test_heights_of_any_number_are_drawn(kind: str) -> None:
     assert [element.type for element in shown.main.children.values()][1:] == ["vega_lite_chart"]
 
 
-def test_a_column_that_is_not_there_is_an_error_in_words() -> None:
-    from frazil.errors import UsageError
-    from frazil_dashboard.drawing import draw
-
-    chart = Chart(title="T", kind="line", sql="SELECT 1", x="day", y="y")
+def test_a_column_that_is_not_there_is_named_until_the_chart_names_one_that_is() -> None:
+    chart = {"title": "T", "kind": "line", "sql": "SELECT 1", "x": "day", "y": "y"}
+    found = pa.table({"x": ["a"], "y": [1]})
     with pytest.raises(UsageError, match="gives no column day"):
-        draw(chart, pa.table({"y": [1]}))
+        draw(Chart.model_validate(chart), found)
+    assert not drawn({**chart, "x": "x"}, found).exception
 
 
 @pytest.mark.parametrize("text", ["![x](http://127.0.0.1/x)", "a_b*c* `d` <b>$e$</b> :f: ~g~", "ä ö"])
