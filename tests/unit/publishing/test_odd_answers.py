@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyiceberg.catalog.memory import InMemoryCatalog
+from snowflake.connector.errors import ProgrammingError
 
 from frazil.clients import Clients
 from frazil.errors import ConfigureError, PartDownError, RepairError
@@ -181,3 +182,27 @@ def test_rows_of_another_form_are_none_of_snowflakes(information: str) -> None:
 
     assert str(refused.value.todo).startswith("Try again; if it stays so, Snowflake has changed")
     assert Snowflake(SPEC, lake.settings).read(lake).metadata_location == "s3://lake/v1.metadata.json"
+
+
+class Refusing(Rows):
+    """The same, which refuses statements with some words, and remembers all others."""
+
+    def __init__(self, answers: dict[str, Any], refused: str) -> None:
+        super().__init__(answers)
+        self.refused, self.sent = refused, list[str]()
+
+    def execute(self, sql: str) -> None:
+        if self.refused in sql:
+            raise ProgrammingError("the file of a data file is gone", errno=90105)
+        self.sent.append(sql)
+        super().execute(sql)
+
+
+def test_of_a_table_that_snowflake_can_not_read_no_view_is_made() -> None:
+    snowflake = Snowflake(SPEC, Settings(snowflake={"account": "a"}))
+    connection = Refusing({}, f"FROM {snowflake.table} WHERE FALSE")
+
+    with pytest.raises(ProgrammingError, match="the file of a data file is gone"):
+        snowflake._keep_view(connection)
+
+    assert connection.sent == []

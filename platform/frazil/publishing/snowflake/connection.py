@@ -124,16 +124,21 @@ def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, .
         raise
 
 
-def columns_or_none(connection: SnowflakeConnection, sql: str) -> tuple[tuple[str, int], ...] | None:
-    """Names and type codes of a result's columns, or None where its table or view can't be read."""
+def columns_of(connection: SnowflakeConnection, relation: Relation) -> tuple[tuple[str, int], ...]:
+    """Names and type codes of the columns of a table or view."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {relation} WHERE FALSE")
+        return tuple((column.name, column.type_code) for column in cursor.description)
+
+
+def columns_or_none(connection: SnowflakeConnection, view: Relation) -> tuple[tuple[str, int], ...] | None:
+    """The same, or None where the view can't be read, as one that names a column which is gone."""
     from snowflake.connector.errors import ProgrammingError
 
-    with connection.cursor() as cursor:
-        try:
-            cursor.execute(sql)
-        except ProgrammingError:
-            return None
-        return tuple((column.name, column.type_code) for column in cursor.description)
+    try:
+        return columns_of(connection, view)
+    except ProgrammingError:
+        return None
 
 
 def view_text(connection: SnowflakeConnection, view: Relation) -> str:

@@ -17,6 +17,7 @@ from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
+    columns_of,
     columns_or_none,
     connection_errors,
     rows,
@@ -147,7 +148,7 @@ class Snowflake:
             location = self._location(connection)
             if location is None:
                 return None
-            seen = columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") or ()
+            seen = columns_or_none(connection, self.view) or ()
         columns = tuple(Column(name) for name, _ in seen)
         return Shown(self.path, self.upstream, self.relations[0], location, columns=columns)
 
@@ -186,9 +187,9 @@ class Snowflake:
         rows(connection, statements.create_table(table, volume, integration, glue, self._name.table))
 
     def _keep_view(self, connection: SnowflakeConnection) -> None:
-        columns = columns_or_none(connection, f"SELECT * FROM {self.table} WHERE FALSE") or ()
+        columns = columns_of(connection, self.table)
         wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
-        if columns_or_none(connection, f"SELECT * FROM {self.view} WHERE FALSE") != wanted:
+        if columns_or_none(connection, self.view) != wanted:
             names = [name for name, _ in wanted]
             tells, condition = self._living
             found = next((double_quoted(name) for name, _ in columns if name.upper() == tells.upper()), "")
@@ -201,10 +202,8 @@ class Snowflake:
         It is replaced where that differs, and only there: tags and masking policies go with a view.
         """
         for view in self._views[1:]:
-            if self._spec and (
-                changed or columns_or_none(connection, f"SELECT * FROM {view} WHERE FALSE") is None
-            ):
-                columns = columns_or_none(connection, f"SELECT * FROM {self.table} WHERE FALSE") or ()
+            if self._spec and (changed or columns_or_none(connection, view) is None):
+                columns = columns_of(connection, self.table)
                 query = current_sql(self._spec, str(self.table), [name for name, _ in columns], double_quoted)
                 if not view_text(connection, view).endswith(query):
                     rows(connection, statements.create_view_as(view, query))
