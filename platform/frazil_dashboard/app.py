@@ -15,7 +15,7 @@ from frazil_dashboard.show import show_health, show_page, shown_errors
 
 
 def _pages(pages: dict[str, Page]) -> Iterator[Any]:
-    yield st.Page(show_health, title="Tables", url_path="tables", default=True)
+    yield st.Page(show_health, title="Tables", default=True)
     for name, page in pages.items():
         show: Callable[[], None] = partial(show_page, page)
         yield st.Page(show, title=page.title, url_path=name)

@@ -29,12 +29,19 @@ def draw(chart: Chart, found: pa.Table) -> None:
             st.metric(chart.title, _text(shown(found.column(0))[0]), label_visibility="collapsed")
         case "table":
             st.dataframe(found, hide_index=True, width="stretch")
-        case "line":
-            st.line_chart(_measured(chart, found), x=chart.x, y=chart.y, color=chart.colour or None)
-        case "bar":
-            st.bar_chart(_measured(chart, found), x=chart.x, y=chart.y, color=chart.colour or None)
+        case "line" | "bar":
+            _plot(chart, _measured(chart, found))
     if len(found) == chart.rows and chart.kind != "number":
         st.caption(f"These are the first {chart.rows:,} rows.")
+
+
+def _plot(chart: Chart, found: pa.Table) -> None:
+    """Draws lines, or bars in the order of the rows; nobody would see a line of one point."""
+    how: dict[str, Any] = {"x": chart.x, "y": chart.y, "color": chart.colour or None, "alt": chart.title}
+    if chart.kind == "line" and len(found.column(chart.x).unique()) > 1:
+        st.line_chart(found, **how)
+    else:
+        st.bar_chart(found, sort=False, **how)
 
 
 def _measured(chart: Chart, found: pa.Table) -> pa.Table:

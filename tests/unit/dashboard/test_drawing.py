@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from decimal import Decimal
 from typing import Any
@@ -20,7 +21,7 @@ def drawn(chart: dict[str, Any], found: pa.Table) -> AppTest:
         from frazil_dashboard.drawing import draw
         from frazil_dashboard.page import Chart
 
-        draw(Chart.model_validate(chart), found)  # type: ignore[arg-type]
+        draw(Chart.model_validate(chart), found)
 
     test: AppTest = AppTest.from_function(script, args=(chart, found), default_timeout=60).run()
     return test
@@ -49,12 +50,25 @@ def test_no_rows_are_said_in_words() -> None:
     assert [caption.value for caption in shown.caption] == ["No row fits."]
 
 
+def marks_of(shown: AppTest) -> list[str]:
+    """How each chart draws, by what the browser is told."""
+    drawn = [e for e in shown.main.children.values() if e.type == "vega_lite_chart"]
+    charts = [json.loads(element.proto.spec) for element in drawn]
+    return [(chart["layer"][0] if "layer" in chart else chart)["mark"]["type"] for chart in charts]
+
+
 @pytest.mark.parametrize("kind", ["line", "bar"])
 def test_heights_of_any_number_are_drawn(kind: str) -> None:
-    found = pa.table({"x": ["a", "b"], "y": pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(38, 2))})
+    found = pa.table({"x": ["b", "a"], "y": pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(38, 2))})
     shown = drawn({"title": "T", "kind": kind, "sql": "SELECT 1", "x": "x", "y": "y"}, found)
     assert not shown.exception
-    assert [element.type for element in shown.main.children.values()][1:] == ["vega_lite_chart"]
+    assert marks_of(shown) == [kind]
+
+
+def test_a_line_of_one_point_is_a_bar() -> None:
+    found = pa.table({"x": ["a", "a"], "y": [1, 2], "side": ["BUY", "SELL"]})
+    line = {"title": "T", "kind": "line", "sql": "SELECT 1", "x": "x", "y": "y", "colour": "side"}
+    assert marks_of(drawn(line, found)) == ["bar"]
 
 
 def test_a_column_that_is_not_there_is_named_until_the_chart_names_one_that_is() -> None:
