@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+import psutil
 import requests
 from streamlit.testing.v1 import AppTest
 
@@ -108,12 +109,14 @@ def test_the_command_serves_this_machine_alone_and_refuses_a_page_with_a_mistake
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as served:
         try:
             wait_for(lambda: health_of(port) == "ok")
+            connections = psutil.Process(served.pid).net_connections("tcp")
         finally:
             served.kill()  # Streamlit hears no signal that comes as it starts
 
         assert served.stdout
         document = json.load(served.stdout)
 
+    assert {each.laddr for each in connections if each.status == "LISTEN"} == {("127.0.0.1", port)}
     assert document == {"url": f"http://127.0.0.1:{port}", "pages": {"one": "Trades"}}
     assert refused.is_clear
     assert "did you mean $least?" in refused.err
