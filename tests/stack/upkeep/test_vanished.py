@@ -18,7 +18,7 @@ def test_a_file_that_goes_between_being_opened_and_being_read_is_gone(topic: Top
     topic.trades(1)
     land(topic.spec, topic.connections)
     table = TableHandle(topic.connections.catalog, topic.things.table).load()
-    path = f"{table.location()}/metadata/read-and-removed.avro"
+    path = f"{table.location()}/data/read-and-removed"  # a manifest would be kept since it was written
     with table.io.new_output(path).create(overwrite=True) as new:
         new.write(bytes(AS_A_MANIFEST))
 
