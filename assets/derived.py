@@ -12,7 +12,6 @@ from pydantic import Field
 
 from assets.description import PipelineTable, after_upstream, asset_spec, op_name
 from assets.outcome import engine_errors
-from frazil.checks.own import results_of
 from frazil.connections import Connections
 from frazil.derive.derive import DeriveReport, derive
 from frazil.derive.queries.check import Known
@@ -22,7 +21,7 @@ from frazil.errors import ChecksFailedError, OvertakenError
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
 from resources.connections import FrazilConnections
-from resources.events import report_own_checks
+from resources.events import report_own_checks, report_stopping_checks
 from resources.metadata import derive_metadata, table_metadata
 
 _ABOUT = """Iceberg table `{table}`, made of {inputs} (kind `{kind}`). Materializing it reads what is new in \
@@ -130,9 +129,7 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
                 context.log.warning(str(e))
                 report = None
             except ChecksFailedError as e:
-                report_own_checks(context.instance, table.spec, connections, e.outcomes)
-                results = results_of(table.spec, connections.settings, e.outcomes)
-                frazil.send_lineage(context.run, [(table.spec, result) for result in results])
+                report_stopping_checks(context, table.spec, frazil, e)
                 raise
             result = _derived(table, report, connections)
         yield result

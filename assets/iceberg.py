@@ -8,7 +8,6 @@ import dagster as dg
 
 from assets.description import TopicTable, asset_spec
 from assets.outcome import failure
-from frazil.checks.own import results_of
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
@@ -19,7 +18,14 @@ from frazil.landing.position.published import published_by
 from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
 from resources.connections import FrazilConnections
-from resources.events import as_told, check_evaluation, grown, report_own_checks, topic_seen
+from resources.events import (
+    as_told,
+    check_evaluation,
+    grown,
+    report_own_checks,
+    report_stopping_checks,
+    topic_seen,
+)
 from resources.metadata import landing_metadata, state_metadata, state_now, table_metadata
 
 _ABOUT = """Iceberg table `{table}`: every record of topic `{topic}` exactly once. Materializing it \
@@ -130,9 +136,7 @@ def _tell_stopped(
             context.log_event(grown(table.spec, connections, landing_metadata(report)))
             frazil.send_lineage(context.run, [(table.spec, report)])
         if isinstance(error, ChecksFailedError):
-            report_own_checks(context.instance, table.spec, connections, error.outcomes)
-            results = results_of(table.spec, connections.settings, error.outcomes)
-            frazil.send_lineage(context.run, [(table.spec, result) for result in results])
+            report_stopping_checks(context, table.spec, frazil, error)
         if isinstance(error, RepairError):
             verdict = check_evaluation(run_check("freshness", table.spec, connections), context.instance)
             context.instance.report_runless_asset_event(verdict)

@@ -16,6 +16,7 @@ from frazil.checks.result import CheckResult
 from frazil.connections import Connections
 from frazil.derive.positions.state import DerivedState
 from frazil.derive.report import DeriveReport
+from frazil.errors import ChecksFailedError
 from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.position.state import TableState
 from frazil.landing.repairs.dead_letters import survey
@@ -27,6 +28,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.work import WorkReport
+from resources.connections import FrazilConnections
 from resources.facts import worth_telling
 from resources.metadata import (
     Metadata,
@@ -99,6 +101,16 @@ def report_own_checks(
     """Reports what a landing or a derivation says of the spec's own checks, also where its run then fails."""
     for evaluation in own_evaluations(spec, connections, outcomes, instance):
         instance.report_runless_asset_event(evaluation)
+
+
+def report_stopping_checks(
+    context: dg.AssetExecutionContext, spec: AnyTable, frazil: FrazilConnections, error: ChecksFailedError
+) -> None:
+    """Reports the spec's own checks of a step that they stop, to Dagster and as lineage."""
+    connections = frazil.of(spec)
+    report_own_checks(context.instance, spec, connections, error.outcomes)
+    results = results_of(spec, connections.settings, error.outcomes)
+    frazil.send_lineage(context.run, [(spec, result) for result in results])
 
 
 def topic_seen(

@@ -44,6 +44,7 @@ class Answers:
         self._duck = self._open.__enter__()
         self.newest: datetime | None = None
         tables = {name for sql in queries for name in self._duck.tables_of(sql)}
+        self._asked = {sql: self._duck.parameters_of(sql) for sql in queries}
         with catalog_errors(settings):
             add_tables(self._duck, sorted(tables), moment, settings, self._rows_of)
 
@@ -51,10 +52,11 @@ class Answers:
         """The first rows that a SELECT gives.
 
         Args:
+            sql: One of the queries.
             values: What it calls `$name`, by name; others are left out.
         """
         with self._lock, catalog_errors(self._settings):
-            own = {name: values[name] for name in self._duck.parameters_of(sql)}
+            own = {name: values[name] for name in self._asked[sql]}
             return self._duck.table(sql, rows=rows, seconds=_SECONDS, values=own)[1]
 
     def _rows_of(self, table: Table, snapshot_id: int | None) -> Readable:

@@ -11,7 +11,12 @@ import streamlit as st
 from frazil.settings.profile import Settings
 from frazil_dashboard.page import Page
 from frazil_dashboard.pages import load_pages
-from frazil_dashboard.show import show_health, show_page, shown_errors
+from frazil_dashboard.show import FRESH, show_health, show_page, shown_errors
+
+
+@st.cache_resource(ttl=FRESH, show_spinner="reading the pipelines")
+def _known_pages() -> dict[str, Page]:
+    return load_pages(Settings.load())
 
 
 def _pages(pages: dict[str, Page]) -> Iterator[Any]:
@@ -25,7 +30,7 @@ def main() -> None:
     """Shows the page that the address names."""
     st.set_page_config(page_title="Frazil", layout="wide")
     with shown_errors():
-        st.navigation(list(_pages(load_pages(Settings.load())))).run()
+        st.navigation(list(_pages(_known_pages()))).run()
 
 
 main()

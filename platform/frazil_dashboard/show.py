@@ -23,21 +23,21 @@ from frazil_dashboard.page import Choice, Page
 
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]")
 
-_FRESH = 15
+FRESH = 15
 """Seconds for which rows and states are kept; a reader may ask for newer ones."""
 
 
-@st.cache_resource(ttl=_FRESH, max_entries=16, show_spinner="reading the tables")
+@st.cache_resource(ttl=FRESH, max_entries=16, show_spinner="reading the tables")
 def _answers(queries: tuple[str, ...], moment: int | datetime | None) -> Answers:
     return Answers(Settings.load(), queries, moment)
 
 
-@st.cache_data(ttl=_FRESH, show_spinner="asking the servers")
+@st.cache_data(ttl=FRESH, show_spinner="asking the servers")
 def _health() -> Health:
     return read_health()
 
 
-@st.cache_data(ttl=_FRESH, show_spinner="reading the table's snapshots")
+@st.cache_data(ttl=FRESH, show_spinner="reading the table's snapshots")
 def _history(table: str) -> Any:
     return read_history(table)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from frazil.doctor.probe import Patient, Probe, Probes
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
-from frazil.formats.registry.subjects import WITHOUT_SCHEMA, subject_versions
+from frazil.formats.registry.subjects import WITHOUT_SCHEMA, have_subject, subject_versions
 from frazil.formats.registry.wanted import check_registrable
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
@@ -39,7 +39,7 @@ def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
 
 
 def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
-    if spec.value_format not in WITHOUT_SCHEMA and not spec.fields:
+    if have_subject(spec):
         yield subject_name(spec, "value"), (True, spec.value_schema is not None)
     if spec.key_format not in WITHOUT_SCHEMA:
         yield subject_name(spec, "key"), (spec.key_format != "auto", spec.key_schema is not None)

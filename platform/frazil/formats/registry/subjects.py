@@ -10,6 +10,7 @@ from frazil.errors import (
 )
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry.faults import MISSING, address, registry_errors
+from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
     # Confluent's client brings 0.2 s of libraries: only who talks to a registry imports it.
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
 WITHOUT_SCHEMA = ("string", "bytes", "none")
 """Formats of a key or a value for which nobody asks the registry."""
+
+
+def have_subject(spec: TableSpec) -> bool:
+    """Whether a landing asks the registry for the schema of a table's values."""
+    return spec.value_format not in WITHOUT_SCHEMA and not spec.fields
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from frazil.errors import (
     TopicChangedError,
     explain,
 )
-from frazil.formats.registry.subjects import WITHOUT_SCHEMA, subject_versions
+from frazil.formats.registry.subjects import have_subject, subject_versions
 from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
 from frazil.kafka.open_transactions import open_since
 from frazil.landing.position.history import Accepted, look, starts
@@ -173,7 +173,7 @@ def _ask_kafka(spec: TableSpec, connections: Connections) -> None:
 
 def _subject_of(spec: TableSpec) -> str:
     """A subject that a landing of the table asks for; empty where it asks for none."""
-    if spec.is_read_only or spec.value_format in WITHOUT_SCHEMA or spec.fields:
+    if spec.is_read_only or not have_subject(spec):
         return ""
     return subject_name(spec, "value")
 

@@ -10,7 +10,6 @@ import msgspec
 
 from frazil.formats.json.nodes import Members, Node
 
-_NAME = encode_basestring
 _decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
