@@ -212,9 +212,11 @@ def _checks() -> Iterator[str]:
     yield "`frazil check TABLE` runs a table's checks, and `--deep` adds those that read the data. While a"
     yield "blocking check fails, the assets behind it stay at the last good state. The"
     yield "[runbook](../runbook.md#checks) says what to do."
-    topic = TableSpec(topic="t", on_bad_record="dead_letter", publish=["glue", "snowflake"])
+    limits = {"iceberg": "1m", "glue": "2m", "snowflake": "5m"}
+    topic = TableSpec(topic="t", on_bad_record="dead_letter", fresh_within=limits)
     yield from _table_of_checks("Tables made of topics", topic)
-    yield from _table_of_checks("Tables made of tables", DerivedSpec(table="t", sql=Path("t.sql")))
+    derived = DerivedSpec(table="t", sql=Path("t.sql"), fresh_within=limits)
+    yield from _table_of_checks("Tables made of tables", derived)
     yield from ("", "## Others", "", "| check | asset | what it compares |", "|---|---|---|")
     yield f"| `{CAN_BE_USED}` | `pipelines/<name>` | The files of a pipeline hold no mistake. |"
     yield f"| `{attention.CHECK}` | `late_and_broken` | Nothing is late or broken in any pipeline. |"

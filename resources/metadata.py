@@ -43,6 +43,9 @@ _COLUMNS_SHOWN = 20
 
 Metadata = dict[str, Any]
 
+WAITED = "seconds_until_shown"
+"""For how long the newest commit waited until a target showed it."""
+
 SNAPSHOT = "snapshot_id"
 """Which snapshot of the table a materialization tells of; as text, for a browser's numbers are too short."""
 
@@ -235,6 +238,7 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
             "dagster/column_lineage": column_lineage((f.name for f in schema.fields), shown.upstream),
             "metadata_location": shown.metadata_location,
             "changed": shown.changed,
+            WAITED: shown.waited,
             **shown.facts,
         }
     )

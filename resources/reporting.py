@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
 
+from frazil.checks.layers.history import Delay
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
@@ -87,6 +88,13 @@ class DagsterReporter:
         keys = [held_key(things(spec, self._settings).iceberg_path) for spec in specs]
         with self._instance() as instance:
             _stored(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
+
+    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+        """See `Reporter`; by the materializations of the targets' assets, the newest of very many."""
+        from resources.history import delays_of
+
+        with self._instance() as instance:
+            return {path: delays_of(instance, path, since) for path in paths}
 
     def _instance(self) -> dg.DagsterInstance:
         """Opens the instance; one process at a time, for the first one makes its databases.

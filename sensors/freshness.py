@@ -1,21 +1,20 @@
-"""Tells the check `freshness` of tables that nothing is landed into, for no run checks it then."""
+"""Tells the checks of freshness of tables that nothing is landed into, for no run checks it then."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 import dagster as dg
 
+from frazil.checks.result import CheckResult
 from frazil.checks.run import freshness_results
 from frazil.landing.arrivals import Arrivals
 from frazil.landing.position.state import BLOCKED, TableState
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from resources.events import check_evaluation
-
-_MOST_TOLD = 50  # verdicts of one tick: Dagster's storage takes 15 ms of CPU for each
+from sensors.verdicts import news_of, tell_verdicts
 
 
 @dataclass
@@ -32,24 +31,27 @@ class Freshness:
     def tell(self, instance: dg.DagsterInstance, seen: Arrivals, settings: Settings) -> None:
         """Tells of tables where it came out otherwise than last time.
 
-        Of more than `_MOST_TOLD` the next tick tells the others; those that fail come first.
+        Of more than `MOST_TOLD` the next tick tells the others; those that fail come first.
         """
         now = self.clock()
         for _, state in seen.seen:
             self._note(state, now)
         there = [(spec, state) for spec, state in seen.seen if state.snapshot_id is not None]
-        results = list(freshness_results(there, settings))
-        keys = [dg.AssetCheckKey(dg.AssetKey(r.asset), r.check) for r in results]
-        before = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
-        known = {key: record.status.value for key, record in before.items()}
-        news = [
-            result
-            for key, result, (spec, state) in zip(keys, results, there, strict=True)
-            if known.get(key) != ("SUCCEEDED" if result.passed else "FAILED")
-            and (result.passed or self._is_sure(spec, state, now))
-        ]
-        for result in sorted(news, key=lambda r: r.passed)[:_MOST_TOLD]:
-            instance.report_runless_asset_event(check_evaluation(result))
+        sure = (result for spec, state in there for result in self._sure(spec, state, settings, now))
+        tell_verdicts(instance, news_of(instance, sure))
+
+    def _sure(
+        self, spec: TableSpec, state: TableState, settings: Settings, now: float
+    ) -> Iterator[CheckResult]:
+        """The verdicts, but for a failure that is none by what was seen."""
+        _, since = self._since.get(state.identifier, (None, now))
+        waited = replace(state, freshness=min(state.freshness or 0.0, now - since))
+        for result in freshness_results([(spec, state)], settings):
+            if result.passed or (result.check == "freshness" and self._is_sure(spec, state, now)):
+                yield result
+            elif result.check != "freshness":
+                again = (r for r in freshness_results([(spec, waited)], settings) if r.check == result.check)
+                yield from (r for r in again if not r.passed)
 
     def _note(self, state: TableState, now: float) -> None:
         """Records wait since they were first seen, or since the last landing left some."""

@@ -31,8 +31,8 @@ from resources.connections import FrazilConnections, spark_resource
 from resources.snowflake import snowflake_resources
 from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
-from sensors.drift import drift_sensor, watched_drift
-from sensors.rotation import rotation_sensor
+from sensors.deployments.drift import drift_sensor, watched_drift
+from sensors.deployments.rotation import rotation_sensor
 from sensors.upkeep import upkeep_sensor
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
@@ -60,6 +62,9 @@ class Reporter(Protocol):
 
         Nobody else needs to; an earlier time takes that back.
         """
+
+    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+        """How long commits took to be shown by targets since a time, as it was told; nothing if not kept."""
 
 
 def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil_lineage.collector import Collector
@@ -53,6 +55,10 @@ class LineageReporter:
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """Nothing of lineage goes by it."""
+
+    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+        """Nothing: no event is kept here."""
+        return {}
 
     def _events(self, news: Sequence[News]) -> Iterator[RunEvent]:
         from openlineage.client.facet_v2 import set_producer

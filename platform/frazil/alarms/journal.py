@@ -99,6 +99,11 @@ class _Entry(BaseModel):
         return "over" if self.is_over else "new"
 
 
+def _is_worse(cause: Cause, than: Cause) -> bool:
+    """Whether it is to be told beside another one: it is not the same, or the warning is an error now."""
+    return cause.name != than.name or (cause.severity, than.severity) == ("ERROR", "WARN")
+
+
 class Journal(BaseModel):
     """All that is not in order, as text to be stored (`model_dump_json`)."""
 
@@ -119,9 +124,10 @@ class Journal(BaseModel):
             if cause is None:
                 if entry:
                     entry.is_over = True
-            elif entry is None or entry.cause.name != cause.name:
+            elif entry is None or _is_worse(cause, entry.cause):
                 short = replace(cause, text=cause.text[:_LONGEST].encode(errors="replace").decode())
-                known[subject] = _Entry(subject=subject, cause=short, since=now)
+                began = entry.since if entry and not entry.is_over and entry.cause.name == cause.name else now
+                known[subject] = _Entry(subject=subject, cause=short, since=began)
             elif entry.is_over:
                 known[subject] = entry.model_copy(update={"is_over": False, "since": now})
         self.entries = sorted(known.values(), key=lambda entry: entry.subject)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from frazil.checks.derived import compare_columns, compare_query, count_derived, judge_inputs
+from frazil.checks.layers.judge import FRESH, judge_state, layer_checks
 from frazil.checks.own import own_checks
 from frazil.checks.readers import Reader, judge_reader
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
@@ -27,6 +28,7 @@ from frazil.landing.position.state import TableState
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
+from frazil.spec.freshness import TABLE
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -37,7 +39,8 @@ def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
     """Every check that makes sense for one table, by name; also those that read the data."""
     names = things(spec, settings)
     own = _of_topics(spec, names) if isinstance(spec, TableSpec) else _of_derived(spec, names)
-    shown = map(_of_target, targets_of(spec, settings))
+    targets = targets_of(spec, settings)
+    shown = (*map(_of_target, targets), *layer_checks(spec, names, targets))
     return {check.name: check for check in (*own, *_of_files(spec, names), *shown)}
 
 
@@ -138,10 +141,12 @@ def _run_or_skip(name: str, spec: AnyTable, connections: Connections) -> CheckRe
 def freshness_results(
     seen: Iterable[tuple[TableSpec, TableState]], settings: Settings
 ) -> Iterator[CheckResult]:
-    """The check `freshness` of tables that were looked at already."""
+    """The check `freshness` of tables that were looked at already, and that of their layer's limit."""
     for spec, state in seen:
-        check = checks_of(spec, settings)["freshness"]
-        yield _result(check, things(spec, settings), freshness_of(spec, state))
+        checks, names = checks_of(spec, settings), things(spec, settings)
+        yield _result(checks["freshness"], names, freshness_of(spec, state))
+        if limit := checks.get(FRESH.format(TABLE)):
+            yield _result(limit, names, judge_state(spec, state))
 
 
 def _result(check: Check, names: Things, found: Verdict) -> CheckResult:

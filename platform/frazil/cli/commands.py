@@ -66,6 +66,9 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "tables": "List all tables of the pipelines, or those named: rows, files, what waits, freshness.",
         "lag": "Show how many records wait in each partition, for all tables or for those named.",
     },
+    "views.freshness": {
+        "freshness": "Show how far each layer of tables is behind, and how long commits took to reach it.",
+    },
     "views.check": {
         "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },

@@ -6,8 +6,10 @@ Format: the table parameters that Iceberg's own GlueCatalog writes (GlueTableOpe
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
@@ -19,7 +21,7 @@ from frazil.errors import CommitConflictError, NotYetError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.columns import Column, columns_in, differences
 from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_of, glue_errors, send
-from frazil.publishing.pointer import is_foreign, ways_on
+from frazil.publishing.pointer import is_foreign, waited, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
@@ -139,13 +141,15 @@ class Glue:
             adopt(TableHandle(connections.catalog, self._table), foreign)
             raise Again  # the table has another head now
         sent[current] = foreign
+        before = _parameter(entry, "metadata_location") if entry else None  # `glue_table` changes the entry
         wanted = glue_table(table, self._table.table, entry, {_PUT: current})
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:
             update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
             send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
-        return self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
+        shown = self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
+        return replace(shown, waited=waited(table, before, time.time()))
 
     def _differs(self, entry: dict[str, Any], table: Table) -> bool:
         """Whether somebody changed the columns of the entry, and left its pointer alone."""

@@ -61,6 +61,23 @@ def is_foreign(table: Table, shown: Shown) -> bool:
     return bool(shown.put) or not _knows(table, seen.current_snapshot_id)
 
 
+def waited(table: Table, before: str | None, now: float) -> float | None:
+    """Seconds for which the newest snapshot had to wait until now to be shown.
+
+    Args:
+        before: The metadata that was shown until now; None where there was none.
+
+    Returns:
+        None where `before` has that snapshot already, or nobody knows.
+    """
+    head = table.current_snapshot()
+    written = {entry.metadata_file: entry.timestamp_ms for entry in table.metadata.metadata_log}
+    known = 0 if before is None else written.get(before)
+    if head is None or known is None or head.timestamp_ms <= known:
+        return None
+    return max(0.0, round(now - head.timestamp_ms / 1000, 3))
+
+
 def ways_on(table: str) -> str:
     """What to do about a foreign commit."""
     return (

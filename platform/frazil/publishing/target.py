@@ -36,6 +36,8 @@ class Shown:
     # The columns that the target lists by itself; None where it lists none, or nobody asked for them.
     columns: tuple[Column, ...] | None = None
     account: str = ""  # of the cloud that the target is in, where its answer names it
+    # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
+    waited: float | None = None
 
 
 class Target(Protocol):

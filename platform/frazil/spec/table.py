@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
 
 from frazil.spec.checks import OwnChecks
+from frazil.spec.freshness import FreshWithin, refuse_others
 from frazil.spec.values import Duration, Part
 
 THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
@@ -185,6 +186,11 @@ class AnyTable(Part):
         description="How long records may wait before the check `freshness` fails. A quiet topic is never "
         "late.",
     )
+    fresh_within: FreshWithin = Field(
+        default_factory=dict,
+        description="How far each layer may be behind the one before it: {iceberg: 1m, glue: 2m, "
+        "snowflake: {warn: 5m, error: 1h}}. It judges only; how often is landed says `freshness`.",
+    )
     publish: tuple[str, ...] = Field(
         ("glue", "snowflake"),
         description="Where the table is shown: glue, or glue and snowflake. [] is nowhere.",
@@ -245,6 +251,11 @@ class AnyTable(Part):
                     f"write publish: [{through}, {word}]"
                 )
         return value
+
+    @model_validator(mode="after")
+    def _layers_are_there(self) -> Self:
+        refuse_others(self.fresh_within, self.publish)
+        return self
 
     @field_validator("partition_by")
     @classmethod

@@ -30,7 +30,7 @@ from kit.clouds.cloud_aws import CloudAws
 from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
 from kit.deployments.rotations import Administrator, RsaLab
 from kit.runs.shell import Command, Said
-from sensors.rotation import rotation_sensor
+from sensors.deployments.rotation import rotation_sensor
 
 SHOP = """type: assets.deployments.Deployment
 attributes:

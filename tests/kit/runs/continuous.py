@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
 from frazil.continuous.progress import Progress
 from frazil.derive.report import DeriveReport
@@ -16,7 +17,7 @@ from frazil.publishing.target import Shown
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.names import things
+from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -149,3 +150,7 @@ class Heard:
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`."""
         self.held.append(until)
+
+    def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
+        """See `Reporter`."""
+        return {}

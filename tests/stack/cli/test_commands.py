@@ -108,6 +108,7 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
 
     before = frazil("check", name, "--json")
     synced = frazil("sync", name, "--json", DAGSTER_HOME=str(dagster_home))
+    layers = frazil("freshness", name, "--json", DAGSTER_HOME=str(dagster_home))
     checked = frazil("check", "--all", "--deep", "--json")
     compared = frazil("check", name, "--values", "3", "--json").document[-1]
     *_, athena, redshift = frazil(
@@ -121,6 +122,10 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     assert (synced.code, row["table"]) == (0, name)
     assert (row["glue"]["changed"], row["snowflake"]["rows"]) == (True, 10)
     assert rows_told(dagster_home, snowflake_path(topic.things)) == 10
+    found = [(row["layer"], row["seconds"], row["commits"]) for row in layers.document]
+    assert (layers.code, found) == (0, [("iceberg", 0, 1), ("glue", 0, 1), ("snowflake", 0, 1)])
+    _, glue, snowflake = layers.document
+    assert 0 < glue["p50"] < snowflake["p50"] < 600
     assert (checked.code, len(checked.document)) == (0, 7)
     assert (compared["check"], compared["status"], compared["numbers"]["rows"]) == ("values", "passed", 3)
     assert [(each["check"], each["status"]) for each in (athena, redshift)] == [

@@ -32,6 +32,18 @@ def test_a_cause_is_told_once_and_its_end_once() -> None:
     assert journal.entries == []
 
 
+def test_a_warning_that_becomes_an_error_is_told_again_with_the_time_at_which_it_began() -> None:
+    journal, told = Journal(), []
+    warning, error = Cause("glue_fresh", "3 min", "WARN"), Cause("glue_fresh", "16 min", "ERROR")
+
+    for now, cause in enumerate([warning, error, error, warning, None]):
+        journal.judge({COUNT: cause}, now)
+        told.append([(alarm.word, alarm.cause.severity, alarm.since) for alarm in journal.owed("mail", now)])
+        heard(journal, now, "mail")
+
+    assert told == [[("new", "WARN", 0)], [("new", "ERROR", 0)], [], [], [("over", "ERROR", 0)]]
+
+
 def test_a_cause_that_stays_is_told_again_after_a_day() -> None:
     journal, told = Journal(), []
 

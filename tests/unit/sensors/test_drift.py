@@ -14,7 +14,7 @@ from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
 from kit.clouds.dictionary_cloud import Cloud, Thing
-from sensors.drift import drift_sensor, watched_drift
+from sensors.deployments.drift import drift_sensor, watched_drift
 
 SPEC = DeploymentSpec.model_validate({"name": "shop", "aws": {"bucket": "shop-bucket"}})
 BUCKET = dg.AssetKey(["aws", "shop", "bucket"])

@@ -13,6 +13,7 @@ from frazil.spec.topic import TableSpec
 from kit.runs.continuous import Clock
 from sensors.freshness import Freshness
 
+LIMITS = {"iceberg": {"warn": "1m", "error": "10m"}}
 STALE, FRESH = 3, 50
 
 
@@ -73,3 +74,27 @@ def test_the_first_record_after_a_quiet_hour_or_an_outage_has_not_waited_for_as_
     late = look(1, 1010.0)
 
     assert (back, landed, first, late) == ([], [True], [], [False])
+
+
+def test_a_limit_is_told_once_as_a_warning_once_as_an_error_and_once_when_it_is_kept_again(
+    instance: dg.DagsterInstance,
+) -> None:
+    clock, spec = Clock(), TableSpec(topic="t", fresh_within=LIMITS)
+    freshness, key = (
+        Freshness(clock),
+        dg.AssetCheckKey(dg.AssetKey(["iceberg", "local", "t"]), "iceberg_fresh"),
+    )
+
+    def look(later: float, lag: int) -> tuple[int, str]:
+        clock.now += later
+        state = replace(state_of("t", "behind" if lag else "current"), lag=lag, landed_at=0.0)
+        seen = Arrivals((), ((spec, replace(state, freshness=clock() if lag else 0.0)),))
+        told(instance, seen, freshness)
+        events = instance.event_log_storage.get_asset_check_execution_history(key, limit=20)
+        evaluation = events[0].evaluation if events else None
+        word = "" if evaluation is None else "" if evaluation.passed else evaluation.severity.value
+        return len(events), word
+
+    looks = [look(0, 5), look(50, 5), look(11, 5), look(60, 5), look(500, 5), look(60, 5), look(10, 0)]
+
+    assert looks == [(0, ""), (0, ""), (1, "WARN"), (1, "WARN"), (2, "ERROR"), (2, "ERROR"), (3, "")]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
@@ -15,6 +17,7 @@ from frazil.formats.columns.columns import living, metadata_names
 from frazil.publishing.columns import Column
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
+from frazil.publishing.pointer import waited
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
     columns_of,
@@ -120,7 +123,8 @@ class Snowflake:
     def sync(self, connections: Connections) -> Shown:
         """See `Target`; the clean view is kept in step with the table."""
         with catalog_errors(self._settings):
-            current = TableHandle(connections.catalog, self._name).load().metadata_location
+            table = TableHandle(connections.catalog, self._name).load()
+        current = table.metadata_location
         check_location(volume_of(self._settings), current)
         with self._open(connections) as connection:
             before = self._location(connection)
@@ -134,7 +138,9 @@ class Snowflake:
             for grant in statements.grant_reading(self.table, self._views, role.upper()) if role else ():
                 rows(connection, grant)
             shown = before if before == current else self._location(connection)
-            return self._shown(connection, shown, changed=before != current, made_now=before is None)
+            now = self._shown(connection, shown, changed=before != current, made_now=before is None)
+        is_new = now.metadata_location == current != before
+        return replace(now, waited=waited(table, before, time.time()) if is_new else None)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""

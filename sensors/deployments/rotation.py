@@ -9,7 +9,7 @@ import dagster as dg
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, step_of
 from frazil_cloud.rotation.deployment import Outcome, rotation_of
-from sensors.clouds import looked_at
+from sensors.deployments.clouds import looked_at
 from sensors.runs import digest, job_at_work, run_key
 
 ROTATION = "frazil/rotation"

@@ -12,7 +12,7 @@ from assets.deployments.objects import DeploymentAssets
 from frazil.alarms.journal import Subject
 from frazil_cloud.deployment import reconciler_of
 from frazil_cloud.plan import Plan
-from sensors.clouds import looked_at
+from sensors.deployments.clouds import looked_at
 from sensors.failures import Watched
 
 _SECONDS_BETWEEN = 300

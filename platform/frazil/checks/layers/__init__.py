@@ -1,0 +1,1 @@
+"""How far each layer of a table is behind the one before it: the table, Glue, Snowflake."""

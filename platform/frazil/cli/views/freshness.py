@@ -1,0 +1,86 @@
+"""`frazil freshness`: how far each layer is behind, and how long commits took to reach it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from frazil.checks.layers.history import Delay
+from frazil.checks.layers.report import Layer, Layers
+from frazil.cli.console import print_json, print_table
+from frazil.cli.moment import duration_of
+from frazil.cli.selection import Json, Selection, Tables, select
+from frazil.cli.views.tables import states_of
+from frazil.publishing.targets import targets_of
+from frazil.spec.names import AssetPath
+from frazil.spec.table import AnyTable
+
+app = typer.Typer()
+
+_PARTS = 24
+"""Bars of a chart."""
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+Since = Annotated[str, typer.Option(help="Count the commits of this time.")]
+
+
+@app.command("freshness")
+def freshness_command(tables: Tables = None, since: Since = "7d", as_json: Json = False) -> None:
+    """Show how far each layer of tables is behind, and how long commits took to reach it."""
+    now = time.time()
+    start = now - duration_of(since, "--since").total_seconds()
+    selection = select(tables, every=not tables)
+    results = states_of(selection)
+    layers = Layers(selection.connections, results.done, _kept(selection, start), start, now)
+    found = layers.of(selection.specs)
+    rows = [_row_of(layer) for layer in found]
+    print_json([*rows, *results.errors]) if as_json else _show(found, start, now)
+    results.exit()
+
+
+def _kept(selection: Selection[AnyTable], since: float) -> Mapping[AssetPath, Sequence[Delay]] | None:
+    """What those remember who heard of publications; None where nobody does."""
+    settings = selection.connections.settings
+    paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
+    told = [reporter.delays(paths, since) for reporter in selection.reporters]
+    return dict(chain.from_iterable(each.items() for each in told)) if any(told) else None
+
+
+def _row_of(layer: Layer) -> dict[str, Any]:
+    allowed, known = layer.allowed, layer.delays.known
+    p50, p95, p99 = layer.delays.quantiles() or (None, None, None)
+    return {
+        "table": layer.table,
+        "layer": layer.layer,
+        "seconds": layer.age.seconds,
+        "why": layer.age.text,
+        "warn": allowed.warn.total_seconds() if allowed and allowed.warn is not None else None,
+        "error": allowed.error.total_seconds() if allowed and allowed.error is not None else None,
+        "p50": p50,
+        "p95": p95,
+        "p99": p99,
+        "commits": None if known is None else len(known),
+    }
+
+
+def _show(layers: Sequence[Layer], start: float, now: float) -> None:
+    table = Table("table", "layer", "behind (s)", "warn", "error", "p50", "p95", "p99", "commits", "slowest")
+    for layer in layers:
+        row = _row_of(layer)
+        numbers = (row[name] for name in ("seconds", "warn", "error", "p50", "p95", "p99", "commits"))
+        seconds, *others = ("" if n is None else f"{n:,.0f}" if n >= 10 else f"{n:.3g}" for n in numbers)
+        table.add_row(layer.table, layer.layer, seconds or "?", *others, _chart(layer, start, now))
+    print_table(table)
+
+
+def _chart(layer: Layer, start: float, now: float) -> str:
+    """The slowest commit of each part of the time, beside the slowest of all."""
+    parts = layer.delays.highest(start, now, _PARTS)
+    most = max((part for part in parts if part is not None), default=0.0) or 1.0
+    return "".join(" " if p is None else _BARS[round(p / most * (len(_BARS) - 1))] for p in parts).rstrip()

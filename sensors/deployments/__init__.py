@@ -1,0 +1,1 @@
+"""Sensors of deployments in the clouds."""

@@ -1,0 +1,110 @@
+"""How long commits took to reach a layer: by the snapshots, and by what was told of publications."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from frazil.checks.layers.history import Delay, Delays, landing_delays
+from frazil.checks.layers.report import Layer, Layers
+from frazil.landing.position.ledger import Ledger
+from frazil.publishing.glue import Glue
+from frazil.spec.topic import TableSpec
+from kit.readers.mirrored import NAME, Mirror
+from kit.wires.wire import Wire
+from resources.history import delays_of
+from resources.metadata import WAITED
+
+LATE = 5.0
+
+
+def ledger(number: int) -> Mapping[str, str]:
+    """That of a landing of one record, which was sent long ago but for the first one."""
+    whole = Ledger(
+        topic="orders", topic_id="one", spans={0: (number, number + 1)}, start={0: 0}, records=1,
+        total_records=number + 1, max_timestamp=None if number == 0 else 1_000,
+    )  # fmt: skip
+    return whole.properties()
+
+
+@pytest.fixture
+def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+    """Two landings, of which the first tells of no timestamp."""
+    spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
+    mirror = Mirror(tmp_path, wire_and_url[1], spec, ledger)
+    mirror.land(2)
+    return mirror
+
+
+def test_quantiles_are_delays_that_there_were() -> None:
+    delays = Delays(tuple(Delay(0.0, float(n)) for n in range(1, 101)))
+
+    assert delays.quantiles() == (50.0, 95.0, 99.0)
+    assert Delays((Delay(0.0, LATE),)).quantiles() == (LATE, LATE, LATE)
+    assert Delays(()).quantiles() == Delays(None).quantiles() == ()
+
+
+def test_a_chart_has_the_slowest_of_each_part_and_nothing_where_nothing_came() -> None:
+    delays = Delays((Delay(1.0, 3.0), Delay(2.0, LATE), Delay(9.0, 1.0), Delay(11.0, 100.0)))
+
+    assert delays.highest(0.0, 10.0, 4) == [LATE, None, None, 1.0]
+
+
+def test_a_landing_took_from_its_newest_record_to_its_snapshot(mirror: Mirror) -> None:
+    head = mirror.table.current_snapshot()
+    assert head
+    at = head.timestamp_ms / 1000
+
+    assert landing_delays(mirror.table.metadata, 0.0) == Delays((Delay(at, at - 1.0),))
+    assert landing_delays(mirror.table.metadata, at + 1) == Delays(())
+
+
+def test_a_publication_tells_how_long_the_newest_commit_waited_and_one_of_notes_nothing(
+    mirror: Mirror,
+) -> None:
+    target = Glue(mirror.spec, mirror.connections.settings)
+    first = target.sync(mirror.connections).waited
+    same = target.sync(mirror.connections).waited
+    with mirror.table.transaction() as tx:
+        tx.set_properties({"frazil.note": "new metadata, old rows"})
+    noted = target.sync(mirror.connections)
+    mirror.land()
+    second = target.sync(mirror.connections).waited
+
+    assert (first is None, same, noted.changed, noted.waited) == (False, None, True, None)
+    assert second is not None
+    assert 0 < second < 60
+
+
+def layers(mirror: Mirror, kept: bool) -> list[Layer]:
+    target = Glue(mirror.spec, mirror.connections.settings)
+    shown = {target.path: [Delay(99.0, LATE)]} if kept else None
+    return Layers(mirror.connections, {}, shown, since=0.0, now=100.0).of([mirror.spec])
+
+
+def test_each_layer_has_what_is_known_of_it_and_says_what_is_not(mirror: Mirror, wire: Wire) -> None:
+    mirror.sync()
+    table, glue = layers(mirror, kept=True)
+    *_, unheard = layers(mirror, kept=False)
+    wire.always("unsent", lambda asked: True)
+    *_, silent = layers(mirror, kept=True)
+
+    assert (table.layer, table.age.seconds, table.age.text) == ("iceberg", None, "a server does not answer")
+    assert (table.delays.known is not None, glue.delays.quantiles()) == (True, (LATE, LATE, LATE))
+    assert (glue.age.seconds, unheard.delays.known) == (0.0, None)
+    assert (silent.age.seconds, silent.age.text) == (None, "Glue does not answer")
+
+
+def test_dagster_keeps_what_it_was_told_of_each_publication(instance: dg.DagsterInstance) -> None:
+    path = ("glue", "local", "orders")
+    for waited in (LATE, 0.0, None):
+        told = {} if waited is None else {WAITED: waited}
+        instance.report_runless_asset_event(dg.AssetMaterialization(path, metadata=told))
+
+    delays = delays_of(instance, path, 0.0)
+
+    assert [delay.seconds for delay in delays] == [0.0, LATE]
+    assert delays_of(instance, path, delays[0].at + 60) == []
