@@ -25,7 +25,7 @@ def _verified(text: str) -> int:
     try:
         request = Request.model_validate_json(text)
         with tempfile.TemporaryDirectory(prefix="frazil-verify-") as folder:
-            report = Verification(request, Path(folder)).report()
+            report = Verification.of(request, Path(folder)).report()
     except ValidationError as e:
         fields = ", ".join(".".join(map(str, each["loc"])) for each in e.errors())
         return _refused(f"the request is not one: {fields}")

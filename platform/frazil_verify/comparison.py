@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,15 @@ class Scope:
     kept: Mapping[int, Span]
     expired_before: int | None = None
 
+    def has_landed(self, partition: int, offset: int) -> bool:
+        """Whether the table claims to hold an offset."""
+        start, end = self.landed.get(partition, (0, 0))
+        return start <= offset < end
+
+    def has_lost(self, partition: int, offset: int) -> bool:
+        """Whether a landed offset can't be read any more."""
+        return self.has_landed(partition, offset) and offset < self.first_kept(partition)
+
     def first_kept(self, partition: int) -> int:
         """The first offset that can still be read."""
         return self.kept.get(partition, (0, 0))[0]
@@ -46,7 +55,7 @@ class Comparison:
 
     def of_appended(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each good record has one row, and each row a record."""
-        rows, doubled = _once(rows, ["partition", "offset"])
+        rows, doubled = _once(rows, ["partition", "offset"], records)
         yield from _named("doubled", doubled)
         at = _matched(records, rows, ["partition", "offset"])
         there = records[at >= 0]
@@ -58,19 +67,34 @@ class Comparison:
 
     def of_keyed(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         """Each key has the row of its newest change, unless that deletes it."""
-        rows, doubled = _once(rows, ["identity"])
+        changes = records[np.isin(records["kind"], (GOOD, DELETE))]
+        newest = newest_changes(changes)
+        rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
-        newest = newest_changes(records[np.isin(records["kind"], (GOOD, DELETE))])
         at = _matched(newest, rows, ["identity"])
         there, held = newest[at >= 0], rows[at[at >= 0]]
-        yield from _named("undeleted", held[there["kind"] == DELETE])
+        yield from self._undeleted(held[there["kind"] == DELETE])
         lives = there["kind"] == GOOD
         same = (there["partition"] == held["partition"]) & (there["offset"] == held["offset"])
-        yield from _named("superseded", held[lives & ~same])
+        yield from self._not_newest(held[lives & ~same], changes)
         yield from self._altered(there[lives & same], held[lives & same])
         lacking = newest[(at < 0) & (newest["kind"] == GOOD)]
         yield from _named("missing", self._not_expired(lacking))
         yield from self._baseless(np.delete(rows, at[at >= 0]))
+
+    def _undeleted(self, rows: Entries) -> Iterator[Finding]:
+        for finding in _named("undeleted", rows):
+            is_landed = self.scope.has_landed(finding.partition, finding.offset)
+            yield finding if is_landed else replace(finding, kind="outside")
+
+    def _not_newest(self, rows: Entries, changes: Entries) -> Iterator[Finding]:
+        """Rows of older changes of their keys, and those of what is no change of their keys."""
+        known = _matched(rows, changes, ["identity", "partition", "offset"]) >= 0
+        gone = np.array(
+            [self.scope.has_lost(int(row["partition"]), int(row["offset"])) for row in rows], bool
+        )
+        yield from _named("superseded", rows[known | gone])
+        yield from self._baseless(rows[~(known | gone)])
 
     def _altered(self, records: Entries, rows: Entries) -> Iterator[Finding]:
         differ = (
@@ -88,10 +112,9 @@ class Comparison:
     def _baseless(self, rows: Entries) -> Iterator[Finding]:
         for row in rows:
             partition, offset = int(row["partition"]), int(row["offset"])
-            start, end = self.scope.landed.get(partition, (0, 0))
-            if not start <= offset < end:
+            if not self.scope.has_landed(partition, offset):
                 yield Finding("outside", partition, offset)
-            elif offset < self.scope.first_kept(partition):
+            elif self.scope.has_lost(partition, offset):
                 self.unverifiable += 1
             else:
                 yield Finding("baseless", partition, offset)
@@ -115,11 +138,18 @@ def _last_of(entries: Entries, names: list[str]) -> npt.NDArray[np.bool_]:
     return last
 
 
-def _once(rows: Entries, names: list[str]) -> tuple[Entries, Entries]:
-    """One row of each, and those that are too many."""
-    rows = rows[np.lexsort([rows[name] for name in reversed(names)])]
+def _once(rows: Entries, names: list[str], wanted: Entries) -> tuple[Entries, Entries]:
+    """One row of each, that which is wanted if there is one, and those that are too many."""
+    rows = _sorted(rows, names)
+    if not _last_of(rows, names).all():
+        fits = np.isin(rows["row"], wanted["row"])
+        rows = rows[np.lexsort([fits, *(rows[name] for name in reversed(names))])]
     last = _last_of(rows, names)
     return rows[last], rows[~last]
+
+
+def _sorted(entries: Entries, names: list[str]) -> Entries:
+    return entries[np.lexsort([entries[name] for name in reversed(names)])]
 
 
 def _matched(wanted: Entries, held: Entries, names: list[str]) -> npt.NDArray[np.int64]:

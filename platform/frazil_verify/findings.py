@@ -17,8 +17,11 @@ KINDS = {
     "outside": "a row names an offset that the table's position does not cover",
     "bad": "a record that can't be read became a row",
     "superseded": "a row is of an older change than the newest of its key",
+    "out_of_place": "a row names a record of another key",
     "undeleted": "a key has a row, though its newest change deletes it",
     "set_aside": "a record that can be read is a dead letter and no row",
+    "letter_missing": "a record that can't be read is not among the dead letters, and none was skipped",
+    "letter_landed": "a record is a dead letter and a row, and no redrive says so",
     "unaccounted": "more records can't be read than the table counts as bad",
     "ledger": "the offsets or the counts that snapshots claim do not fit each other",
 }
@@ -47,6 +50,7 @@ class Report:
     records: int = 0
     rows: int = 0
     bad_records: int = 0
+    uncompared_records: int = 0
     dead_letters: int = 0
     unverifiable_rows: int = 0
     expired_rows: int = 0

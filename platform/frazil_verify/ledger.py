@@ -9,7 +9,7 @@ from typing import Any
 
 from frazil_verify.findings import Finding, UnverifiableError
 from frazil_verify.log.records import Span
-from frazil_verify.table.metadata import TableMetadata
+from frazil_verify.table.metadata import Held, TableMetadata
 
 _PREFIX = "frazil."
 
@@ -24,6 +24,11 @@ class Claim:
     def total(self, word: str) -> int:
         """A sum since the first landing, such as `bad`."""
         return int(self.summary.get(f"{_PREFIX}total-{word}") or 0)
+
+    @property
+    def topic_id(self) -> str:
+        """The id of the topic that was landed."""
+        return self.summary.get(f"{_PREFIX}topic-id", "")
 
     @property
     def expired_before(self) -> int | None:
@@ -49,33 +54,49 @@ def newest_claim(table: TableMetadata) -> Claim:
 
 
 def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Finding]:
-    """Where a snapshot does not begin where the one before it ended, or claims another number of rows.
+    """Where a snapshot does not begin where the one before it ended, or has other rows than it claims.
 
     Args:
         table: Whose snapshots these are.
         each_is_a_row: Whether a landing adds as many rows as it counts records: without keys.
     """
     position: dict[int, int] = {}
+    before: Held | None = None
     for snapshot in table.history:
-        summary = snapshot["summary"]
-        if f"{_PREFIX}spans" not in summary:
-            continue
-        for partition, (start, end) in _spans(summary).items():
-            before = position.get(partition, start)
-            if before != start:
-                yield Finding("ledger", partition, start, f"the snapshot before it ends at {before}")
-            position[partition] = end
+        if f"{_PREFIX}spans" in snapshot["summary"]:
+            yield from _gaps(_spans(snapshot["summary"]), position)
+        held = table.held(snapshot)
         if each_is_a_row:
-            yield from _rows_added(snapshot)
+            yield from _not_as_claimed(snapshot, held)
+        yield from _not_kept(snapshot, before, held)
+        before = held
 
 
-def _rows_added(snapshot: Mapping[str, Any]) -> Iterator[Finding]:
+def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Finding]:
+    """Spans that do not begin at the position, which moves to their ends."""
+    for partition, (start, end) in spans.items():
+        before = position.get(partition, start)
+        if before != start:
+            yield Finding("ledger", partition, start, f"the snapshot before it ends at {before}")
+        position[partition] = end
+
+
+def _not_as_claimed(snapshot: Mapping[str, Any], held: Held) -> Iterator[Finding]:
     summary = snapshot["summary"]
     if summary.get("operation") != "append" or f"{_PREFIX}records" not in summary:
         return
-    claimed, added = int(summary[f"{_PREFIX}records"]), int(summary.get("added-records", 0))
-    if claimed != added:
-        text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {added}"
+    claimed = int(summary[f"{_PREFIX}records"])
+    if claimed != held.added:
+        text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {held.added}"
+        yield Finding("ledger", -1, -1, text)
+
+
+def _not_kept(snapshot: Mapping[str, Any], before: Held | None, held: Held) -> Iterator[Finding]:
+    """A snapshot that only puts files in the place of others has the rows that were there."""
+    if snapshot["summary"].get("operation") != "replace" or before is None:
+        return
+    if before.rows != held.rows and not (before.has_deletes or held.has_deletes):
+        text = f"snapshot {snapshot['snapshot-id']} replaces {before.rows} rows by {held.rows}"
         yield Finding("ledger", -1, -1, text)
 
 

@@ -30,19 +30,39 @@ class Registry(_Part):
     ca: str = ""
 
 
+class Listed(_Part):
+    """A field that a spec lists of JSON without a schema.
+
+    Args:
+        path: The names that lead to it, from the record.
+        type: As the spec writes it: `long`, `decimal(9,2)`, `list<string>`, `json`.
+        millis: Whether a moment is a number of milliseconds.
+    """
+
+    name: str
+    path: tuple[str, ...]
+    type: str
+    optional: bool
+    millis: bool = False
+
+
 class Half(_Part):
     """The key or the value of a record.
 
     Args:
-        format: `registry` where the record's schema id says what it is.
+        format: `registry` where the record's schema id says what it is; `json` where fields are listed.
         framing: `none` where all records are of the subject's newest schema, without a prefix.
         subject: Whose newest version says what the columns are.
+        fields: Those that are listed.
+        rest: The column of what they do not name, if there is one.
     """
 
-    format: Literal["registry", "string", "bytes", "none"]
+    format: Literal["registry", "json", "string", "bytes", "none"]
     framing: Literal["confluent", "none"] = "confluent"
     subject: str = ""
     record_type: str = ""
+    fields: tuple[Listed, ...] = ()
+    rest: str = ""
 
 
 class Request(_Part):

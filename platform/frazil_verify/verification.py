@@ -6,19 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from confluent_kafka import Message
 
 from frazil_verify.comparison import Comparison, Scope
+from frazil_verify.differences import differing
 from frazil_verify.entries import BAD, GOOD, Buckets, bucket_of_key, bucket_of_place, buckets_for, digest
 from frazil_verify.expected import Expected, Made, row_digest
 from frazil_verify.findings import Finding, Report, UnverifiableError
 from frazil_verify.ledger import Claim, disagreements, newest_claim
-from frazil_verify.log.records import Log, Span
-from frazil_verify.log.registry import Schemas
+from frazil_verify.letters import Letters, places_of
+from frazil_verify.log.records import Log, Records, Span
+from frazil_verify.log.registry import Schemas, schemas_of
 from frazil_verify.request import Request
-from frazil_verify.table.metadata import Column, TableMetadata
+from frazil_verify.table.metadata import TableMetadata
 from frazil_verify.table.rows import Row, Rows
 from frazil_verify.table.storage import Files
 
@@ -32,10 +31,19 @@ class Verification:
 
     Args:
         folder: Where entries are kept until the end; 64 bytes for each record and each row.
+        log: The topic's records.
+        schemas: Those that the records name.
     """
 
     request: Request
     folder: Path
+    log: Records
+    schemas: Schemas
+
+    @classmethod
+    def of(cls, request: Request, folder: Path) -> Verification:
+        """That of a topic and a registry that are asked."""
+        return cls(request, folder, Log(request.topic, request.kafka), schemas_of(request.registry))
 
     def report(self) -> Report:
         """Compares all records of the landed offsets with all rows.
@@ -48,17 +56,18 @@ class Verification:
             report.add(finding)
         records, rows = self._records(report), self._rows(report)
         comparison = Comparison(self._scope)
-        compare = comparison.of_keyed if self._is_keyed else comparison.of_appended
-        altered = []
-        for bucket in range(self._count):
-            for finding in compare(records.entries(bucket), rows.entries(bucket)):
-                altered.append(finding) if finding.kind == "altered" else report.add(self._named(finding))
-        for finding in (*self._explained(altered), *altered[_EXPLAINED:]):
+        for finding in self._named(self._compared(comparison, records, rows)):
             report.add(finding)
         report.unverifiable_rows, report.expired_rows = comparison.unverifiable, comparison.expired
-        report.dead_letters = len(self._letters)
+        report.dead_letters = len(self._letters.places)
         self._add_unaccounted(report)
         return report
+
+    def _compared(self, comparison: Comparison, records: Buckets, rows: Buckets) -> Iterator[Finding]:
+        compare = comparison.of_keyed if self._is_keyed else comparison.of_appended
+        for bucket in range(self._count):
+            yield from compare(records.entries(bucket), rows.entries(bucket))
+        yield from self._letters.twice()
 
     @cached_property
     def _table(self) -> TableMetadata:
@@ -69,12 +78,8 @@ class Verification:
         return newest_claim(self._table)
 
     @cached_property
-    def _log(self) -> Log:
-        return Log(self.request.topic, self.request.kafka)
-
-    @cached_property
     def _scope(self) -> Scope:
-        kept = self._log.kept()
+        kept = self.log.kept()
         for partition, (_, end) in self._claim.landed.items():
             if end > kept.get(partition, (0, 0))[1]:
                 text = f"partition {partition} ends before offset {end}, which the table holds"
@@ -89,7 +94,7 @@ class Verification:
 
     @cached_property
     def _expected(self) -> Expected:
-        return Expected(self.request, Schemas(self.request.registry), self._table.columns)
+        return Expected(self.request, self.schemas, self._table.columns)
 
     @property
     def _is_keyed(self) -> bool:
@@ -102,11 +107,15 @@ class Verification:
 
     def _records(self, report: Report) -> Buckets:
         buckets = Buckets(self.folder / "records", self._count)
-        for message in self._log.records(self._spans):
+        for message in self.log.records(self._spans):
             made = self._expected(message)
             report.records += 1
-            report.bad_records += made.kind == BAD
+            report.uncompared_records += made.kind == GOOD and made.row is None
             partition, offset, time = message.partition() or 0, message.offset() or 0, message.timestamp()[1]
+            if made.kind == BAD:
+                report.bad_records += 1
+                for finding in self._letters.see_bad((partition, offset)):
+                    report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
             buckets.add(place, (key, row_digest(made), offset, time * 1000, partition, made.kind))
@@ -116,25 +125,50 @@ class Verification:
         buckets, key = Buckets(self.folder / "rows", self._count), self._positions(self.request.key_columns)
         for (partition, offset), row in self._placed_rows():
             report.rows += 1
+            self._letters.see_row((partition, offset))
             identity = digest(tuple(row[at] for at in key)) if self._is_keyed else _NOWHERE
             bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
             buckets.add(bucket, (identity, digest(row), offset, 0, partition, GOOD))
         return buckets
 
+    def _named(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Findings with all that can be said of them, of the first of each kind."""
+        altered, asked = [], 0
+        for finding in findings:
+            if finding.kind == "altered":
+                altered.append(finding)
+            elif finding.kind == "missing" and (finding.partition, finding.offset) in self._letters.places:
+                yield replace(finding, kind="set_aside")
+            elif finding.kind == "baseless" and self._is_keyed and asked < _EXPLAINED:
+                asked += 1
+                yield replace(finding, kind=self._kind_of_stray(finding.partition, finding.offset))
+            else:
+                yield finding
+        yield from self._explained(altered)
+
+    def _kind_of_stray(self, partition: int, offset: int) -> str:
+        """What to call a row that names no change of its key."""
+        made = self._again(partition, offset)
+        if made is None:
+            return "baseless"
+        return "bad" if made.kind == BAD else "out_of_place"
+
     def _explained(self, altered: list[Finding]) -> Iterator[Finding]:
-        """The first of those that differ, with the columns that do."""
+        """The first of those that differ with the columns that do, then the others."""
         chosen = {(f.partition, f.offset): f for f in altered[:_EXPLAINED]}
-        if not chosen:
-            return
-        rows = {place: row for place, row in self._placed_rows() if place in chosen}
+        rows = {place: row for place, row in self._placed_rows() if place in chosen} if chosen else {}
         for (partition, offset), finding in chosen.items():
             made = self._again(partition, offset)
-            columns = _different(self._expected.compared, made.row, rows.get((partition, offset)))
-            yield replace(finding, columns=columns)
+            row = None if made is None else made.row
+            columns = differing(self._expected.compared, row, rows.get((partition, offset)))
+            yield replace(finding, columns=tuple(columns))
+        yield from altered[_EXPLAINED:]
 
-    def _again(self, partition: int, offset: int) -> Made:
-        messages: Iterator[Message] = self._log.records({partition: (offset, offset + 1)})
-        return self._expected(next(messages))
+    def _again(self, partition: int, offset: int) -> Made | None:
+        """What the record of an offset makes; None where there is none."""
+        for message in self.log.records({partition: (offset, offset + 1)}):
+            return self._expected(message)
+        return None
 
     def _placed_rows(self) -> Iterator[tuple[tuple[int, int], Row]]:
         """All rows, each behind the partition and the offset that it names."""
@@ -148,29 +182,15 @@ class Verification:
         compared = [c.name for c in self._expected.compared]
         return [compared.index(name) for name in names]
 
-    def _named(self, finding: Finding) -> Finding:
-        """What is missing may be a dead letter."""
-        is_letter = finding.kind == "missing" and (finding.partition, finding.offset) in self._letters
-        return replace(finding, kind="set_aside") if is_letter else finding
-
     @cached_property
-    def _letters(self) -> frozenset[tuple[Any, Any]]:
-        """Where the dead letters stand in the topic."""
+    def _letters(self) -> Letters:
         if not self.request.dead_letters:
-            return frozenset()
+            return Letters(frozenset(), self._claim)
         table = TableMetadata.load(self.request.dead_letters, Files(self.request.storage))
-        place = tuple(next(c for c in table.columns if c.name == name) for name in ("partition", "offset"))
-        return frozenset((row[0], row[1]) for batch in Rows(table, place) for row in batch)
+        return Letters(places_of(table, self._claim.topic_id), self._claim)
 
     def _add_unaccounted(self, report: Report) -> None:
         counted = self._claim.total("bad")
         if report.bad_records > counted and self._spans == self._claim.landed:
             text = f"{report.bad_records} can't be read, and the table counts {counted}"
             report.add(Finding("unaccounted", -1, -1, text))
-
-
-def _different(columns: tuple[Column, ...], expected: Row | None, held: Row | None) -> tuple[str, ...]:
-    if expected is None or held is None:
-        return ()
-    pairs = zip(columns, expected, held, strict=True)
-    return tuple(c.name for c, ours, theirs in pairs if digest((ours,)) != digest((theirs,)))

@@ -12,7 +12,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 KIT = TESTS / "kit"
 
-OURS = ("frazil", "frazil_local", "frazil_cloud", "frazil_lineage")
+OURS = ("frazil", "frazil_local", "frazil_cloud", "frazil_lineage", "frazil_verify")
 
 ORACLES = (
     "formats.avro_cases", "formats.avro_oracle", "formats.avro_versions", "graph.checkout",
@@ -22,7 +22,8 @@ ORACLES = (
     "readers.partition_values", "formats.protobuf", "formats.protobuf_cases",
     "formats.protobuf_oracle", "derived.query_cases", "drawn.random_formats", "drawn.random_records",
     "derived.recomputed", "drawn.schema_pairs", "records.soft_changes", "records.upserts",
-    "records.versions",
+    "records.versions", "planted.columns", "planted.written", "planted.topics", "planted.tables",
+    "planted.faults", "planted.values", "planted.places", "planted.ledgers", "planted.kinds",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
@@ -44,9 +45,9 @@ ALSO = {
 }
 
 HANDS = (
-    "readers.compared", "formats.conformance", "formats.formats", "derived.made", "records.producing",
-    "records.topics", "runs.waiting", "model.parts.catalog", "model.parts.spark", "model.parts.store",
-    "model.parts.topic",
+    "planted.iceberg", "readers.compared", "formats.conformance", "formats.formats", "derived.made",
+    "records.producing", "records.topics", "runs.waiting", "model.parts.catalog", "model.parts.spark",
+    "model.parts.store", "model.parts.topic",
 )  # fmt: skip
 """Modules of the kit that bring about what is judged, or hold it; these may import anything."""
 

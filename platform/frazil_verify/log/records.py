@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, Message, TopicPartition
 
@@ -12,6 +13,19 @@ from frazil_verify.findings import UnverifiableError
 
 Span = tuple[int, int]
 """The first offset, and the one after the last."""
+
+
+class Records(Protocol):
+    """The records of a topic, wherever they come from."""
+
+    def kept(self) -> dict[int, Span]:
+        """The offsets that each partition still has."""
+        ...
+
+    def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
+        """The records of these offsets; those of a partition come in order."""
+        ...
+
 
 _AT_ONCE = 5000
 _PATIENCE = 120.0  # seconds without a record or an end

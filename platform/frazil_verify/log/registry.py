@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -25,17 +26,21 @@ class Schema:
     references: Mapping[str, Schema]
 
 
+Ask = Callable[[str], Any]
+"""What a registry answers to a path; None where it has nothing there."""
+
+
 @dataclass
 class Schemas:
     """The schemas that were asked for so far."""
 
-    registry: Registry
+    ask: Ask
     _known: dict[int, Schema | None] = field(default_factory=dict)
 
     def by_id(self, number: int) -> Schema | None:
         """The schema of an id; None where the registry does not know it."""
         if number not in self._known:
-            found = self._get(f"schemas/ids/{number}")
+            found = self.ask(f"schemas/ids/{number}")
             self._known[number] = None if found is None else self._schema(number, found)
         return self._known[number]
 
@@ -45,7 +50,7 @@ class Schemas:
         Raises:
             UnverifiableError: There is no such subject.
         """
-        found = self._get(f"subjects/{quote(subject, safe='')}/versions/latest")
+        found = self.ask(f"subjects/{quote(subject, safe='')}/versions/latest")
         if found is None:
             raise UnverifiableError(f"the registry has no subject {subject}")
         return self._schema(found["id"], found)
@@ -53,8 +58,8 @@ class Schemas:
     def ids(self, subject: str) -> frozenset[int]:
         """The ids of all versions of a subject, those too that were deleted softly."""
         path = f"subjects/{quote(subject, safe='')}/versions"
-        versions = self._get(f"{path}?deleted=true") or ()
-        found = [self._get(f"{path}/{int(each)}?deleted=true") for each in versions]
+        versions = self.ask(f"{path}?deleted=true") or ()
+        found = [self.ask(f"{path}/{int(each)}?deleted=true") for each in versions]
         return frozenset(each["id"] for each in found if each is not None)
 
     def _schema(self, number: int, found: Mapping[str, Any]) -> Schema:
@@ -63,25 +68,27 @@ class Schemas:
 
     def _reference(self, reference: Mapping[str, Any]) -> Schema:
         subject, version = quote(reference["subject"], safe=""), int(reference["version"])
-        found = self._get(f"subjects/{subject}/versions/{version}?deleted=true")
+        found = self.ask(f"subjects/{subject}/versions/{version}?deleted=true")
         if found is None:
             raise UnverifiableError(f"the registry lacks version {version} of {reference['subject']}")
         return self._schema(found["id"], found)
 
-    def _get(self, path: str) -> Any:
-        registry = self.registry
-        auth = (registry.user, registry.password.get_secret_value()) if registry.user else None
-        try:
-            answer = requests.get(
-                f"{registry.url.rstrip('/')}/{path}",
-                auth=auth,
-                timeout=_SECONDS,
-                verify=registry.ca or True,
-            )
-        except requests.RequestException as e:
-            raise UnverifiableError(f"the registry does not answer: {type(e).__name__}") from e
-        if answer.status_code == requests.codes.not_found:
-            return None
-        if not answer.ok:
-            raise UnverifiableError(f"the registry answers {answer.status_code} to {path}")
-        return answer.json()
+
+def schemas_of(registry: Registry) -> Schemas:
+    """The schemas of a registry, asked by HTTP."""
+    return Schemas(partial(_answer, registry))
+
+
+def _answer(registry: Registry, path: str) -> Any:
+    auth = (registry.user, registry.password.get_secret_value()) if registry.user else None
+    try:
+        answer = requests.get(
+            f"{registry.url.rstrip('/')}/{path}", auth=auth, timeout=_SECONDS, verify=registry.ca or True
+        )
+    except requests.RequestException as e:
+        raise UnverifiableError(f"the registry does not answer: {type(e).__name__}") from e
+    if answer.status_code == requests.codes.not_found:
+        return None
+    if not answer.ok:
+        raise UnverifiableError(f"the registry answers {answer.status_code} to {path}")
+    return answer.json()

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from frazil_verify.findings import UnverifiableError
+from frazil_verify.table.metadata import Column, columns_of
 
 _EXACT = Context(prec=100)
 
@@ -19,6 +20,17 @@ Values = Sequence[Any]
 def values_of(array: pa.Array, kind: Any) -> Values:
     """The values of a column of an Iceberg type, as the metadata writes that type."""
     return nested(array, kind) if isinstance(kind, Mapping) else plain(array, kind)
+
+
+def lacking(column: Column, count: int) -> Values:
+    """The values of a column that a file does not have.
+
+    Raises:
+        UnverifiableError: They are not null: the table has a default of its own.
+    """
+    if column.default is not None:
+        raise UnverifiableError(f"column {column.name} has a default for rows of older files")
+    return [None] * count
 
 
 def plain(array: pa.Array, kind: str) -> Values:
@@ -50,9 +62,9 @@ def sorted_pairs(pairs: Mapping[Any, Any]) -> tuple[tuple[Any, Any], ...]:
 
 def _structs(array: pa.StructArray, kind: Mapping[str, Any]) -> Values:
     children = dict(zip((field_id(f) for f in array.type), array.flatten(), strict=True))
-    nothing: Values = [None] * len(array)
     parts = [
-        values_of(children[f["id"]], f["type"]) if f["id"] in children else nothing for f in kind["fields"]
+        values_of(children[c.id], c.type) if c.id in children else lacking(c, len(array))
+        for c in columns_of(kind)
     ]
     valid = array.is_valid().to_pylist()
     return [row if there else None for there, row in zip(valid, zip(*parts, strict=True), strict=True)]

@@ -1,4 +1,4 @@
-"""An Iceberg table of format version 2, read from its metadata file and its manifests.
+"""An Iceberg table of format version 2 or 3, read from its metadata file and its manifests.
 
 Source: https://iceberg.apache.org/spec/. Read here by JSON and fastavro, for the engine reads by PyIceberg.
 """
@@ -17,27 +17,61 @@ import fastavro
 from frazil_verify.findings import UnverifiableError
 from frazil_verify.table.storage import Files
 
+_VERSIONS = (2, 3)
 _DELETED = 2  # status of a manifest's entry
 _POSITIONS, _EQUALITY = 1, 2  # content of a delete file
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, or a field of a struct: its id, its name, and its type as the metadata has it."""
+    """A column, or a field of a struct: its id, its name, and its type as the metadata has it.
+
+    Args:
+        default: What rows of files without it have, as the metadata writes it.
+    """
 
     id: int
     name: str
     type: Any
     required: bool
+    default: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that a snapshot holds."""
+    """A file that a snapshot holds.
+
+    Args:
+        rows: Rows, or positions that it deletes.
+        of: The data file that a deletion vector is of; `at` and `size` say where the vector stands.
+    """
 
     path: str
     format: str
     rows: int
+    of: str = ""
+    at: int = 0
+    size: int = 0
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a deletion vector."""
+        return self.format.upper() == "PUFFIN"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How many rows the files of a snapshot have.
+
+    Args:
+        added: Those of files that came with it.
+        rows: Those of all files; what delete files take away is not left out.
+        has_deletes: Whether there are delete files.
+    """
+
+    added: int
+    rows: int
+    has_deletes: bool
 
 
 @dataclass(frozen=True)
@@ -52,12 +86,12 @@ class TableMetadata:
         """Reads the metadata file.
 
         Raises:
-            UnverifiableError: Its format version is not 2.
+            UnverifiableError: Its format version is neither 2 nor 3.
         """
         document = json.loads(files.read(location))
-        if document["format-version"] != 2:
+        if document["format-version"] not in _VERSIONS:
             raise UnverifiableError(
-                f"{location} has format version {document['format-version']}; only 2 is read"
+                f"{location} has format version {document['format-version']}; only 2 and 3 are read"
             )
         return cls(document, files)
 
@@ -78,6 +112,15 @@ class TableMetadata:
             found.append(snapshot)
             newest = snapshot.get("parent-snapshot-id")
         return tuple(reversed(found))
+
+    def held(self, snapshot: Mapping[str, Any]) -> Held:
+        """The rows of a snapshot, as its list of manifests counts them."""
+        listed = [*self._avro(snapshot["manifest-list"])]
+        data = [each for each in listed if each["content"] == 0]
+        own = [each for each in data if each["added_snapshot_id"] == snapshot["snapshot-id"]]
+        added = sum(each["added_rows_count"] for each in own)
+        rows = sum(each["added_rows_count"] + each["existing_rows_count"] for each in data)
+        return Held(added, rows, len(data) < len(listed))
 
     def data_files(self) -> Iterator[DataFile]:
         """The files with the rows of the newest snapshot."""
@@ -102,15 +145,23 @@ class TableMetadata:
             for entry in self._avro(manifest["manifest_path"]):
                 if entry["status"] != _DELETED:
                     file = entry["data_file"]
-                    yield (
-                        file["content"],
-                        DataFile(file["file_path"], file["file_format"], file["record_count"]),
-                    )
+                    yield file["content"], _data_file(file)
 
     def _avro(self, location: str) -> Iterator[dict[str, Any]]:
         return cast("Iterator[dict[str, Any]]", fastavro.reader(io.BytesIO(self.files.read(location))))
 
 
+def _data_file(entry: Mapping[str, Any]) -> DataFile:
+    return DataFile(
+        entry["file_path"], entry["file_format"], entry["record_count"],
+        entry.get("referenced_data_file") or "", entry.get("content_offset") or 0,
+        entry.get("content_size_in_bytes") or 0,
+    )  # fmt: skip
+
+
 def columns_of(struct: Mapping[str, Any]) -> tuple[Column, ...]:
     """The fields of a schema, or of a type `struct`."""
-    return tuple(Column(f["id"], f["name"], f["type"], f["required"]) for f in struct["fields"])
+    return tuple(
+        Column(f["id"], f["name"], f["type"], f["required"], f.get("initial-default"))
+        for f in struct["fields"]
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from frazil_verify.findings import UnverifiableError
-from frazil_verify.table.canonical import field_id, values_of
+from frazil_verify.table.canonical import field_id, lacking, values_of
 from frazil_verify.table.metadata import Column, DataFile, TableMetadata
+from frazil_verify.table.vectors import vector
 
 _BATCH = 16_384
 
@@ -40,8 +41,10 @@ class Rows:
 
     def _rows(self, batch: pa.RecordBatch) -> list[Row]:
         arrays = {field_id(field): batch.column(at) for at, field in enumerate(batch.schema)}
-        nothing: Sequence[Any] = [None] * len(batch)
-        held = [values_of(arrays[c.id], c.type) if c.id in arrays else nothing for c in self.columns]
+        held = [
+            values_of(arrays[c.id], c.type) if c.id in arrays else lacking(c, len(batch))
+            for c in self.columns
+        ]
         return list(zip(*held, strict=True)) if held else [()] * len(batch)
 
     def _batches(self, file: DataFile) -> Iterator[pa.RecordBatch]:
@@ -58,7 +61,14 @@ class Rows:
         places: dict[str, list[int]] = defaultdict(list)
         for file in self.table.position_deletes():
             with self.table.files.open(file.path) as source:
-                read = pq.read_table(source, columns=["file_path", "pos"])
-            for path, position in zip(read["file_path"].to_pylist(), read["pos"].to_pylist(), strict=True):
-                places[path].append(position)
+                if file.is_vector:
+                    places[file.of] += vector(source, file)
+                else:
+                    for path, position in _positions(source):
+                        places[path].append(position)
         return {path: frozenset(each) for path, each in places.items()}
+
+
+def _positions(source: pa.NativeFile) -> Iterator[tuple[str, int]]:
+    read = pq.read_table(source, columns=["file_path", "pos"])
+    yield from zip(read["file_path"].to_pylist(), read["pos"].to_pylist(), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from frazil_verify.log.registry import Schema, Schemas
@@ -12,6 +13,7 @@ from frazil_verify.table.metadata import Column
 from frazil_verify.values import avro, protobuf
 from frazil_verify.values import json as json_values
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.listed import ListedReader
 
 Read = Callable[[bytes], tuple[Any, ...]]
 _PREFIX = 5
@@ -51,11 +53,18 @@ class HalfReader:
             return _text(payload, self.wanted)
         if self.half.format == "bytes":
             return (payload,) if self.wanted["fields"] else ()
+        if self.half.format == "json":
+            return self._listed(payload)
         if self.half.framing == "none":
             return self._reader(self.newest)(payload)
         if payload.startswith(_SINGLE_OBJECT) or any(map(_names_schema, named_by)):
             raise NotComparedError("a schema that no prefix names")
         return self._prefixed(payload)
+
+    @cached_property
+    def _listed(self) -> ListedReader:
+        names = [each["name"] for each in self.wanted["fields"]]
+        return ListedReader(self.half.fields, self.half.rest, names)
 
     @property
     def newest(self) -> Schema:
@@ -85,6 +94,13 @@ class HalfReader:
             self._readers[schema.id] = self._made(schema)
         return self._readers[schema.id]
 
+    def check(self, schema: Schema) -> None:
+        """Raises NotComparedError where what is wanted is made in a way that this verifier does not know."""
+        if schema.kind == "PROTOBUF":
+            protobuf.ProtobufReader(schema, self.wanted, self.half.record_type).check()
+        else:
+            self._made(schema)
+
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
             return avro.AvroReader(schema, self.newest, self.wanted)
@@ -112,13 +128,14 @@ def filled(half: Half, schemas: Schemas, columns: Sequence[Column], inner: str, 
     if half.format == "none":
         return Filled((), {})
     if half.format != "registry":
-        return Filled(tuple(c for c in columns if c.name == word), {})
+        listed = {f.name for f in half.fields} | {half.rest} if half.format == "json" else {word}
+        return Filled(tuple(c for c in columns if c.name in listed), {})
     reader = HalfReader(half, schemas, struct(()))
     names = _names(reader.newest, inner)
     fit, refused = [], {}
     for column in (c for c in columns if c.name in names):
         try:
-            HalfReader(half, schemas, within(inner, (column,)))._made(reader.newest)
+            HalfReader(half, schemas, within(inner, (column,))).check(reader.newest)
         except NotComparedError as e:
             refused[column.name] = str(e)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ from frazil_verify.values.bad import BadRecordError, NotComparedError
 Convert = Callable[[Any], Any]
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _EMBEDDED = {"schema", "payload"}
-_TIME = "org.apache.kafka.connect.data.Time"
+_TIMES = ("org.apache.kafka.connect.data.Time", "io.debezium.time.Time")
+_MILLIS = ("org.apache.kafka.connect.data.Timestamp", "io.debezium.time.Timestamp")
 
 
 class JsonReader:
@@ -147,12 +149,29 @@ def _plain_value(node: Mapping[str, Any], want: str) -> Convert:
     if word == "decimal":
         return _decimal(node, want)
     if word in ("timestamp", "timestamptz"):
-        return lambda value: _integer(value, 63) * 1000
-    if word == "long" and node.get("title") == _TIME:
-        return lambda value: _integer(value, 63) * 1000
+        return _moment(node)
+    if word == "long" and node.get("title") in _TIMES:
+        return lambda value: _scaled(value, 1000)
     if word == "string" and _may_be_other(node):
         raise NotComparedError("a text that is made of something else")
     return _PLAIN[word]
+
+
+def _moment(node: Mapping[str, Any]) -> Convert:
+    if node.get("title") in _MILLIS or _note(node, "flink.type") == "timestamp":
+        return lambda value: _scaled(value, 1000)
+    if node.get("title") == "io.debezium.time.MicroTimestamp":
+        return lambda value: _integer(value, 63)
+    raise NotComparedError("a moment that is written in a way of its own")
+
+
+def _note(node: Mapping[str, Any], name: str) -> Any:
+    """A note of Connect's or Flink's, wherever the schema has it."""
+    return node.get("connect.parameters", {}).get(name, node.get(name))
+
+
+def _scaled(value: Any, factor: int) -> int:
+    return _integer(_integer(value, 63) * factor, 63)
 
 
 def _may_be_other(node: Mapping[str, Any]) -> bool:
@@ -165,7 +184,7 @@ def _decimal(node: Mapping[str, Any], want: str) -> Convert:
     if node.get("title") != _DECIMAL:
         raise NotComparedError("a decimal that Connect did not write")
     wanted = int(want.rstrip(")").split(",")[1])
-    scale = int(node.get("connect.parameters", {}).get("scale", 0))
+    scale = int(_note(node, "scale") or 0)
     factor = 10 ** (wanted - scale)
     return lambda value: int.from_bytes(_bytes(value), "big", signed=True) * factor
 
@@ -181,7 +200,17 @@ def _integer(value: Any, bits: int) -> int:
 def _real(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         _bad("no number")
-    return float(value)
+    return _finite(float(value))
+
+
+def _single(value: Any) -> float:
+    return _finite(struct.unpack("f", struct.pack("f", _real(value)))[0])
+
+
+def _finite(number: float) -> float:
+    if math.isinf(number):
+        _bad("a number out of range")
+    return number
 
 
 def _text(value: Any) -> str:
@@ -219,7 +248,7 @@ _PLAIN: Mapping[str, Convert] = {
     "boolean": _boolean,
     "int": lambda value: _integer(value, 31),
     "long": lambda value: _integer(value, 63),
-    "float": lambda value: struct.unpack("f", struct.pack("f", _real(value)))[0],
+    "float": _single,
     "double": _real,
     "string": _text,
     "binary": _bytes,

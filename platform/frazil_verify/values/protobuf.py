@@ -7,7 +7,9 @@ import binascii
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from frazil_verify.values.bad import BadRecordError, NotComparedError
 Convert = Callable[[Any], Any]
 _SECONDS = 60
 _ROOT = "root.proto"
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class ProtobufReader:
@@ -40,6 +43,12 @@ class ProtobufReader:
         self._pool, self._file = _compiled(writer)
         self._wanted, self._type = wanted, record_type
         self._takes: dict[str, tuple[type[Message], Convert]] = {}
+
+    def check(self) -> None:
+        """Raises NotComparedError where a wanted field is made in a way that this verifier does not know."""
+        messages = self._file.message_types_by_name.values()
+        for message in messages if not self._type else [m for m in messages if m.full_name == self._type]:
+            _message(message, self._wanted)
 
     def __call__(self, payload: bytes) -> tuple[Any, ...]:
         """The values of the wanted fields, in order; the message indexes stand before the payload.
@@ -112,28 +121,43 @@ def _zigzag(payload: bytes, at: int) -> tuple[int, int]:
             return (value >> 1) ^ -(value & 1), at
 
 
+Sources = tuple[tuple[str, str], ...]
+"""Texts of `.proto` files, by name."""
+
+
 def _compiled(schema: Schema) -> tuple[descriptor_pool.DescriptorPool, Any]:
-    files = _file_set(schema)
+    return _compiled_text(schema.text, tuple(_references(schema)))
+
+
+@lru_cache(64)
+def _compiled_text(text: str, references: Sources) -> tuple[descriptor_pool.DescriptorPool, Any]:
+    files = _file_set(text, references)
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
         pool.Add(file)
     return pool, pool.FindFileByName(files.file[-1].name)
 
 
-def _file_set(schema: Schema) -> descriptor_pb2.FileDescriptorSet:
+def _references(schema: Schema) -> Iterator[tuple[str, str]]:
+    for name, reference in schema.references.items():
+        yield name, reference.text
+        yield from _references(reference)
+
+
+def _file_set(text: str, references: Sources) -> descriptor_pb2.FileDescriptorSet:
     try:
-        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(schema.text, validate=True))
+        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (binascii.Error, DecodeError):
-        return _protoc(schema)
+        return _protoc(text, references)
     if file.dependency:
         raise UnverifiableError("a compiled schema that imports others")
     return descriptor_pb2.FileDescriptorSet(file=[file])
 
 
-def _protoc(schema: Schema) -> descriptor_pb2.FileDescriptorSet:
+def _protoc(text: str, references: Sources) -> descriptor_pb2.FileDescriptorSet:
     with tempfile.TemporaryDirectory() as folder:
-        _write(schema, Path(folder))
-        (Path(folder) / _ROOT).write_text(schema.text, encoding="utf-8")
+        _write(references, Path(folder))
+        (Path(folder) / _ROOT).write_text(text, encoding="utf-8")
         out = Path(folder) / "set"
         arguments = ["-I", folder, *_includes(), "--include_imports", f"--descriptor_set_out={out}", _ROOT]
         done = subprocess.run(
@@ -141,18 +165,17 @@ def _protoc(schema: Schema) -> descriptor_pb2.FileDescriptorSet:
             capture_output=True, timeout=_SECONDS, check=False, cwd=folder,
         )  # fmt: skip
         if done.returncode:
-            raise UnverifiableError(f"protoc refuses schema {schema.id}")
+            raise UnverifiableError("protoc refuses a schema of the topic")
         return descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes())
 
 
-def _write(schema: Schema, folder: Path) -> None:
-    for name, reference in schema.references.items():
+def _write(references: Sources, folder: Path) -> None:
+    for name, text in references:
         file = (folder / name).resolve()
         if not file.is_relative_to(folder.resolve()):
             raise UnverifiableError("a reference leaves its folder")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(reference.text, encoding="utf-8")
-        _write(reference, folder)
+        file.write_text(text, encoding="utf-8")
 
 
 def _includes() -> list[str]:
@@ -219,6 +242,8 @@ def _known(descriptor: Descriptor, want: Any) -> Convert:
         return lambda m: _instant(m.seconds, m.nanos)
     if name == "google.protobuf.Duration":
         return lambda m: _long(m.seconds * 1_000_000 + int(m.nanos / 1000))
+    if name == "google.type.Date":
+        return lambda m: _day(m.year, m.month, m.day)
     if name == "google.type.TimeOfDay":
         return lambda m: ((m.hours * 60 + m.minutes) * 60 + m.seconds) * 1_000_000 + m.nanos // 1000
     if name.startswith("google.protobuf.") and name.endswith("Value"):
@@ -235,6 +260,13 @@ def _instant(seconds: int, nanos: int) -> int:
     if not (-62135596800 <= seconds <= 253402300799 and 0 <= nanos < 1_000_000_000):
         raise BadRecordError("a timestamp outside the years 1 to 9999")
     return seconds * 1_000_000 + nanos // 1000
+
+
+def _day(year: int, month: int, day: int) -> int:
+    try:
+        return date(year, month, day).toordinal() - _EPOCH
+    except ValueError as e:
+        raise BadRecordError(f"a date that no calendar has: {e}") from e
 
 
 def _long(value: int) -> int:

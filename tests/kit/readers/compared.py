@@ -78,7 +78,7 @@ def _disagreement(made: _Made, folder: Path) -> str:
     if unknown(made.spec, made.connections.settings):
         return ""
     try:
-        report = Verification(Request.model_validate(request(subject)), folder / "entries").report()
+        report = Verification.of(Request.model_validate(request(subject)), folder / "entries").report()
     except (UnverifiableError, MissingError):  # a test took the topic, or a subject, away
         return ""
     return "" if report.is_sound else f"{subject.things.table}: {dict(report.counts)} {report.samples[:3]}"

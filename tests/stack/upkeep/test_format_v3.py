@@ -10,6 +10,8 @@ import fastavro
 import pytest
 from pyiceberg.table import Table
 
+from frazil.checks.result import Subject
+from frazil.checks.verification import verify
 from frazil.landing.land import land
 from frazil.landing.schema.upgrade import upgrade
 from frazil.tables.metadata.manifests import HeadReader
@@ -95,6 +97,8 @@ def test_rows_keep_their_ids_whatever_moves_them(make_topic: MakeTopic, sort_by:
     merge_on_read(topic, "quantity IN (3, 11)")
     left = {quantity: ids for quantity, ids in left.items() if quantity not in (3, 11)}
     assert by_spark(topic) == left
+    by_vectors = verify(Subject(topic.spec, topic.things, topic.connections)).document
+    assert by_vectors["counts"] == {"missing": 3}  # what was forgotten, and what Spark deleted
     compacted(topic)
     assert by_spark(topic) == by_duckdb(topic) == left
     head = HeadReader().read(table_of(topic))

@@ -14,10 +14,13 @@ import pyarrow as pa
 import pytest
 from google.protobuf import timestamp_pb2
 
-from frazil_verify.log.registry import Schema
+from frazil_verify.log.registry import Schema, Schemas
+from frazil_verify.request import Half
 from frazil_verify.table.canonical import values_of
+from frazil_verify.table.metadata import Column
 from frazil_verify.values.avro import AvroReader
 from frazil_verify.values.bad import BadRecordError, NotComparedError
+from frazil_verify.values.half import filled
 from frazil_verify.values.json import JsonReader
 from frazil_verify.values.protobuf import ProtobufReader, indexes
 
@@ -191,3 +194,36 @@ def test_arrays_of_a_slice_become_the_same_values_as_the_records() -> None:
     array = pa.array([None, [{"m": 5, "d": Decimal("1.5")}, None], []], pa.list_(inner))
 
     assert values_of(array.slice(1), kind) == [((5, 150), None), ()]
+
+
+def test_a_column_of_a_message_that_it_does_not_know_is_named_and_the_others_are_compared() -> None:
+    text = """syntax = "proto3"; import "google/protobuf/struct.proto";
+        message Order { int32 n = 1; google.protobuf.Struct free = 2; }"""
+    answer = {"id": 1, "schemaType": "PROTOBUF", "schema": text}
+    columns = [Column(1, "n", "int", False), Column(2, "free", "string", False)]
+
+    known = filled(Half(format="registry", subject="s"), Schemas(lambda _: answer), columns, "", "value")
+
+    assert [column.name for column in known.columns] == ["n"]
+    assert known.refused == {"free": "google.protobuf.Struct as string"}
+
+
+@pytest.mark.parametrize(
+    ("node", "sent", "expected"),
+    [
+        ({"type": "integer", "title": "io.debezium.time.MicroTimestamp"}, 1_500, 1_500),
+        ({"type": "integer", "title": "io.debezium.time.Timestamp"}, 1_500, 1_500_000),
+        ({"type": "integer", "connect.parameters": {"flink.type": "timestamp"}}, 1_500, 1_500_000),
+    ],
+)
+def test_moments_in_json_are_by_their_titles(node: Any, sent: int, expected: int) -> None:
+    schema = Schema(1, "JSON", json.dumps({"properties": {"f": node}}), {})
+
+    assert JsonReader(schema, struct(f="timestamp"))(json.dumps({"f": sent}).encode()) == (expected,)
+
+
+def test_a_moment_in_json_that_is_written_otherwise_is_not_compared() -> None:
+    zoned = {"type": "string", "title": "io.debezium.time.ZonedTimestamp"}
+
+    with pytest.raises(NotComparedError):
+        JsonReader(Schema(1, "JSON", json.dumps({"properties": {"f": zoned}}), {}), struct(f="timestamptz"))

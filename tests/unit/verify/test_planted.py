@@ -1,0 +1,74 @@
+"""A fault that is planted into a table on disk is found and named; in a table without one nothing is.
+
+`FRAZIL_TEST_PLANTED` says how many faults; `FRAZIL_TEST_SEED` draws others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyiceberg.table import StaticTable
+
+from frazil_verify.findings import SAMPLES, Report
+from frazil_verify.log.registry import Schemas
+from frazil_verify.request import Request
+from frazil_verify.verification import Verification
+from kit.planted.kinds import KINDS, planted, shape
+from kit.planted.tables import Case, Given, asked, case_of
+from kit.planted.topics import Shape
+
+SEED = os.environ.get("FRAZIL_TEST_SEED", "0")
+FAULTS = int(os.environ.get("FRAZIL_TEST_PLANTED", len(KINDS)))
+CLEAN = max(6, FAULTS // 20)
+
+
+def verified(case: Case, folder: Path) -> Report:
+    request = Request.model_validate(asked(case, folder))
+    schemas = Schemas(case.topic.schemas.get)
+    return Verification(request, folder / "entries", Given(case.topic), schemas).report()
+
+
+def named(report: Report) -> Counter[tuple[Any, ...]]:
+    return Counter((f.kind, f.partition, f.offset, f.columns) for f in report.samples)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_planted_fault_is_found_and_named_and_nothing_else_is(kind: str, tmp_path: Path) -> None:
+    for number in range(-(-FAULTS // len(KINDS))):
+        chance = Random(f"{kind}-{SEED}-{number}")
+        made = planted(kind, chance)
+
+        report = verified(made.case, tmp_path / str(number))
+
+        must, where = Counter(made.must), f"{kind}, number {number}: {made.case.shape}"
+        assert report.counts == Counter(each[0] for each in made.must), where
+        assert named(report) <= must, where
+        assert len(made.must) > SAMPLES or named(report) == must, where
+
+
+@pytest.mark.parametrize("number", range(CLEAN))
+def test_a_table_that_holds_its_topic_has_no_finding(number: int, tmp_path: Path) -> None:
+    chance = Random(f"clean-{SEED}-{number}")
+    case = case_of(shape(chance), chance)
+
+    report = verified(case, tmp_path)
+
+    assert report.is_sound, report.samples
+    assert report.not_compared == {}
+    assert report.records == len(case.topic.landed)
+    assert report.rows == len(case.last)
+
+
+def test_the_tables_are_those_that_a_library_reads(tmp_path: Path) -> None:
+    case = case_of(Shape("avro", "append", evolved=True, compacted=False, letters=True), Random(SEED))
+
+    read = StaticTable.from_metadata(asked(case, tmp_path)["metadata"]).scan().to_arrow()
+
+    names = ("$$partition", "$$offset", "name", "extra")
+    held = zip(*(read[name].to_pylist() for name in names), strict=True)
+    assert sorted(held) == sorted(tuple(row[name] for name in names) for row in case.rows)
