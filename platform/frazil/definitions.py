@@ -20,6 +20,7 @@ from assets.derived import DerivedTable
 from assets.description import PipelineTable, TopicTable
 from assets.mistakes import broken_definitions
 from assets.upkeep import upkeep_jobs
+from frazil.checks.run import VERIFIED
 from frazil.derive.tables import load_tables
 from frazil.graph import Asset, AssetGraph
 from frazil.pipelines.deployments import Deployments, load_deployments
@@ -127,7 +128,8 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
         ],
         asset_checks=access,
         jobs=[
-            *_checking("count_every_offset", _deep(topics)),
+            *_checking("count_every_offset", [k for k in _deep(topics) if k.name != VERIFIED]),
+            *_checking("verify_every_record", [k for k in _deep(topics) if k.name == VERIFIED]),
             *_checking("derive_again_and_compare", _deep(derived)),
             *_checking("doctor", asked),
             *upkeep,

@@ -22,6 +22,7 @@ from frazil.checks.topic import (
     judge_freshness,
 )
 from frazil.checks.values import compare_values
+from frazil.checks.verification import judge_rows
 from frazil.connections import Connections
 from frazil.errors import FrazilError, RetryError
 from frazil.landing.position.state import TableState
@@ -33,6 +34,9 @@ from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors
+
+VERIFIED = "verified"
+"""The check that compares all values of all records."""
 
 
 def checks_of(spec: AnyTable, settings: Settings) -> Mapping[str, Check]:
@@ -56,6 +60,9 @@ def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
     yield Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", counted)
     every = "Every offset counted: none twice, none missing."
     yield Check("row_count_deep", table, False, every, each, deep=True)
+    if not spec.is_read_only:
+        whole = "Each record has its row and each row its record, all values, by a program of its own."
+        yield Check(VERIFIED, table, False, whole, judge_rows, deep=True)
     yield Check("schema", table, True, "Columns agree with the schema registry.", compare_schema)
     yield Check("freshness", table, False, "Records wait no longer than allowed.", judge_freshness)
     yield from own_checks(spec, names)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from frazil.checks.result import Subject
+from frazil.checks.result import Subject, Verdict
 from frazil.errors import ConfigureError, FaultError, MissingError
-from frazil.formats.columns.columns import names_by_word
+from frazil.formats.columns.columns import names_by_word, rest_field
 from frazil.formats.kinds import PLAIN_FORMATS
 from frazil.formats.registry.subjects import subject_versions
 from frazil.kafka.clients import client_config
@@ -26,6 +26,8 @@ from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
 
 _SECONDS = 24 * 3600
+_NAMED = 3  # findings, in a check's sentence
+_NUMBERS = ("records", "rows", "bad_records", "uncompared_records", "unverifiable_rows", "expired_rows")
 _SOUND, _UNSOUND, _UNVERIFIABLE = range(3)
 
 Document = dict[str, Any]
@@ -63,6 +65,40 @@ def verify(subject: Subject[TableSpec]) -> Verified:
     if why := unknown(subject.spec, subject.connections.settings):
         return Verified(table, {"unverifiable": why})
     return Verified(table, _judged(request(subject), table))
+
+
+def judge_rows(subject: Subject[TableSpec]) -> Verdict:
+    """Whether each record has its row and each row its record, all values.
+
+    Raises:
+        FaultError: The verifier ended by itself, or not within a day.
+    """
+    try:
+        verified = verify(subject)
+    except ConfigureError as e:
+        return Verdict.skip(e.what.rstrip("."))
+    if verified.unverifiable:
+        return Verdict.skip(f"it can't be verified: {verified.unverifiable}")
+    document = verified.document
+    numbers = {name: document[name] for name in _NUMBERS}
+    return Verdict(verified.is_sound, _sentence(document), {**numbers, **document["counts"]})
+
+
+def _sentence(document: Mapping[str, Any]) -> str:
+    compared = f"{document['records']} records were compared with {document['rows']} rows, all values"
+    unknown = document["not_compared"]
+    if unknown:
+        compared += f", but those of {', '.join(sorted(unknown))}"
+    findings = [f"{count} {kind}" for kind, count in document["counts"].items()]
+    places = [_place(sample) for sample in document["samples"][:_NAMED]]
+    return f"{compared}: {', '.join(findings) or 'they agree'}." + "".join(f" {each}." for each in places)
+
+
+def _place(sample: Mapping[str, Any]) -> str:
+    if sample["partition"] < 0:
+        return f"{sample['kind']}: {sample['text']}"
+    columns = f" ({', '.join(sample['columns'])})" if sample["columns"] else ""
+    return f"{sample['kind']}: partition {sample['partition']}, offset {sample['offset']}{columns}"
 
 
 def request(subject: Subject[TableSpec]) -> Document:
@@ -105,8 +141,6 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "deleted rows stay, or the database's log says the order"
     if spec.validation == "strict":
         yield "validate: strict makes records bad by rules that the verifier does not know"
-    if spec.fields:
-        yield "its fields are listed in its spec, which the verifier does not know"
     if spec.masks or spec.where:
         yield "fields are masked, or records are left out"
     if any(check.on_failure == "dead_letter" for check in spec.checks):
@@ -136,6 +170,8 @@ def _last_line(text: str) -> str:
 def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Document:
     spec = subject.spec
     wanted = spec.key_format if word == "key" else spec.value_format
+    if spec.fields and word == "value":
+        return _listed(spec)
     if wanted in PLAIN_FORMATS:
         return {"format": wanted}
     name = subject_name(spec, word)
@@ -143,6 +179,21 @@ def _half(subject: Subject[TableSpec], word: Literal["key", "value"]) -> Documen
         return {"format": "bytes"}
     record_type = (spec.record_type or "") if word == "value" else ""
     return {"format": "registry", "framing": spec.framing, "subject": name, "record_type": record_type}
+
+
+def _listed(spec: TableSpec) -> Document:
+    rest = rest_field(spec)
+    return {
+        "format": "json",
+        "fields": [
+            {
+                "name": f.name, "path": f.steps, "type": f.type, "optional": f.optional,
+                "millis": f.unit == "millis",
+            }
+            for f in spec.fields
+        ],
+        "rest": rest.name if rest else "",
+    }  # fmt: skip
 
 
 def _has_subject(subject: Subject[TableSpec], name: str) -> bool:

@@ -58,7 +58,7 @@ def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) 
     found = {key: names for key, names in checks(graph).items() if key in layers_of(topic)}
 
     assert found == {
-        iceberg: ["file_health", "freshness", "row_count", "row_count_deep", "schema"],
+        iceberg: ["file_health", "freshness", "row_count", "row_count_deep", "schema", "verified"],
         glue: ["glue_pointer"],
         snowflake: ["snowflake_current"],
     }

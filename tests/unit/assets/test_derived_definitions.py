@@ -168,7 +168,9 @@ def test_no_run_of_automation_reads_all_data_for_a_check(folder: Path) -> None:
 
     alone = {key.name for key in graph.asset_check_keys if graph.get(key).automation_condition}
 
-    assert alone == {"query_agrees", "row_count_deep"} | {f"{system}_access" for system in SYSTEMS}
+    assert alone == {"query_agrees", "row_count_deep", "verified"} | {
+        f"{system}_access" for system in SYSTEMS
+    }
 
 
 def test_a_table_made_by_a_function_is_an_asset_like_any_other(folder: Path) -> None:
