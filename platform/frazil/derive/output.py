@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
-from frazil.tables.creation import create_table, load_with_head, refuse_merges
+from frazil.tables.creation import create_table, load_with_head, refuse_row_ids
 from frazil.tables.layout import arrange, table_properties
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_
     if table is None:
         properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
         table = create_table(handle, wanted, spec.transforms, properties)
-    refuse_merges(table)
+    refuse_row_ids(table)
     return arrange(spec, _evolved(table, wanted))
 
 

@@ -85,8 +85,8 @@ class TableSpec(OfFields):
 
     format_version: Literal[2, 3] = Field(
         2,
-        description="Iceberg's format version of a new table, see docs/format-v3.md. 3: rows have ids; needs "
-        "mode: append, and fewer engines read it. A table that is there keeps its version.",
+        description="Iceberg's format version of a new table, see docs/format-v3.md. 3: rows have ids "
+        "that stay, and fewer engines read it. A table that is there keeps its version.",
     )
 
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
@@ -204,8 +204,8 @@ class TableSpec(OfFields):
 
     @model_validator(mode="after")
     def _of_version_3(self) -> Self:
-        if self.format_version == 3 and self.mode != "append":
-            raise ValueError(f"format_version: 3 needs mode: append; a table of mode: {self.mode} has 2")
+        if self.format_version == 3 and self.is_read_only:
+            raise ValueError("format_version: 3 is for tables that Frazil makes; mode: tableflow makes none")
         return self
 
     @property

@@ -109,13 +109,13 @@ def refuse_newer_format(table: Table) -> None:
         )
 
 
-def refuse_merges(table: Table) -> None:
-    """Raises DifferentError where rows have ids: no merge keeps those of the rows that it changes."""
+def refuse_row_ids(table: Table) -> None:
+    """Raises DifferentError where rows have ids: no derivation keeps those of the rows that it changes."""
     if has_row_ids(table):
         raise DifferentError(
             f"Table {name_of(table)} is of Iceberg's format version {table.metadata.format_version}, and its "
-            "rows are merged.",
-            where=f"{table.location()}: Frazil merges rows into tables of version 2",
+            "rows are made of other tables.",
+            where=f"{table.location()}: Frazil derives tables of version 2",
             meaning="Nothing was written; the table's rows are as they were.",
             todo="Give the table another name in the spec. This one stays readable.",
         )

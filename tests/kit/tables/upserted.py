@@ -5,12 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -31,6 +34,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.creation import create_table
+from frazil.tables.format_v3.row_ids import Origin
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told
@@ -54,7 +58,7 @@ class Upserted:
 
     def __init__(
         self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS,
-        *, order: tuple[SortKey, ...] = (),
+        *, order: tuple[SortKey, ...] = (), row_ids: bool = False,
     ) -> None:  # fmt: skip
         self.catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
         self._spec, self._decoder, self._order = spec, decoder, order
@@ -66,7 +70,8 @@ class Upserted:
         self._written: list[DataFile] = []
         self.wrong = ""
         """What an audit of values says of the last landing."""
-        self.layout = file_layout(self.table)
+        self.layout = replace(file_layout(self.table), row_ids=row_ids)
+        self._next_id, self._landings = 0, 0
         names = dict(zip((f.name for f in self.table.schema().fields), self.layout.schema.names, strict=True))
         own = {word: names[name] for word, name in names_by_word(spec).items()}
         at = (own[word] for word in ("partition", "offset", "timestamp"))
@@ -112,6 +117,18 @@ class Upserted:
         assert len(found) == len(rows)
         return found
 
+    @property
+    def identities(self) -> dict[str, tuple[int, int]]:
+        """The id of each key's row, and the landing that last changed it, as Iceberg's specification says."""
+        found: dict[str, tuple[int, int]] = {}
+        for file in (each.file for of in self.files.values() for each in of):
+            assert file.origin
+            for place, row in enumerate(pq.read_table(urlsplit(file.path).path).to_pylist()):
+                own, changed = row["_row_id"], row["_last_updated_sequence_number"]
+                number = file.origin.sequence if changed is None else changed
+                found[row["key"]] = file.origin.first_row_id + place if own is None else own, number
+        return found
+
     def _audit(self, found: pa.Table, merges: Sequence[dict[str, Any]]) -> None:
         """As the driver does, with the files themselves in the place of manifests."""
         schema, removed = self.table.schema(), {path for m in merges for path in m["removed"]}
@@ -123,8 +140,11 @@ class Upserted:
     def _put(self, found: pa.Table, removed: set[str]) -> None:
         new = files_written(self.table, found)
         self._written += new
+        self._landings += 1
         for file in new:
-            each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes), (None,))
+            origin = Origin(self._next_id, self._landings)
+            self._next_id += file.record_count
+            each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes, origin=origin), (None,))
             fields = () if self._whole else range(len(self.table.spec().fields))
             place = deal.place_of(file.partition[n] for n in fields)
             self.files[place] = (*self.files.get(place, ()), each)

@@ -22,8 +22,10 @@ from frazil.landing.report import LandingReport
 from frazil.landing.upsert.lane.job import UpsertLane
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
+from frazil.tables.spark.session import spark_name
 from kit.records.envelopes import Captured, Written, captured
 from kit.records.topics import MakeTopic, topic_maker
+from kit.records.upserts import by_key
 
 NAMESPACE = "landing_tests"
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -88,6 +90,27 @@ def rows(spec: TableSpec, connections: Connections) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["key"])
 
 
+class Ids:
+    """The row ids of a table of version 3: a row of a key keeps its own, and no other row ever gets it."""
+
+    def __init__(self, spec: TableSpec, connections: Connections) -> None:
+        self._sql = f"SELECT key, _row_id FROM {spark_name(things(spec, connections.settings).table)}"
+        self._connections = connections
+        self._known: dict[str, int] = {}
+        self._ever: set[int] = set()
+
+    def are_kept(self) -> bool:
+        """Whether the rows that are there now have the ids that they should."""
+        found = by_key((row[0], row[1]) for row in self._connections.spark.sql(self._sql).collect())
+        old = {key: row_id for key, row_id in self._known.items() if key in found}
+        new = [row_id for key, row_id in found.items() if key not in old]
+        assert {key: found[key] for key in old} == old
+        assert len({*new}) == len(new)
+        assert not self._ever & {*new}
+        self._known, self._ever = found, self._ever | {*new}
+        return True
+
+
 def numbers(report: LandingReport) -> tuple[int, ...]:
     return report.records, report.inserted, report.updated, report.deleted, report.dead_letters
 
@@ -101,9 +124,10 @@ def test_both_ways_leave_the_same_rows(
     make_one: MakeTopic, monkeypatch: pytest.MonkeyPatch, mode: str, written: Written
 ) -> None:
     made, chance = captured(make_one, written, partitions=3, **MODES[mode]), random.Random(SEED)
-    topic, told = made.topic, {"on_bad_record": "dead_letter"}
+    topic, told = made.topic, {"on_bad_record": "dead_letter", "format_version": 3}
     connections = topic.connections
     specs = [topic.spec.model_copy(update={"table": f"{topic.name}_{n}", **told}) for n in ("one", "two")]
+    ids = [Ids(spec, connections) for spec in specs]
     for number in range(4):
         send(made, chance, 60, truncates=number in (1, 3))
         with monkeypatch.context() as by_lane:
@@ -115,3 +139,4 @@ def test_both_ways_leave_the_same_rows(
 
         assert rows(specs[0], connections) == rows(specs[1], connections), number
         assert numbers(one) == numbers(two)
+        assert all(of.are_kept() for of in ids), number

@@ -14,6 +14,7 @@ from frazil.connections import Connections
 from frazil.landing.cut.create import begin_cut
 from frazil.landing.land import land
 from frazil.landing.repairs.rollback import roll_back
+from frazil.tables.spark.session import spark_name
 from kit.readers.opened import table_of
 from kit.records.envelopes import captured
 from kit.records.topics import MakeTopic, Topic, topic_maker
@@ -43,6 +44,15 @@ def sound(topic: Topic) -> bool:
     return True
 
 
+def row_ids(topic: Topic) -> dict[tuple[int, int], int]:
+    """The id of each version, by its record's place."""
+    columns = "`$$partition`, `$$offset`, _row_id"
+    rows = topic.connections.spark.sql(f"SELECT {columns} FROM {spark_name(topic.things.table)}").collect()
+    found = by_key(((row[0], row[1]), row[2]) for row in rows)
+    assert len({*found.values()}) == len(found)
+    return found
+
+
 def beside(history: History) -> Topic:
     """The same topic as a table of what holds now."""
     topic = history.topic
@@ -61,7 +71,7 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
         {"name": "keys", "expect": "count(distinct key) <= 4"},
         {"name": "big", "expect": "quantity < 5"},
     ]
-    history, chance = history_of(make_one, checks=checks), random.Random(3)
+    history, chance = history_of(make_one, checks=checks, format_version=3), random.Random(3)
     topic, now = history.topic, beside(history)
     for number in range(26):  # a key stays in its partition
         key, quantity = chance.choice("abcd"), chance.choice((number, number, None))
@@ -73,6 +83,7 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
         reports.append(land(topic.spec, topic.connections, max_records=15))
     assert history.held() == versions_of(history.told)
     assert any(r.updated for r in reports)
+    begun = row_ids(topic)
     assert {(c.name, c.failing > 0) for c in reports[-1].checks} == {("keys", False), ("big", True)}
     land(now.spec, topic.connections)
     assert current(topic.rows()) == current(now.rows())
@@ -83,6 +94,7 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
 
     assert history.held() == versions_of(history.told)
     assert ("e", 195) in {(key, until) for key, _, _, _, until, _ in history.held()}
+    assert row_ids(topic).items() >= begun.items()
     assert sound(topic)
 
 

@@ -129,7 +129,7 @@ class Lane:
         from frazil.tables.writing.conversion import table_name
         from frazil.tables.writing.presence import values_in_files
 
-        called = {own.name: table_name(own) for own in self.layout.schema}
+        called = {own.name: table_name(own) for own in self.layout.of_moved_rows.schema}
         found = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)
         return {called[name]: number for name, number in found.items()}
 

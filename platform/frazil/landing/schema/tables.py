@@ -15,7 +15,7 @@ from frazil.landing.upsert.divisions import default_divisions, divide_large
 from frazil.landing.upsert.key import keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.creation import FORMAT, create_table, load_with_head, refuse_merges
+from frazil.tables.creation import FORMAT, create_table, load_with_head
 from frazil.tables.layout import arrange, table_properties
 from frazil.tables.metadata.manifests import rows_held
 from frazil.tables.migrations import needless
@@ -54,8 +54,6 @@ def ensure_table(
         table = create_table(handle, fields, transforms, properties, location)
     else:
         refuse(table)
-        if spec.is_keyed:
-            refuse_merges(table)
         _refuse_strange_rows(table)
         keep_key(table, spec, key)
     table = arrange(spec, evolve(spec, table, columns))

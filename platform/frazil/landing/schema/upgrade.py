@@ -53,7 +53,7 @@ def upgrade(
         read_by: Targets of which somebody knows that all who read there read version 3.
 
     Raises:
-        ConfigureError: The table's mode, a column or a target stands against it; nothing was done.
+        ConfigureError: A column or a target stands against it; nothing was done.
         CommitConflictError: Others committed time and again.
     """
     with catalog_errors(connections.settings):
@@ -81,18 +81,13 @@ def _upgraded(handle: TableHandle, report: UpgradeReport) -> UpgradeReport:
 
 
 def _refuse(spec: TableSpec, table: Table, read_by: frozenset[str]) -> None:
-    name, todo = name_of(table), ""
     refuse_taken_names(table, to=3)
-    if spec.mode != "append":
-        why, todo = f"mode: {spec.mode} needs version 2", "Leave it at version 2, or land into another table."
-    elif missing := [target for target in spec.publish if target not in read_by]:
+    if missing := [target for target in spec.publish if target not in read_by]:
         why = f"{' and '.join(missing)} {'show' if len(missing) > 1 else 'shows'} it"
         options = " ".join(f"--read-by {target}" for target in missing)
-        todo = f"Ask who reads there. If all of them read version 3, add {options}; else leave it at 2."
-    if todo:
         raise ConfigureError(
-            f"Table {name} can't be upgraded to format version 3: {why}.",
+            f"Table {name_of(table)} can't be upgraded to format version 3: {why}.",
             where="no table goes back to version 2",
             meaning="Nothing was done; the table is as it was.",
-            todo=todo,
+            todo=f"Ask who reads there. If all of them read version 3, add {options}; else leave it at 2.",
         )

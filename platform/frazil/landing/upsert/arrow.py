@@ -7,7 +7,7 @@ small file is left beside them. What else there is to do than to leave rows out,
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Candidates, delete_manifests
-from frazil.tables.reading.held import are_parquet
+from frazil.tables.reading.held import are_readable
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.presence import Moves, total_of, values_told
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
+
+    from frazil.tables.format_v3.row_ids import Origin
 
 FULL = 1.1
 """A file may be so much larger than the target: compactions leave it alone, too."""
@@ -69,16 +71,18 @@ def keep_by_columns(
         AuditFailedError: Other rows were left out than were found before, or the new files lack some.
         FrazilError: See `spark_job`.
     """
+    from frazil.tables.format_v3.row_ids import origins_of
+
     spec = changes.spec
     if not _only_leaves_out(changes, matches, table):
         return None
     old, new = [e.data_file for e in files.entries], changes.files
     bins = list(plan_bins(old, new, spec, apart=keeps_files_apart(spec, table)))
-    if not are_parquet([*old, *new]):
+    if not are_readable([*old, *new]):
         return None
     until = latest_commit(spec.upkeep.orphans_after)
     with spark_job(landing_job(plan)):
-        found = _run(settings, changes, table, bins)
+        found = _run(settings, changes, table, bins, origins_of(table, files.entries))
     return _audited(table, files, bins, matches, found, plan, until)
 
 
@@ -115,12 +119,14 @@ def _only_leaves_out(changes: Changes, matches: Matches, table: Table) -> bool:
     return all(kind.startswith(BUCKETED) for kind in kinds)
 
 
-def _run(settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin]) -> pa.Table:
+def _run(
+    settings: Settings, changes: Changes, table: Table, bins: Sequence[Bin], origins: Mapping[str, Origin]
+) -> pa.Table:
     """What tasks say of each bin."""
     from frazil.tables.writing.transfer import FileBin, OldFile, old_file, run_bins
 
     def old_files(files: Collection[DataFile]) -> tuple[OldFile, ...]:
-        return tuple(old_file(table, f) for f in files)
+        return tuple(old_file(table, f, origin=origins.get(f.file_path)) for f in files)
 
     split = {table.schema().find_column_name(f.source_id) for f in table.spec().fields}
     by_key, layout = split <= set(changes.key), table.spec().spec_id

@@ -27,6 +27,7 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.format_v3.fields import NAMES, has_row_ids
 from frazil.tables.reading.frame import files_frame
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.session import Watched, aggregated, samples
@@ -160,7 +161,12 @@ def write_changes(
 
 
 def insert_dealt(rows: DataFrame, spec: TableSpec, table: Table, landing: str) -> StagedFiles:
-    """Writes rows to files, dealt out: else every task would leave a file in each bucket."""
+    """Writes rows to files, dealt out: else every task would leave a file in each bucket.
+
+    Where rows have ids these say of each that it has none yet, as files do that come in the place of others.
+    """
+    if has_row_ids(table):
+        rows = rows.selectExpr("*", *(f"CAST(NULL AS bigint) AS {quoted(name)}" for name in NAMES.values()))
     return insert_arranged(rows, spec, table, landing, "" if spec.write.sorts else "hash")
 
 

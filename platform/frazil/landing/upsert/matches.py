@@ -19,6 +19,7 @@ from frazil.landing.upsert.shuffled import judged_rows
 from frazil.landing.upsert.words import BARE, ENDS, MET, WINS
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
+from frazil.tables.format_v3.fields import ROW_ID_COLUMN, has_row_ids
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.spark.redaction import SPARK_CATALOG
 from frazil.tables.spark.session import aggregated, at_snapshot
@@ -54,6 +55,12 @@ class Matches:
     older_rows: int = 0  # how many of those changes have a row
     strange: DataFrame | None = None  # deletes of keys that the table has no row of, where they are noted
     strange_rows: int = 0  # how many those are
+    ids: DataFrame | None = None  # by their keys, those of rows that new ones come for; None: rows have none
+
+    @property
+    def replaced(self) -> int:
+        """Rows that go, and that new ones come for."""
+        return self.gone - self.bare
 
     @property
     def gone(self) -> int:
@@ -101,7 +108,8 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     for condition in (wanted.box.sql, *wanted.buckets):
         head = head.where(condition)
     place = [names[word] for word in (*places(spec), "deleted") if word in names]
-    rows = head.select(*map(quoted, [*key, *place, "_file"]))
+    ids = [ROW_ID_COLUMN] if has_row_ids(table) else []
+    rows = head.select(*map(quoted, [*key, *place, "_file", *ids]))
     met = rows.join(held(changes.heads, changes.count), key, "left" if changes.truncates else "inner")
     rules = changes.rules(anew=plan.begins_anew)
     judged = judged_rows(met, rules, {names[word]: own for word, own in places(spec).items()}, key)
@@ -116,6 +124,7 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
         judged.where(f"NOT {_WON}").select(*map(quoted, key)) if older else None,
         sum(row["older_rows"] for row in found),
         *_strange(changes, judged, sum(row["met"] for row in found)),
+        judged.where(f"{_WON} AND NOT {quoted(BARE)}").select(*map(quoted, [*key, *ids])) if ids else None,
     )
 
 

@@ -212,20 +212,22 @@ class _Merge:
             strange = matches.strange.select(*map(quoted, [*key, *changes.marks]))
             kept = kept.unionByName(strange, allowMissingColumns=True)
         if self._replaces(matches):
-            kept = kept.unionByName(newer(changes.rows), allowMissingColumns=True)
+            rows = newer(changes.rows)
+            rows = rows if matches.ids is None else rows.join(held(matches.ids, changes.count), key, "left")
+            kept = kept.unionByName(rows, allowMissingColumns=True)
         return kept
 
     def _replaces(self, matches: Matches) -> bool:
-        """Whether the new files can't stay as they are."""
-        return matches.older_rows > 0 or self.changes.emptied > 0
+        """Whether the new files can't stay as they are: rows of them go, or take over the ids of others."""
+        takes_ids = matches.ids is not None and matches.replaced > 0
+        return matches.older_rows > 0 or self.changes.emptied > 0 or takes_ids
 
     def outcome(self, table: Table, matches: Matches, kept: StagedFiles) -> Merged:
         """What becomes of the rows of a head."""
-        replaced = matches.gone - matches.bare
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.come - matches.older_rows - replaced + matches.strange_rows,
+            inserted=self.changes.come - matches.older_rows - matches.replaced + matches.strange_rows,
             updated=matches.gone - matches.deleted,
             deleted=matches.deleted,
             ended=0 if self.changes.marks else matches.bare,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from frazil.landing.upsert.words import BARE, DELETED, ENDS, LSN, MET, TOMBSTONE, WINS
 from frazil.quoting import quoted
+from frazil.tables.format_v3.fields import ROW_ID_COLUMN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,12 +54,12 @@ def judged_rows(rows: DataFrame, rules: Rules, places: Mapping[str, str], key: S
         key: The columns of the key.
 
     Returns:
-        The key, `_file`, `DELETED` and `BARE`, which are true where a truncate alone ends the row; and `MET`,
-        `WINS` and `ENDS`. Rows without a change that stay are left out.
+        The key, `_file`, row ids where there are some, `DELETED` and `BARE`, which are true where a truncate
+        alone ends the row; and `MET`, `WINS` and `ENDS`. Rows without a change that stay are left out.
     """
     from pyspark.sql.types import BooleanType, StructField, StructType
 
-    kept = [f for f in rows.schema.fields if f.name in {*key, "_file", DELETED, BARE}]
+    kept = [f for f in rows.schema.fields if f.name in {*key, "_file", ROW_ID_COLUMN, DELETED, BARE}]
     flags = [StructField(word, BooleanType()) for word in (MET, WINS, ENDS)]
     returned = StructType([*kept, *flags])
     work = Judge(rules, dict(places), tuple(returned.names), version("frazil"))

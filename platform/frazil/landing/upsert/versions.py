@@ -34,6 +34,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box, Side
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN
 from frazil.tables.metadata.manifests import delete_manifests, rows_held
 from frazil.tables.reading.frame import files_frame
 from frazil.tables.rewrites import moved
@@ -106,11 +107,12 @@ def _write_new(
 
 def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
     """Rows of the table's columns; those for which `where` is true with what was found of them."""
-    found = found_columns(spec)
+    found = {own: quoted(name) for own, name in found_columns(spec).items()}
+    found[LAST_UPDATED_COLUMN] = "CAST(NULL AS bigint)"  # the commit says when that was
 
     def taken(column: str) -> str:
         own = quoted(column)
-        return f"CASE WHEN {where} THEN {quoted(found[column])} ELSE {own} END" if column in found else own
+        return f"CASE WHEN {where} THEN {found[column]} ELSE {own} END" if column in found else own
 
     return rows.selectExpr(*(f"{taken(c)} AS {quoted(c)}" for c in columns))
 
@@ -235,8 +237,9 @@ class _Versions:
         rows = _settled(both, self.spec, columns, f"{quoted(NEW)} IS NOT NULL")
         if not ended.replaces:
             return rows
-        new = _beside(self._rows, held(versions.where(quoted(NEW)), ended.kept), identity, "inner")
-        return rows.unionByName(_settled(new, self.spec, columns))
+        own = self._rows
+        new = _beside(own, held(versions.where(quoted(NEW)), ended.kept), identity, "inner")
+        return rows.unionByName(_settled(new, self.spec, own.columns), allowMissingColumns=True)
 
     def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
         return Merged(

@@ -16,6 +16,8 @@ ROW_ID, LAST_UPDATED = 2147483540, 2147483539
 
 NAMES = {ROW_ID: "_row_id", LAST_UPDATED: "_last_updated_sequence_number"}
 
+ROW_ID_COLUMN, LAST_UPDATED_COLUMN = NAMES[ROW_ID], NAMES[LAST_UPDATED]
+
 ROW_ID_OF_LIST = 15
 """Place in a `ManifestFile`, of field 520: the first row id of its files."""
 
@@ -46,6 +48,11 @@ def field_of(file: DataFile, place: int) -> Any:
 def delete_key(file: DataFile) -> DeleteKey:
     """What tells a delete file from others: several vectors may be in one file."""
     return file.file_path, field_of(file, OFFSET)
+
+
+def is_vector(file: DataFile) -> bool:
+    """Whether a delete file is a deletion vector."""
+    return field_of(file, OFFSET) is not None
 
 
 def bytes_of(file: DataFile) -> int:

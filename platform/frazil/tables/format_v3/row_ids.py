@@ -5,6 +5,7 @@ https://iceberg.apache.org/spec/#row-lineage. A task imports PyArrow only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from frazil.tables.format_v3.fields import FIRST_ROW_ID, LAST_UPDATED, NAMES, ROW_ID, field_of
+from frazil.tables.format_v3.fields import (
+    FIRST_ROW_ID,
+    LAST_UPDATED,
+    LAST_UPDATED_COLUMN,
+    NAMES,
+    ROW_ID,
+    ROW_ID_COLUMN,
+    field_of,
+    has_row_ids,
+)
 from frazil.tables.writing.conversion import ID, field_id
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import ManifestEntry
+    from pyiceberg.table import Table
 
 COLUMNS = tuple(pa.field(name, pa.int64(), True, {ID: str(number)}) for number, name in NAMES.items())
 """Behind the columns of the table; no schema of it names them."""
 
-ENCODING = {NAMES[ROW_ID]: "DELTA_BINARY_PACKED"}
+ENCODING = {ROW_ID_COLUMN: "DELTA_BINARY_PACKED"}
 """A million ids in order take 10 kB so, and else 1 MB."""
 
 
@@ -41,6 +52,11 @@ class Origin:
     def of(cls, entry: ManifestEntry) -> Origin:
         """The origin of the rows of a file that a head names."""
         return cls(field_of(entry.data_file, FIRST_ROW_ID), entry.sequence_number or 0)
+
+
+def origins_of(table: Table, entries: Iterable[ManifestEntry]) -> dict[str, Origin]:
+    """Where the rows of some files of a head have their ids from, by path; of a table without ids nothing."""
+    return {e.data_file.file_path: Origin.of(e) for e in entries} if has_row_ids(table) else {}
 
 
 def are_wanted(schema: pa.Schema) -> bool:
@@ -84,6 +100,16 @@ def _inherited(
 
 def _or(values: pa.Array | None, otherwise: pa.Array) -> pa.Array:
     return otherwise if values is None else pc.coalesce(values, otherwise)
+
+
+def changed(rows: pa.Table, ids: pa.Array | pa.ChunkedArray) -> pa.Table:
+    """Rows that were changed, with the ids that they keep, null of new ones. The commit says since when."""
+    own = {ROW_ID_COLUMN: ids, LAST_UPDATED_COLUMN: pa.nulls(len(rows), pa.int64())}
+    others = [name for name in rows.column_names if name not in own]
+    columns = [*(rows[name] for name in others), *(own[field.name] for field in COLUMNS)]
+    return pa.Table.from_arrays(
+        columns, schema=pa.schema([*(rows.schema.field(n) for n in others), *COLUMNS])
+    )
 
 
 def padded(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -105,6 +105,12 @@ class FileReader:
         with self._opened(file, whole=True) as source:
             return replace(file, content=source.read_buffer())
 
+    def bytes_at(self, file: StoredFile, offset: int, count: int) -> bytes:
+        """Some bytes of a file."""
+        with self._opened(file, whole=False) as source:
+            found: bytes = source.read_at(count, offset)
+        return found
+
     @contextmanager
     def _opened(self, file: StoredFile, *, whole: bool) -> Iterator[pa.NativeFile]:
         if file.content is not None:

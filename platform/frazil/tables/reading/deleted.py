@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from frazil.exact import values_of
+from frazil.tables.format_v3.vectors import places_in
 from frazil.tables.reading.columns import Batch, FileReader, StoredFile
 from frazil.tables.writing.conversion import IN_FILES, field_id, fitted
 
@@ -27,15 +28,27 @@ Keys = Mapping[str, pa.DataType]
 
 
 @dataclass(frozen=True, slots=True)
+class Vector:
+    """Where a deletion vector stands in its file, and of which data file it is."""
+
+    path: str
+    offset: int
+    bytes: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteFile:
     """A delete file that applies to data files.
 
     Args:
         keys: The columns whose values tell the rows that go; none: their places do.
+        vector: The vector in the file that applies; None: the file has rows.
     """
 
     file: StoredFile
     keys: Keys = field(default_factory=dict)
+    vector: Vector | None = None
 
 
 def ids_wanted(schema: pa.Schema, deletes: Iterable[DeleteFile]) -> frozenset[str]:
@@ -48,7 +61,7 @@ class DeletedRows:
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
-        self._places: dict[str, dict[str, NDArray[np.int64]]] = {}
+        self._places: dict[tuple[str, Vector | None], dict[str, NDArray[np.int64]]] = {}
         self._values: dict[str, list[pa.Array]] = {}
 
     def left(
@@ -60,18 +73,33 @@ class DeletedRows:
             if each.keys:
                 by_keys[tuple(each.keys)].append(each)
             else:
-                places = self._positions(each.file).get(path, _NO_PLACES) - batch.first
+                places = self.places(each, path) - batch.first
                 gone[places[(places >= 0) & (places < len(gone))]] = True
         for files in by_keys.values():
             gone |= self._have(batch.rows, files, constants)
         return batch.rows.filter(pa.array(~gone)) if gone.any() else batch.rows
 
-    def _positions(self, file: StoredFile) -> dict[str, NDArray[np.int64]]:
+    def places(self, deletes: DeleteFile, path: str) -> NDArray[np.int64]:
+        """Where the rows of a data file stand that a delete file takes away; one by keys tells none.
+
+        Raises:
+            ValueError: It is a vector that is damaged, or has other rows than its manifest says.
+        """
+        key = deletes.file.path, deletes.vector
+        if key not in self._places and not deletes.keys:
+            self._places[key] = self._read(deletes)
+        return self._places.get(key, {}).get(path, _NO_PLACES)
+
+    def _read(self, deletes: DeleteFile) -> dict[str, NDArray[np.int64]]:
         """Places of deleted rows by the path of their data file."""
-        if file.path not in self._places:
-            batches = [b.rows for b in self._reader.batches(file, frozenset({_PATH, _POSITION}))]
-            self._places[file.path] = _by_path(batches)
-        return self._places[file.path]
+        if deletes.vector is None:
+            batches = self._reader.batches(deletes.file, frozenset({_PATH, _POSITION}))
+            return _by_path([b.rows for b in batches])
+        own = deletes.vector
+        found = places_in(self._reader.bytes_at(deletes.file, own.offset, own.bytes))
+        if len(found) != own.rows:
+            raise ValueError(f"a deletion vector has {len(found)} rows, and its manifest says {own.rows}")
+        return {own.path: found}
 
     def _have(
         self, rows: pa.RecordBatch, files: Sequence[DeleteFile], constants: Mapping[str, pa.Scalar]

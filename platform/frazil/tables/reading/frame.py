@@ -119,17 +119,15 @@ def held_frame(
     Raises:
         PySparkException: See `files_frame`.
     """
-    from frazil.tables.format_v3.row_ids import Origin
-    from frazil.tables.reading.held import are_parquet, deletes_by_file
+    from frazil.tables.format_v3.row_ids import origins_of
+    from frazil.tables.reading.held import are_readable, deletes_by_file
 
     data = tuple(entries)
     by_file = deletes_by_file(table, data)
-    origins = {e.data_file.file_path: Origin.of(e) for e in data} if moves and has_row_ids(table) else None
-    own = [(file, deletes) for file, deletes in by_file if are_parquet((file, *deletes))]
-    others = [file.file_path for file, deletes in by_file if not are_parquet((file, *deletes))]
-    rows = _frame(
-        spark, table, planned(table, own, origins), columns, with_path, with_row_ids=origins is not None
-    )
+    with_ids, origins = moves and has_row_ids(table), origins_of(table, data)
+    own = [(file, deletes) for file, deletes in by_file if are_readable((file, *deletes))]
+    others = [file.file_path for file, deletes in by_file if not are_readable((file, *deletes))]
+    rows = _frame(spark, table, planned(table, own, origins), columns, with_path, with_row_ids=with_ids)
     return rows.unionByName(_by_spark(spark, table, others, rows.columns)) if others else rows
 
 

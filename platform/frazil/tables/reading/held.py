@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from frazil.tables.format_v3.fields import is_vector
 from frazil.tables.metadata.deletions import Deletions
 from frazil.tables.metadata.manifests import manifests_of, read_entries
 
@@ -31,8 +32,8 @@ def deletes_by_file(
     return [(entry.data_file, applying[entry.data_file.file_path]) for entry in data]
 
 
-def are_parquet(files: Iterable[DataFile]) -> bool:
-    """Whether all of some data files and delete files are Parquet."""
+def are_readable(files: Iterable[DataFile]) -> bool:
+    """Whether tasks can read all of some data files and delete files: Parquet, and deletion vectors."""
     from pyiceberg.manifest import FileFormat
 
-    return all(each.file_format == FileFormat.PARQUET for each in files)
+    return all(each.file_format == FileFormat.PARQUET or is_vector(each) for each in files)

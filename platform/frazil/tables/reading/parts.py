@@ -10,6 +10,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from frazil.tables.format_v3.fields import (
+    OFFSET,
+    REFERENCED_FILE,
+    SIZE,
+    DeleteKey,
+    delete_key,
+    field_of,
+    is_vector,
+)
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.fs import FileSystem
@@ -57,16 +67,16 @@ def planned(
     """
     from frazil.tables.reading.part import Part
 
-    stores, places, rows = _Stores(table), dict[str, int](), 0
+    stores, places, rows = _Stores(table), dict[DeleteKey, int](), 0
     parts: list[Part] = []
     deletes: list[DeleteFile] = []
     for file, gone in files:
         for each in gone:
-            if each.file_path not in places:
-                places[each.file_path] = len(deletes)
+            if delete_key(each) not in places:
+                places[delete_key(each)] = len(deletes)
                 deletes.append(delete_file(table, each, stores.stored(each)))
         stored, constants = stores.stored(file), dict(constants_of(table, file))
-        applying, rows = tuple(places[each.file_path] for each in gone), rows + file.record_count
+        applying, rows = tuple(places[delete_key(each)] for each in gone), rows + file.record_count
         origin = (origins or {}).get(file.file_path)
         parts += [
             Part(stored, *edges, constants, applying, origin) for edges in _cut(file.file_size_in_bytes)
@@ -115,9 +125,12 @@ class _Stores:
 
 def delete_file(table: Table, file: DataFile, stored: StoredFile) -> DeleteFile:
     """A delete file as tasks are told of it."""
-    from frazil.tables.reading.deleted import DeleteFile
+    from frazil.tables.reading.deleted import DeleteFile, Vector
     from frazil.tables.reading.schema import stored_type
 
+    if is_vector(file):
+        path, offset, size = (field_of(file, place) for place in (REFERENCED_FILE, OFFSET, SIZE))
+        return DeleteFile(stored, vector=Vector(path, offset, size, file.record_count))
     return DeleteFile(
         stored, {str(own): stored_type(_type_of(table, own)) for own in file.equality_ids or ()}
     )

@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head
-from frazil.tables.reading.held import are_parquet, deletes_by_file
+from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.writing.unwritable import refuse_unwritable
 from frazil.tables.writing.workers import latest_commit
@@ -42,7 +42,7 @@ def rewrite_by_columns(
     connections: Connections, spec: AnyTable, table: Table, head: Head, plan: Round
 ) -> Rewritten | None:
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
-    from frazil.tables.format_v3.row_ids import Origin
+    from frazil.tables.format_v3.row_ids import origins_of
     from frazil.tables.writing.sorting import sort_keys
     from frazil.tables.writing.transfer import files_written
 
@@ -53,10 +53,10 @@ def rewrite_by_columns(
     refuse_unwritable(table)
     with files_there(table):
         held = deletes_by_file(table, [head.entries[f.path] for f in plan.files])
-    if not all(are_parquet((file, *deletes)) for file, deletes in held):
+    if not all(are_readable((file, *deletes)) for file, deletes in held):
         return None
     until = latest_commit(spec.upkeep.orphans_after)
-    origins = {f.path: Origin.of(head.entries[f.path]) for f in plan.files}
+    origins = origins_of(table, (head.entries[f.path] for f in plan.files))
     with spark_job(compaction_job(name)):
         found = _run(connections, table, held, plan, order, origins)
     staged = StagedFiles(files_written(table, found), until=until)
@@ -92,7 +92,7 @@ def _run(
     """What tasks say of each bin."""
     from frazil.tables.writing.transfer import FileBin, old_file, run_bins
 
-    old = {f.file_path: old_file(table, f, deletes, origins[f.file_path]) for f, deletes in held}
+    old = {f.file_path: old_file(table, f, deletes, origins.get(f.file_path)) for f, deletes in held}
     bins = [FileBin(tuple(old[f.path] for f in b.files), b.most) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
     return run_bins(connections.background_spark, table, bins, half, order=order)

@@ -90,7 +90,7 @@ class Rewrites(StandIns):
         yield merge._Merge, "_judged", lambda _of, state, matches: state
         yield merge._Merge, "_rows", lambda of, state, _, matches: self.kept(of.changes, state, matches)
         yield remainder, "Parted", Uncounted
-        yield arrow, "are_parquet", lambda _: self.world.lane
+        yield arrow, "are_readable", lambda _: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, found: found["files"]
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks

@@ -39,12 +39,19 @@ Change = tuple[str, str | None, int, int, int]
 class Texts(Upserted):
     """A table of texts."""
 
-    def __init__(self, folder: Path, divided: Divided = BUCKETS, order: tuple[SortKey, ...] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        divided: Divided = BUCKETS,
+        order: tuple[SortKey, ...] = (),
+        *,
+        row_ids: bool = False,
+    ) -> None:
         plain = Plain("string")
         key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
         columns = record_columns(SPEC, key.columns, value.columns)
         decoder = RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns))
-        super().__init__(folder, SPEC, decoder, divided, order=order)
+        super().__init__(folder, SPEC, decoder, divided, order=order, row_ids=row_ids)
 
     def send(self, *slices: Sequence[Change], anew: bool = False) -> dict[str, int]:
         """See `land`; an empty key is none."""
@@ -106,6 +113,29 @@ def test_what_is_left_is_what_a_dictionary_says(
         assert counts["gone"] == counts["left_out"] == len(touched & before.keys())
         assert counts["come"] == len(touched & wanted.keys())
         assert counts["deleted"] == len((touched & before.keys()) - wanted.keys())
+
+
+@pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
+def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(tmp_path: Path, divided: Divided) -> None:
+    upserted = Texts(tmp_path, divided, row_ids=True)
+    chance, ids, ever = random.Random(2), dict[str, int](), set[int]()
+    for number in range(8):
+        changes = changes_of(chance, 100 * number, 100)
+        last = {key: value for key, value, *_ in changes}
+
+        upserted.send(changes)
+
+        found = upserted.identities
+        kept = {key: row_id for key, row_id in ids.items() if last.get(key, "") is not None}
+        assert kept.items() <= {key: row_id for key, (row_id, _) in found.items()}.items()
+        new = {row_id for key, (row_id, _) in found.items() if key not in kept}
+        assert not new & ever  # a row that was deleted and comes again has another id
+        ever |= new
+        assert len({row_id for row_id, _ in found.values()}) == len(found)
+        assert {key for key, (_, changed) in found.items() if changed == number + 1} == {
+            key for key, value in last.items() if value is not None
+        }
+        ids = {key: row_id for key, (row_id, _) in found.items()}
 
 
 def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(

@@ -21,7 +21,7 @@ from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.reading import parts
 from frazil.tables.reading.deleted import among
 from frazil.tables.reading.frame import reader_of
-from frazil.tables.reading.held import are_parquet, deletes_by_file
+from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.reading.parts import planned
 from frazil.tables.writing.data_files import write_files
 from kit.tables.delete_files import delete_by_equality, delete_by_position, live
@@ -51,7 +51,7 @@ def left(table: Table, *columns: str) -> list[Any]:
     """What tasks read of all files of the head."""
     entries = files_matching(table.refresh(), AlwaysTrue()).entries
     by_file = deletes_by_file(table, entries)
-    assert all(are_parquet((file, *deletes)) for file, deletes in by_file)
+    assert all(are_readable((file, *deletes)) for file, deletes in by_file)
     reader = reader_of(table, planned(table, by_file), columns or ("number",))
     numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(reader.bins)))})
     rows = pa.Table.from_batches(reader.run([numbers]), schema=reader.schema)

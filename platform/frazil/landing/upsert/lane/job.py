@@ -27,7 +27,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head, HeadReader
-from frazil.tables.reading.held import are_parquet, deletes_by_file
+from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import in_tasks
@@ -104,7 +104,7 @@ class UpsertLane:
             return None
         files, deletes = ([e.data_file for e in of] for of in (head.entries.values(), head.deleting))
         is_small = sum(f.file_size_in_bytes for f in files) <= _MOST_WHOLE
-        fits = are_parquet([*files, *deletes]) and (is_small or self._is_divided(table, head))
+        fits = are_readable([*files, *deletes]) and (is_small or self._is_divided(table, head))
         return head if fits else None
 
     def _is_divided(self, table: Table, head: Head) -> bool:
@@ -257,14 +257,17 @@ def _by_place(table: Table, head: Head, key: Iterable[str], divided: bool) -> di
     """The files of each partition, or all as of one, with the bounds of the key's columns."""
     from frazil.landing.upsert.lane.deal import place_of
     from frazil.landing.upsert.lane.met import HeadFile
+    from frazil.tables.format_v3.row_ids import origins_of
     from frazil.tables.writing.transfer import old_file
 
+    origins = origins_of(table, head.entries.values())
     found: dict[str, list[HeadFile]] = defaultdict(list)
     for file, deletes in deletes_by_file(table, head.entries.values()):
         fields = range(len(table.spec().fields)) if divided else ()
         place = place_of(file.partition[n] for n in fields)
         bounds = tuple(_bounds(table, file, name) for name in key)
-        found[place].append(HeadFile(old_file(table, file, deletes), bounds))
+        old = old_file(table, file, deletes, origins.get(file.file_path))
+        found[place].append(HeadFile(old, bounds))
     return {place: tuple(of) for place, of in found.items()}
 
 

@@ -19,11 +19,12 @@ import pyarrow as pa
 from frazil.exact import value_of, values_of
 from frazil.landing.lane.intake import BAD
 from frazil.landing.upsert.lane.deal import tasks_by_place
-from frazil.landing.upsert.lane.met import HeadFile, Meeting
+from frazil.landing.upsert.lane.met import HeadFile, Meeting, kept_ids
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncates.truncate import last_truncates, read_truncates
 from frazil.landing.upsert.words import DELETED, TOMBSTONE
+from frazil.tables.format_v3.row_ids import changed
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows
 from frazil.tables.writing.presence import total_of
@@ -138,6 +139,8 @@ class Merge:
         for each in met:
             meets[each.changes[each.meets]] = True
             wins[each.changes[each.meets & ~each.won]] = False  # the row is newer, so it stays
+        if self.layout.row_ids:
+            changes = changed(changes, kept_ids(met, len(changes)))
         bare, soft = changes[DELETED].to_numpy(), self.rules.soft
         ends = bare | self.rules.are_deleted(changes)
         come = [self._rows(changes).filter(pa.array(wins & ~bare))]
@@ -160,8 +163,8 @@ class Merge:
         return _Outcome(tuple(going), pa.concat_tables(keys), rows)
 
     def _rows(self, changes: pa.Table) -> pa.Table:
-        """The columns of the table."""
-        own = self.layout.schema
+        """The columns of the table, and of ids where rows have some."""
+        own = self.layout.of_moved_rows.schema
         return pa.Table.from_arrays([changes[name] for name in own.names], schema=own)
 
     def _keys(self, rows: pa.Table) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from frazil.exact import value_of
 from frazil.landing.upsert.lane.newest import KeyIndex
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
+from frazil.tables.format_v3.fields import ROW_ID_COLUMN
 from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.transfer import OldFile, fetched, rows_in
 
@@ -45,7 +46,7 @@ class Met:
         changes: The place of each one's change; -1 where there is none.
         won: Whether what was done is newer than the row.
         deleted: Whether the row is deleted already.
-        rows: Their keys and places.
+        rows: Their keys and places, and their ids where they have some.
     """
 
     file: OldFile
@@ -95,9 +96,11 @@ class Meeting:
 
     def _met(self, file: OldFile, index: KeyIndex, changes: pa.Table) -> Met:
         rules, soft = self.rules, self.rules.soft
+        layout = self.layout.of_moved_rows
         names = [*rules.identity.key, *rules.identity.places, *([soft.deleted] if soft else [])]
-        schema = pa.schema([self.layout.schema.field(name) for name in names])
-        rows = pa.Table.from_batches(rows_in(self.layout, [file], names), schema)
+        names += [ROW_ID_COLUMN] if layout.row_ids else []
+        schema = pa.schema([layout.schema.field(name) for name in names])
+        rows = pa.Table.from_batches(rows_in(layout, [file], names), schema)
         found = index.find(rows[name] for name in rules.identity.key)
         found = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
         gone, ended = rules.are_deleted(rows), rules.are_ended(rows)
@@ -111,12 +114,25 @@ class Meeting:
     def left_marked(self, met: Met, stay: Flags, changes: pa.Table) -> pa.Table:
         """Rows of a file that stay, with the marks of what ended them: a bare change, or else a truncate."""
         assert self.rules.soft
-        rows = _rows_at(self.layout, met.file, met.at[stay])
+        rows = _rows_at(self.layout.of_moved_rows, met.file, met.at[stay])
         meets = met.meets[stay]
         theirs = changes.take(pa.array(met.changes[stay][meets]))
         marked = self.rules.soft.marked(rows.filter(pa.array(meets)), theirs)
         rows = rows.filter(pa.array(~meets))
         return pa.concat_tables([marked, self.rules.emptied(rows, landed=True)])
+
+
+def kept_ids(met: Iterable[Met], changes: int) -> pa.ChunkedArray:
+    """The row id that each of some changes takes over: that of the row which it replaces; null: of none."""
+    places, ids = [np.zeros(0, np.int64)], [pa.chunked_array([], pa.int64())]
+    for each in met:
+        replaced = each.meets & each.won
+        places.append(each.changes[replaced])
+        ids.append(each.rows[ROW_ID_COLUMN].filter(pa.array(replaced)))
+    found = np.full(changes, -1)
+    found[np.concatenate(places)] = np.arange(sum(map(len, ids)))
+    every = pa.chunked_array([chunk for of in ids for chunk in of.chunks], pa.int64())
+    return every.take(pa.array(found, mask=found < 0))
 
 
 def _rows_at(layout: FileLayout, file: OldFile, places: NDArray[np.int64]) -> pa.Table:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from frazil.landing.upsert.lane.newest import LONG_AGO, Identity, numbers_of
 from frazil.landing.upsert.words import DELETED, LSN, TOMBSTONE
+from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN
 from frazil.tables.writing.parquet import stored
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ class Soft:
     def marked(self, rows: pa.Table, changes: pa.Table) -> pa.Table:
         """Rows of the table, with the marks of the bare changes that end them."""
         marks = {name: changes[name] for name in self.marks}
-        return _with(rows, marks | {self.lsn: pc.coalesce(changes[self.lsn], rows[self.lsn])})
+        marks |= {self.lsn: pc.coalesce(changes[self.lsn], rows[self.lsn])}
+        return _with(rows, marks | {LAST_UPDATED_COLUMN: pa.nulls(len(rows), pa.int64())})
 
     def emptied(self, rows: pa.Table, older: Flags, times: Places) -> pa.Table:
         """Rows of which some are older than a truncate that was done at those times; these are marked."""
@@ -95,8 +97,10 @@ class Soft:
             self.op: "t",
             self.deleted: True,
             self.deleted_at: pa.array(times).cast(rows[self.deleted_at].type),
+            LAST_UPDATED_COLUMN: pa.scalar(None, pa.int64()),
         }
-        return _with(rows, {name: pc.if_else(hit, mark, rows[name]) for name, mark in marks.items()})
+        own = {name: mark for name, mark in marks.items() if name in rows.column_names}
+        return _with(rows, {name: pc.if_else(hit, mark, rows[name]) for name, mark in own.items()})
 
     def are_deleted(self, rows: pa.Table) -> Flags:
         """Which rows are deleted."""
@@ -163,7 +167,7 @@ def _codes(rows: pa.Table, names: tuple[str, ...]) -> Places:
 
 
 def _with(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:
-    """The same rows, some columns of them others."""
+    """The same rows, some columns of them others, where they have these."""
     return pa.Table.from_arrays(
         [columns.get(name, rows[name]) for name in rows.column_names], schema=rows.schema
     )
