@@ -206,6 +206,8 @@ class TableSpec(OfFields):
     def _of_version_3(self) -> Self:
         if self.format_version == 3 and self.is_read_only:
             raise ValueError("format_version: 3 is for tables that Frazil makes; mode: tableflow makes none")
+        if self.write.delete == "vector" and (self.format_version < 3 or not self.is_keyed):
+            raise ValueError("write.delete: vector needs format_version: 3, and mode: upsert or cdc")
         return self
 
     @property

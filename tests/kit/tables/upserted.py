@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
+from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
+from pyiceberg.table.puffin import PuffinFile
 
 from frazil.formats.columns.columns import names_by_word, table_fields
 from frazil.formats.record import RecordDecoder
@@ -35,6 +37,10 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.creation import create_table
 from frazil.tables.format_v3.row_ids import Origin
+from frazil.tables.format_v3.vector_files import WrittenVector
+from frazil.tables.format_v3.vectors import OFFSET_IN_FILE
+from frazil.tables.reading.columns import stored_file
+from frazil.tables.reading.deleted import DeleteFile, Vector
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
 from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told
@@ -58,7 +64,7 @@ class Upserted:
 
     def __init__(
         self, folder: Path, spec: TableSpec, decoder: RecordDecoder, divided: Divided = BUCKETS,
-        *, order: tuple[SortKey, ...] = (), row_ids: bool = False,
+        *, order: tuple[SortKey, ...] = (), row_ids: bool = False, vectors: float = 0.0, small: int = MB,
     ) -> None:  # fmt: skip
         self.catalog = InMemoryCatalog("unit", warehouse=folder.as_uri())
         self._spec, self._decoder, self._order = spec, decoder, order
@@ -72,6 +78,9 @@ class Upserted:
         """What an audit of values says of the last landing."""
         self.layout = replace(file_layout(self.table), row_ids=row_ids)
         self._next_id, self._landings = 0, 0
+        self._vectors, self._small = vectors, small
+        self.deleted: dict[str, str] = {}
+        """The files of vectors, by the paths of their data files."""
         names = dict(zip((f.name for f in self.table.schema().fields), self.layout.schema.names, strict=True))
         own = {word: names[name] for word, name in names_by_word(spec).items()}
         at = (own[word] for word in ("partition", "offset", "timestamp"))
@@ -84,13 +93,16 @@ class Upserted:
     def land(self, *slices: Sequence[Raw], anew: bool = False) -> dict[str, int]:
         """Lands what each task of the first step reads; the counts of all of the second."""
         merge = Merge(
-            self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False, small=MB,
-            most=2 * MB, tasks=2, version=version("frazil"), order=self._order,
+            self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False,
+            small=self._small, most=2 * self._small, tasks=2, version=version("frazil"), order=self._order,
+            vectors=self._vectors,
         )  # fmt: skip
         found = pa.Table.from_batches([*self._said(slices, merge)])
         merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
         self._audit(found, merges)
         self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
+        for vector in (WrittenVector(**v) for m in merges for v in m["vectors"]):
+            self._delete(vector)
         reports = [json.loads(text) for text in found["report"].drop_null().to_pylist()]
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
@@ -112,10 +124,15 @@ class Upserted:
         """The row of each key, which is there once."""
         paths = {each.file.path for of in self.files.values() for each in of}
         told = [file for file in self._written if file.file_path in paths]
-        rows = [r for b in batches_in(self.table, self.table.schema(), told) for r in b.to_pylist()]
+        rows = [row for file in told for row in self._left(file)]
         found = {row["key"]: row for row in rows}
         assert len(found) == len(rows)
         return found
+
+    def _left(self, file: DataFile) -> Iterator[dict[str, Any]]:
+        every = (r for b in batches_in(self.table, self.table.schema(), [file]) for r in b.to_pylist())
+        gone = self._places(file.file_path)
+        return (row for place, row in enumerate(every) if place not in gone)
 
     @property
     def identities(self) -> dict[str, tuple[int, int]]:
@@ -124,6 +141,8 @@ class Upserted:
         for file in (each.file for of in self.files.values() for each in of):
             assert file.origin
             for place, row in enumerate(pq.read_table(urlsplit(file.path).path).to_pylist()):
+                if place in self._places(file.path):
+                    continue
                 own, changed = row["_row_id"], row["_last_updated_sequence_number"]
                 number = file.origin.sequence if changed is None else changed
                 found[row["key"]] = file.origin.first_row_id + place if own is None else own, number
@@ -135,7 +154,8 @@ class Upserted:
         old = [file for file in self._written if file.file_path in removed]
         new = files_written(self.table, found.filter(found["merge"].is_valid()))
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
-        self.wrong = moved_wrongly(values_told(old, schema), values_told(new, schema), Moves(gone, come))
+        moves = Moves(gone, come, fewer=bool(self.deleted))
+        self.wrong = moved_wrongly(values_told(old, schema), values_told(new, schema), moves)
 
     def _put(self, found: pa.Table, removed: set[str]) -> None:
         new = files_written(self.table, found)
@@ -144,12 +164,35 @@ class Upserted:
         for file in new:
             origin = Origin(self._next_id, self._landings)
             self._next_id += file.record_count
-            each = HeadFile(OldFile(file.file_path, file.file_size_in_bytes, origin=origin), (None,))
+            old = OldFile(file.file_path, file.file_size_in_bytes, origin=origin, rows=file.record_count)
+            each = HeadFile(old, (None,))
             fields = () if self._whole else range(len(self.table.spec().fields))
             place = deal.place_of(file.partition[n] for n in fields)
             self.files[place] = (*self.files.get(place, ()), each)
         left = {p: tuple(f for f in of if f.file.path not in removed) for p, of in self.files.items()}
         self.files = left
+
+    def _delete(self, vector: WrittenVector) -> None:
+        """Notes a vector in the place of the one that its file had, as a commit does."""
+        self.deleted[vector.of] = vector.path
+        own = Vector(vector.of, OFFSET_IN_FILE, vector.length, vector.rows)
+        deletes = (DeleteFile(stored_file(vector.path, vector.size), vector=own),)
+        self.files = {
+            place: tuple(
+                replace(f, file=replace(f.file, deletes=deletes)) if f.file.path == vector.of else f
+                for f in of
+            )
+            for place, of in self.files.items()
+        }
+
+    def _places(self, path: str) -> set[int]:
+        """The rows of a file that are deleted, as PyIceberg reads vectors."""
+        if path not in self.deleted:
+            return set()
+        puffin = PuffinFile(Path(urlsplit(self.deleted[path]).path).read_bytes())
+        (vector,) = deletion_vectors_from_puffin_file(puffin)
+        assert vector.referenced_data_file == path
+        return set(vector.to_vector().to_pylist())
 
     def _deal(self) -> Deal:
         records = self._decoder.arrow()

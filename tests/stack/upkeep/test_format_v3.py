@@ -11,10 +11,12 @@ import pytest
 from pyiceberg.table import Table
 
 from frazil.checks.result import Subject
+from frazil.checks.run import run_check
 from frazil.checks.verification import verify
 from frazil.landing.land import land
 from frazil.landing.schema.upgrade import upgrade
 from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
@@ -23,6 +25,7 @@ from frazil.upkeep.kind import Order
 from kit.readers.duck import duckdb_on
 from kit.readers.opened import data_files, table_of
 from kit.records.topics import MakeTopic, Topic
+from kit.records.upserts import by_key, upserts
 
 EACH = 5
 COLUMNS = "quantity, _row_id, _last_updated_sequence_number"
@@ -127,6 +130,57 @@ def test_an_upgraded_table_gives_ids_to_all_of_its_rows(make_topic: MakeTopic) -
     after = by_spark(topic)
     assert {quantity: ids for quantity, ids in after.items() if quantity in begun} == begun
     assert sorted(after) == quantities(topic) == list(range(3 * EACH))
+
+
+def ids_of_keys(topic: Topic) -> dict[str, tuple[int, int]]:
+    """Id and quantity of each key's row, on which Spark and DuckDB agree."""
+    columns = "key, _row_id, quantity"
+    rows = topic.connections.spark.sql(f"SELECT {columns} FROM {spark_name(topic.things.table)}").collect()
+    found = by_key((row[0], (row[1], row[2])) for row in rows)
+    with duckdb_on(topic.connections.settings) as duck:
+        scan = f"SELECT {columns} FROM iceberg_scan('{table_of(topic).metadata_location}')"
+        assert by_key((row[0], (row[1], row[2])) for row in duck.execute(scan).fetchall()) == found
+    return found
+
+
+def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: MakeTopic) -> None:
+    write, upkeep = {"delete": "vector", "target_file_size": 4_000}, {"delete_files": 0}
+    sent = upserts(make_topic, format_version=3, partition_by=(), write=write, upkeep=upkeep)
+    topic = sent.topic
+    sent.send((f"k{n}", n) for n in range(400))
+    land(topic.spec, topic.connections)
+    begun, files = ids_of_keys(topic), data_files(topic)
+
+    for changes in ([("k1", 1001), ("k2", None), ("new", 7)], [("k3", 1003), ("k1", 1101)]):
+        sent.send(changes)
+        land(topic.spec, topic.connections)
+        assert sent.held() == sent.rows
+
+    assert {*files} <= {*data_files(topic)}  # none was written anew
+    head = HeadReader().read(table_of(topic))
+    assert head
+    assert [e.data_file.record_count for e in head.deleting] == [3]  # one vector, with all that went
+    found = ids_of_keys(topic)
+    assert {key: quantity for key, (_, quantity) in found.items()} == sent.rows
+    left = {key: row_id for key, (row_id, _) in begun.items() if key != "k2"}
+    assert {key: row_id for key, (row_id, _) in found.items() if key != "new"} == left
+    summary = summary_of(table_of(topic).current_snapshot())
+    assert [number(summary, f"total-{what}") for what in ("delete-files", "position-deletes")] == [1, 3]
+    assert sound(topic)
+
+    report = compact(topic.spec, topic.connections, time.time())
+
+    assert report.numbers["delete_files_after"] == 0 < report.numbers["delete_files_before"]
+    assert ids_of_keys(topic) == found
+    assert sent.held() == sent.rows
+    assert sound(topic)
+
+
+def sound(topic: Topic) -> bool:
+    """Whether the checks of rows pass."""
+    found = [run_check(name, topic.spec, topic.connections) for name in ("row_count", "row_count_deep")]
+    assert all(f.passed for f in found), [f.text for f in found]
+    return True
 
 
 def avro(table: Table, location: str) -> tuple[dict[str, Any], dict[str, str], list[dict[str, Any]]]:

@@ -38,6 +38,7 @@ from frazil.tables.rewrites.remainder import write_rest
 from frazil.tables.spark.faults import files_there
 
 if TYPE_CHECKING:
+    from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
@@ -52,6 +53,7 @@ class Merged(Written):
     deleted: int = 0
     ended: int = 0  # rows fewer
     removed: frozenset[str] = frozenset()  # paths of the files that go
+    vectors: tuple[DataFile, ...] = ()  # of files that stay, and lose rows
     kept: StagedFiles = field(default_factory=StagedFiles)  # files with what is kept of them
     replaces: bool = False  # whether those hold what the other new files do, too
     taken: frozenset[str] = frozenset()  # paths of new files which they hold, too
@@ -74,7 +76,9 @@ class Merged(Written):
         """See `Written.landed`."""
         own = () if self.replaces else (f for f in self.files.files if f.file_path not in self.taken)
         whole = StagedFiles((*own, *self.kept.files), until=min(self.files.until, self.kept.until))
-        return MergeLanded(whole, entry, base, self.removed, self.deletes, self.head, self.truncates)
+        return MergeLanded(
+            whole, entry, base, self.removed, self.vectors, self.deletes, self.head, self.truncates
+        )
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class MergeLanded(Landed):
     """A landing whose files take the place of others."""
 
     removed: frozenset[str] = frozenset()
+    vectors: tuple[DataFile, ...] = ()
     deletes: frozenset[str] = frozenset()
     head: int = 0
     truncates: tuple[Truncate, ...] = ()
@@ -95,7 +100,7 @@ class MergeLanded(Landed):
     def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:
         """See `Staged.put`; raises as `put_in_place` does, and where main went back meanwhile."""
         self._same_line(table)
-        put_in_place(tx, table, self.removed, self.staged, summary, self.deletes)
+        put_in_place(tx, table, self.removed, self.staged, summary, self.deletes, self.vectors)
 
     def _same_line(self, table: Table) -> None:
         """The position may be where it was while the rows that the changes were compared with are gone."""

@@ -33,6 +33,7 @@ class Replacement:
     known: frozenset[str] = frozenset()  # paths of all manifests of the head that was read
     sequence: int | None = None  # sequence number that the new files bear; None: that of their commit
     untold: bool = False  # whether manifests say nothing of the files that go
+    vectors: tuple[DataFile, ...] = ()  # new ones, of data files that stay; those which these had go
     idle: frozenset[DeleteKey] = frozenset()  # delete files that take no row away any more: these go, too
 
     @cached_property
@@ -40,9 +41,15 @@ class Replacement:
         """Paths of the files that go."""
         return frozenset(e.data_file.file_path for e in self.removed)
 
+    @cached_property
+    def vectored(self) -> frozenset[str]:
+        """Paths of the data files that get vectors."""
+        return frozenset(field_of(vector, REFERENCED_FILE) for vector in self.vectors)
+
     def drops(self, deletes: DataFile) -> bool:
-        """Whether a delete file goes: it takes no row away, or is the vector of a file that goes."""
-        return delete_key(deletes) in self.idle or field_of(deletes, REFERENCED_FILE) in self.paths
+        """Whether a delete file goes: it takes no row away, or is of a file that goes, or gets a vector."""
+        of = field_of(deletes, REFERENCED_FILE)
+        return delete_key(deletes) in self.idle or of in self.paths or of in self.vectored
 
 
 def replacing(

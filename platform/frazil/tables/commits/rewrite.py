@@ -81,7 +81,17 @@ class _Rewrite(Producer):
             *self._written(self._what.kept, self._read_again()),
             *data,
             *self._applicable(deletes, data),
+            *self._new_vectors(),
         ]
+
+    def _new_vectors(self) -> Iterator[ManifestFile]:
+        """Manifests of vectors, one for each layout of partitions."""
+        ordered = sorted(self._what.vectors, key=lambda file: file.spec_id)
+        for spec_id, files in groupby(ordered, key=lambda file: file.spec_id):
+            with self.manifest(self.spec(spec_id), ManifestContent.DELETES) as writer:
+                for file in files:
+                    writer.add_entry(self._added(file))
+            yield writer.to_manifest_file()
 
     def _read_again(self) -> Iterator[ManifestEntry]:
         """The files of manifests that go, one by one, with the statistics of all columns."""
@@ -168,11 +178,13 @@ class _Rewrite(Producer):
         parent = self._parent_snapshot_id
         before = summary_of(self._transaction.table_metadata.snapshot_by_id(parent) if parent else None)
         dropped = [e.data_file for e in self._dropped]
-        plus, gone = _sums(self._what.added), _sums(dropped)
+        plus, gone, vectors = _sums(self._what.added), _sums(dropped), _sums(self._what.vectors)
         minus = _sums(e.data_file for e in self._what.removed)
         by_position = _sums(f for f in dropped if f.content == DataFileContent.POSITION_DELETES)
         counts = {
-            "added-data-files": plus[0], "added-records": plus[1], "added-files-size": plus[2],
+            "added-data-files": plus[0], "added-records": plus[1],
+            "added-files-size": plus[2] + vectors[2], "added-delete-files": vectors[0],
+            "added-dvs": vectors[0], "added-position-deletes": vectors[1],
             "deleted-data-files": minus[0], "deleted-records": minus[1],
             "removed-files-size": minus[2] + gone[2], "removed-delete-files": gone[0],
             "removed-position-deletes": by_position[1],
@@ -182,9 +194,9 @@ class _Rewrite(Producer):
         changes = {
             "total-data-files": plus[0] - minus[0],
             "total-records": plus[1] - minus[1],
-            "total-files-size": plus[2] - counts["removed-files-size"],
-            "total-delete-files": -gone[0],
-            "total-position-deletes": -counts["removed-position-deletes"],
+            "total-files-size": counts["added-files-size"] - counts["removed-files-size"],
+            "total-delete-files": vectors[0] - gone[0],
+            "total-position-deletes": vectors[1] - counts["removed-position-deletes"],
             "total-equality-deletes": -counts["removed-equality-deletes"],
         }
         totals = {k: str(int(v) + changes.get(k, 0)) for k, v in before.items() if k.startswith("total-")}

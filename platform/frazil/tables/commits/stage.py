@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
@@ -97,33 +97,36 @@ def put_in_place(
     staged: StagedFiles,
     summary: Mapping[str, str],
     heeded: Set[str] = frozenset(),
+    vectors: Collection[DataFile] = (),
 ) -> None:
     """Adds a snapshot in which files take the place of others, whose rows were merged into them.
 
     Args:
         removed: Paths of the files that go; None: all.
         heeded: Paths of the manifests of delete files, as they were when the files were read.
+        vectors: Of files that stay, and lose rows; those that these had go.
 
     Raises:
         CommitConflictError: Some of them are gone, for a compaction wrote them anew, or have lost rows.
     """
     from frazil.tables.commits.rewrite import stage_new_rows
 
-    if removed and delete_manifests(table) - heeded:
+    if (removed or vectors) and delete_manifests(table) - heeded:
         raise CommitConflictError(
-            f"Another engine deleted rows of {'.'.join(table.name())} while some were merged.",
+            f"Others deleted rows of {'.'.join(table.name())} while some were merged.",
             meaning="Nothing of this work is visible.",
             todo="Try again.",
         )
-    head = HeadReader().read(table) if removed is None or removed else None
-    what = replacing(head.named if head else {}, removed, staged.files)
-    if removed is not None and len(what.removed) < len(removed):
+    head = HeadReader().read(table) if removed is None or removed or vectors else None
+    what = replace(replacing(head.named if head else {}, removed, staged.files), vectors=tuple(vectors))
+    is_gone = what.vectored - (head.entries.keys() if head else set())
+    if is_gone or (removed is not None and len(what.removed) < len(removed)):
         raise CommitConflictError(
             f"Files of {'.'.join(table.name())} were written anew while their rows were merged.",
             meaning="Nothing of this work is visible.",
             todo="Try again.",
         )
-    if what.removed:
+    if what.removed or what.vectors:
         stage_new_rows(tx, what, summary)
     else:
         append_files(tx, staged.files, summary)

@@ -18,6 +18,9 @@ NAMES = {ROW_ID: "_row_id", LAST_UPDATED: "_last_updated_sequence_number"}
 
 ROW_ID_COLUMN, LAST_UPDATED_COLUMN = NAMES[ROW_ID], NAMES[LAST_UPDATED]
 
+PATH_OF_DELETES, PLACE_OF_DELETES = 2147483546, 2147483545
+"""Ids of the columns of position delete files: https://iceberg.apache.org/spec/#reserved-field-ids"""
+
 ROW_ID_OF_LIST = 15
 """Place in a `ManifestFile`, of field 520: the first row id of its files."""
 

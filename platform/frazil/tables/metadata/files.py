@@ -7,16 +7,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from frazil.tables.format_v3.fields import REFERENCED_FILE, bytes_of, field_of
+from frazil.tables.format_v3.fields import PATH_OF_DELETES, REFERENCED_FILE, bytes_of, field_of
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile, ManifestEntry
 
 _STATISTICS = range(6, 12)
 """Places in a `DataFile`: sizes, counts and bounds of columns."""
-
-_FILE_PATH = 2147483546
-"""Field id of the data file's path in position delete files; Iceberg's specification reserves it."""
 
 
 LARGEST = 2**62
@@ -56,7 +53,7 @@ class Deletes:
 def leaner(entry: ManifestEntry, columns: Collection[int]) -> ManifestEntry:
     """The entry, from now on with the statistics of these columns only."""
     file = entry.data_file
-    kept = {_FILE_PATH, *columns}
+    kept = {PATH_OF_DELETES, *columns}
     for place in _STATISTICS:
         if known := file[place]:
             file[place] = {column: known[column] for column in kept if column in known} or None
@@ -98,5 +95,5 @@ def delete_bounds(file: DataFile) -> tuple[bytes | None, bytes | None]:
     """The least and the greatest path of the data files from which a position delete file takes rows."""
     if path := field_of(file, REFERENCED_FILE):
         return path.encode(), path.encode()
-    lower, upper = ((bounds or {}).get(_FILE_PATH) for bounds in (file.lower_bounds, file.upper_bounds))
+    lower, upper = ((bounds or {}).get(PATH_OF_DELETES) for bounds in (file.lower_bounds, file.upper_bounds))
     return lower, upper

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
 from frazil.tables.catalogs.pyiceberg import columns_in, live_entries, may_match
-from frazil.tables.format_v3.fields import ROW_ID_OF_LIST, has_field, has_row_ids
+from frazil.tables.format_v3.fields import ROW_ID_OF_LIST, has_field, has_row_ids, is_vector
 from frazil.tables.format_v3.reading import read_list
 from frazil.tables.metadata.deletions import NO_BURDEN, Deletions
 from frazil.tables.metadata.files import Deletes, LiveFile, deletes_of, leaner, live_file
@@ -72,6 +72,14 @@ class Head:
     def bytes(self) -> int:
         """Bytes of all data files."""
         return sum(f.bytes for f in self.files)
+
+    def rows_left(self, paths: Iterable[str]) -> tuple[int, bool]:
+        """The rows of some files that are not deleted, and whether that is exact: vectors alone tell it."""
+        rows = sum(self.entries[path].data_file.record_count for path in paths)
+        burdens = self.deletions.burdens
+        deleted = sum(burdens.get(path, NO_BURDEN).rows for path in paths)
+        exact = all(is_vector(entry.data_file) for entry in self.deleting)
+        return (rows - deleted, True) if exact else (rows, False)
 
     @property
     def delete_manifests(self) -> frozenset[str]:

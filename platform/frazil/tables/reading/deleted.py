@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from frazil.exact import values_of
+from frazil.tables.format_v3.fields import PATH_OF_DELETES, PLACE_OF_DELETES
 from frazil.tables.format_v3.vectors import places_in
 from frazil.tables.reading.columns import Batch, FileReader, StoredFile
 from frazil.tables.writing.conversion import IN_FILES, field_id, fitted
 
-_PATH, _POSITION = "2147483546", "2147483545"
-"""Ids of the columns of position delete files: https://iceberg.apache.org/spec/#reserved-field-ids"""
+_PATH, _POSITION = str(PATH_OF_DELETES), str(PLACE_OF_DELETES)
 
 Keys = Mapping[str, pa.DataType]
 """Columns whose values tell rows: their ids, with the types that the table has for them."""

@@ -28,6 +28,7 @@ from frazil.tables.writing.sorting import SortKey, in_order
 from frazil.tables.writing.task import begin_task, rows_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pyiceberg.manifest import DataFile
     from pyiceberg.table import Table
     from pyspark.sql import SparkSession
@@ -53,6 +54,7 @@ class OldFile:
         deletes: Those that apply to it.
         origin: Where its rows have their ids from; None: no snapshot names it, and they have none yet.
         content: All of it, where it was read before.
+        rows: In it, deleted ones among them.
     """
 
     path: str
@@ -61,6 +63,7 @@ class OldFile:
     deletes: tuple[DeleteFile, ...] = ()
     origin: Origin | None = None
     content: pa.Buffer | None = field(default=None, repr=False)
+    rows: int = 0
 
     @property
     def stored(self) -> StoredFile:
@@ -172,6 +175,12 @@ def rows_in(
         yield from _read(layout, file, columns)
 
 
+def deleted_places(layout: FileLayout, file: OldFile) -> NDArray[np.int64]:
+    """Where the rows of a file stand that delete files take away by their places; one may be named twice."""
+    deleted = DeletedRows(_reader(layout))
+    return np.concatenate([np.zeros(0, np.int64), *(deleted.places(d, file.path) for d in file.deletes)])
+
+
 def fetched(layout: FileLayout, file: OldFile) -> OldFile:
     """A file that was read at once: a small one, of which rows are asked for twice."""
     return replace(file, content=_reader(layout).fetched(file.stored).content)
@@ -241,7 +250,8 @@ def old_file(
 
     sizes = ((each, stored_file(each.file_path, each.file_size_in_bytes)) for each in deletes)
     gone = tuple(delete_file(table, each, stored) for each, stored in sizes)
-    return OldFile(file.file_path, file.file_size_in_bytes, dict(constants_of(table, file)), gone, origin)
+    constants = dict(constants_of(table, file))
+    return OldFile(file.file_path, file.file_size_in_bytes, constants, gone, origin, rows=file.record_count)
 
 
 def run_bins(

@@ -23,7 +23,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.writing import transfer
 from frazil.tables.writing.sorting import SortKey
 from frazil.tables.writing.transfer import OldFile
-from kit.tables.upserted import BUCKETS, Divided, Upserted
+from kit.tables.upserted import BUCKETS, MB, Divided, Upserted
 
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
@@ -40,18 +40,13 @@ class Texts(Upserted):
     """A table of texts."""
 
     def __init__(
-        self,
-        folder: Path,
-        divided: Divided = BUCKETS,
-        order: tuple[SortKey, ...] = (),
-        *,
-        row_ids: bool = False,
+        self, folder: Path, divided: Divided = BUCKETS, order: tuple[SortKey, ...] = (), **more: Any
     ) -> None:
         plain = Plain("string")
         key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
         columns = record_columns(SPEC, key.columns, value.columns)
         decoder = RecordDecoder(key, value, columns, "delete", (), row_key(SPEC, columns))
-        super().__init__(folder, SPEC, decoder, divided, order=order, row_ids=row_ids)
+        super().__init__(folder, SPEC, decoder, divided, order=order, **more)
 
     def send(self, *slices: Sequence[Change], anew: bool = False) -> dict[str, int]:
         """See `land`; an empty key is none."""
@@ -115,17 +110,26 @@ def test_what_is_left_is_what_a_dictionary_says(
         assert counts["deleted"] == len((touched & before.keys()) - wanted.keys())
 
 
+@pytest.mark.parametrize("vectors", [0.0, 0.4], ids=["rewritten", "by vectors"])
 @pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
-def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(tmp_path: Path, divided: Divided) -> None:
-    upserted = Texts(tmp_path, divided, row_ids=True)
-    chance, ids, ever = random.Random(2), dict[str, int](), set[int]()
-    for number in range(8):
-        changes = changes_of(chance, 100 * number, 100)
+def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(
+    tmp_path: Path, divided: Divided, vectors: float
+) -> None:
+    upserted = Texts(tmp_path, divided, row_ids=True, vectors=vectors, small=1 if vectors else MB)
+    upserted.send([(f"k{n}", "begun", n % 3, n, 0) for n in range(200)])
+    chance, ids = random.Random(2), {key: row_id for key, (row_id, _) in upserted.identities.items()}
+    ever, by_vectors = {*ids.values()}, 0
+    for number in range(1, 9):
+        changes = changes_of(chance, 200 * number, 30)
         last = {key: value for key, value, *_ in changes}
 
-        upserted.send(changes)
+        counts = upserted.send(changes)
 
+        assert upserted.wrong == ""
+        assert counts["gone"] == counts["left_out"] + counts["vectored"]
+        by_vectors += counts["vectored"]
         found = upserted.identities
+        assert found.keys() == upserted.values.keys()
         kept = {key: row_id for key, row_id in ids.items() if last.get(key, "") is not None}
         assert kept.items() <= {key: row_id for key, (row_id, _) in found.items()}.items()
         new = {row_id for key, (row_id, _) in found.items() if key not in kept}
@@ -136,6 +140,7 @@ def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(tmp_path: Path, divid
             key for key, value in last.items() if value is not None
         }
         ids = {key: row_id for key, (row_id, _) in found.items()}
+    assert bool(by_vectors) == bool(vectors)
 
 
 def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(

@@ -26,6 +26,7 @@ from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
+from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.rewrites.moved import audit_values
@@ -146,6 +147,9 @@ class UpsertLane:
             tasks=tasks,
             version=frazil,
             order=order,
+            vectors=spec.upkeep.deleted_share
+            if spec.write.delete == "vector" and has_row_ids(table)
+            else 0.0,
         )
         task = self.lane.task(reading, spec, table)
         return Deal(task, rules.order, tasks, known, frazil, whole=not divided), merge
@@ -157,6 +161,8 @@ class UpsertLane:
 
     def _merged(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
+        from frazil.tables.format_v3.vector_files import WrittenVector, vector_entry
+
         counts = found.filter(found["report"].is_valid())
         reports = [json.loads(text) for text in values_of(counts["report"])]
         merges = [json.loads(text) for text in values_of(found["merge"].drop_null())]
@@ -166,9 +172,10 @@ class UpsertLane:
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
-        before = sum(head.entries[path].data_file.record_count for path in removed)
+        vectors = [WrittenVector(**told) for m in merges for told in m["vectors"]]
+        before, exact = head.rows_left(removed)
         sent = sum(r["sent"] for r in reports)
-        _compare(changes, counted, before, sent, plan, exact=not head.deleting)
+        _compare(changes, counted, before, sent, plan, exact=exact)
         _compare_values(changes, reports, plan)
         gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
         written, work = changes.files, f"A merge of topic {plan.topic}"
@@ -177,12 +184,13 @@ class UpsertLane:
         return Merged(
             **{f.name: getattr(changes, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
-            put=counted["rows"] - counted["gone"] + counted["come"] + counted["marked"],
+            put=counted["rows"] - counted["left_out"] + counted["come"] + counted["marked"],
             inserted=counted["come"] - (counted["gone"] - counted["bare"]),
             updated=counted["gone"] - counted["deleted"],
             deleted=counted["deleted"],
             ended=counted["bare"] - counted["marked"],
             removed=removed,
+            vectors=tuple(vector_entry(v, head.entries[v.of].data_file) for v in vectors),
             deletes=head.delete_manifests,
             head=table.metadata.current_snapshot_id or 0,
         )
@@ -200,11 +208,13 @@ def _compare(
     rows = before if exact else min(before, counted["rows"])
     numbers = (
         f"{sent} of {written.good} changes were dealt out, {counted['received']} received; of {before} rows "
-        f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out"
+        f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out, "
+        f"{counted['vectored']} deleted by vectors"
     )
-    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, gone):
+    left_out = gone - counted["vectored"]
+    if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, left_out):
         raise audit_failed(work, numbers, again)
-    audit_rows(staged, rows - gone + come, work, numbers, again)
+    audit_rows(staged, rows - left_out + come, work, numbers, again)
 
 
 def _compare_values(written: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:

@@ -25,6 +25,7 @@ from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncates.truncate import last_truncates, read_truncates
 from frazil.landing.upsert.words import DELETED, TOMBSTONE
 from frazil.tables.format_v3.row_ids import changed
+from frazil.tables.format_v3.vector_files import write_vector
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.writing.parquet import FILES, FileLayout, WrittenFile, count_rows
 from frazil.tables.writing.presence import total_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Flags = NDArray[np.bool_]
+    Places = NDArray[np.int64]
 
 MERGED = pa.schema(
     [
@@ -52,8 +54,9 @@ class Counts:
     received: int = 0  # changes
     come: int = 0  # rows that came
     rows: int = 0  # of the files that go
-    gone: int = 0  # of these, as their keys and places say
+    gone: int = 0  # of the table, as keys and places say
     left_out: int = 0  # of these, as they were written anew
+    vectored: int = 0  # of these in files that stay
     bare: int = 0  # of these without a row that comes in their place
     marked: int = 0  # of these that stay, and are marked
     deleted: int = 0  # of these by a delete
@@ -74,6 +77,7 @@ class _Outcome:
     """What becomes of one partition."""
 
     going: tuple[OldFile, ...]  # files that are written anew
+    staying: tuple[tuple[OldFile, Places], ...]  # files that lose rows by vectors, and which
     keys: pa.Table  # whose rows they lose
     come: pa.Table  # rows that come
 
@@ -91,6 +95,7 @@ class Merge:
     tasks: int  # of this step
     version: str  # of Frazil
     order: tuple[SortKey, ...] = ()  # of the rows that come; empty: as they come
+    vectors: float = 0.0  # share of a large file's rows that a vector may delete; 0: it is written anew
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
@@ -128,7 +133,9 @@ class Merge:
         outcome = self._outcome(meeting, meeting.changes(received), files, counts)
         count_rows(counts.values_come, outcome.come)
         written = self._written(outcome, names, counts)
-        document = json.dumps({**asdict(counts), "removed": [f.path for f in outcome.going]})
+        vectors = [write_vector(self.layout, next(names), *each) for each in outcome.staying]
+        told = {"removed": [f.path for f in outcome.going], "vectors": [asdict(v) for v in vectors]}
+        document = json.dumps(asdict(counts) | told)
         return rows_of(MERGED, merge=pa.array([document]), files=pa.array([[f.row for f in written]], FILES))
 
     def _outcome(
@@ -147,20 +154,30 @@ class Merge:
         if soft and soft.identity.lsn:  # else an older change, landed later, would make the row again
             come.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
         counts.come = sum(map(len, come))
-        keys, going = [self._keys(changes).filter(pa.array(wins))], []
+        keys, going, staying = [self._keys(changes).filter(pa.array(wins))], [], []
         for each in met:
             goes = each.won & each.of_changes(wins, True)
             alone = goes & each.of_changes(bare, True)
             counts.gone, counts.bare = counts.gone + int(goes.sum()), counts.bare + int(alone.sum())
             counts.deleted += int((goes & ~each.deleted & each.of_changes(ends, True)).sum())
             keys.append(self._keys(each.rows).filter(pa.array(goes & ~each.meets)))
-            if goes.any():
+            if goes.any() and self._stays(each.file, int(goes.sum())):
+                staying.append((each.file, each.at[goes]))
+                counts.vectored += int(goes.sum())
+            elif goes.any():
                 going.append(each.file)
             if soft and alone.any():
                 come.append(meeting.left_marked(each, alone, changes))
         counts.marked = sum(map(len, come)) - counts.come
         rows = sorted_rows(pa.concat_tables([self._rows(of) for of in come]), self.order)
-        return _Outcome(tuple(going), pa.concat_tables(keys), rows)
+        return _Outcome(tuple(going), tuple(staying), pa.concat_tables(keys), rows)
+
+    def _stays(self, file: OldFile, gone: int) -> bool:
+        """Whether a file loses rows by a vector: few of many."""
+        if not self.vectors or file.bytes < self.small or any(each.keys for each in file.deletes):
+            return False
+        before = sum(each.vector.rows if each.vector else file.rows for each in file.deletes)
+        return before + gone <= self.vectors * file.rows
 
     def _rows(self, changes: pa.Table) -> pa.Table:
         """The columns of the table, and of ids where rows have some."""
