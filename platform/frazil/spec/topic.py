@@ -206,8 +206,10 @@ class TableSpec(OfFields):
     def _of_version_3(self) -> Self:
         if self.format_version == 3 and self.is_read_only:
             raise ValueError("format_version: 3 is for tables that Frazil makes; mode: tableflow makes none")
-        if self.write.delete == "vector" and (self.format_version < 3 or not self.is_keyed):
-            raise ValueError("write.delete: vector needs format_version: 3, and mode: upsert or cdc")
+        rows_go = self.is_keyed and not self.keeps_versions
+        if self.write.delete == "vector" and (self.format_version < 3 or not rows_go):
+            why = "a history deletes no row" if self.keeps_versions else "and mode: upsert or cdc"
+            raise ValueError(f"write.delete: vector needs format_version: 3; {why}")
         return self
 
     @property

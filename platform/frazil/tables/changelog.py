@@ -1,27 +1,24 @@
 """The changes of rows between two snapshots: inserted, deleted, updated with the row before and after.
 
-Iceberg's own changelog compares the files that came and went; Spark sorts, so nobody holds all of it.
+The files that came and went are compared; Spark sorts, so nobody holds all of it. Iceberg's own changelog
+does the same, and refuses a table as long as it has delete files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import takewhile
-from secrets import token_hex
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
-from frazil.errors import MissingError, RepairError
+from frazil.errors import MissingError
 from frazil.exact import shown_rows
-from frazil.quoting import comparable, in_shell, literal, quoted
-from frazil.spec.names import TableName
+from frazil.quoting import comparable, in_shell, quoted
 from frazil.tables.catalogs.handle import name_of
-from frazil.tables.metadata.snapshots import hides_changes, line_of, summary_of
-from frazil.tables.spark.faults import Job, spark_job
-from frazil.tables.spark.redaction import SPARK_CATALOG
-from frazil.tables.spark.session import spark_name
+from frazil.tables.metadata.snapshots import line_of, summary_of
+from frazil.tables.spark.faults import Job, files_there, spark_job
+from frazil.tables.touched import touched
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -31,8 +28,11 @@ if TYPE_CHECKING:
 
 _TYPE, _ORDINAL, _SNAPSHOT = "_change_type", "_change_ordinal", "_commit_snapshot_id"
 _OWN = (_TYPE, _ORDINAL, _SNAPSHOT)
-_CAME = ("INSERT", "UPDATE_AFTER")
-_TIMES, _SAID = "$frazil_times", "$frazil_said_"
+_GONE, _CAME = "DELETE", "INSERT"
+_TIMES, _SIGN, _SAID = "$frazil_times", "$frazil_sign", "$frazil_said_"
+
+_AT_ONCE = 20
+"""Snapshots that one Spark job compares."""
 
 _FORGETTING = "forgetting"  # its manifests tell no file that went: what it changed must not be told
 
@@ -56,73 +56,72 @@ class _Half:
     row: dict[str, Any]
 
 
+_Pair = tuple["Snapshot", "Snapshot", Mapping[str, int]]
+"""Two snapshots, and columns that rows get which tell them apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changelog:
     """The changes of a table behind one snapshot, up to another one.
 
     Attributes:
+        parts: Stretches of the line of which changes are told: each begins behind its first snapshot.
         key: The columns that tell rows apart; `net` needs none.
     """
 
     spark: SparkSession
-    name: TableName
-    parts: tuple[tuple[int, int], ...]
+    table: Table
+    parts: tuple[tuple[Snapshot, ...], ...]
     key: tuple[str, ...]
 
     def frames(self) -> Iterator[DataFrame]:
-        """The rows of the changes, in order, as Iceberg tells them: with `_change_type` and two more columns.
-
-        A frame is valid until the next one is asked for.
-        """
-        for part in self.parts:
-            with self._changes_view(*part) as view:
-                came = f"{quoted(_TYPE)} IN ({', '.join(map(literal, _CAME))})"
-                order = [quoted(_ORDINAL), *map(quoted, self.key), came]  # what goes before what comes
-                yield self.spark.sql(f"SELECT * FROM {view} ORDER BY {', '.join(order)}")
+        """The rows that went and came in each snapshot, in order: with their snapshot, and what they did."""
+        pairs = [pair for part in self.parts for pair in pairwise(part) if not _moves_only(pair[1])]
+        order = [_ORDINAL, *self.key, _TYPE]  # what goes before what comes
+        for begin in range(0, len(pairs), _AT_ONCE):
+            some = enumerate(pairs[begin : begin + _AT_ONCE], begin)
+            gone, came = self._differences(
+                (*pair, {_ORDINAL: number, _SNAPSHOT: pair[1].snapshot_id}) for number, pair in some
+            )
+            yield gone.unionByName(came).orderBy(*map(quoted, order))
 
     def net(self) -> tuple[DataFrame, DataFrame]:
-        """The rows that went, and those that came: a row that changed counts as both.
+        """The rows that went, and those that came: a row that changed counts as both."""
+        gone, came = self._differences((part[0], part[-1], {}) for part in self.parts)
+        return gone.drop(_TYPE), came.drop(_TYPE)
+
+    def _differences(self, pairs: Iterable[_Pair]) -> tuple[DataFrame, DataFrame]:
+        """The rows that went and those that came between pairs of snapshots.
 
         A row counts once for each time that it stands in a file that came, and once against it for each time
         in one that went. So rows that were only written anew cancel out, and nothing needs a key.
         """
         from pyspark.sql import functions as F
 
-        every = reduce(lambda one, two: one.unionByName(two), (self._raw(*part) for part in self.parts))
-        kinds = {name: kind for name, kind in every.dtypes if name not in _OWN}
+        every = reduce(lambda one, two: one.unionByName(two, True), self._signed(pairs))
+        kinds = {name: kind for name, kind in every.dtypes if name != _SIGN}
         columns = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
         odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if columns[name] != quoted(name)}
         keys = [F.expr(sql).alias(odd.get(name, name)) for name, sql in columns.items()]
-        times = F.expr(f"sum(IF({quoted(_TYPE)} = 'INSERT', 1, -1))").alias(_TIMES)
+        times = F.sum(quoted(_SIGN)).alias(_TIMES)
         counted = every.groupBy(*keys).agg(times, *(F.first(quoted(name)).alias(name) for name in odd))
-        return _repeated(counted, kinds, "-"), _repeated(counted, kinds, "+")
+        gone, came = (_repeated(counted, kinds, sign) for sign in ("-", "+"))
+        return gone.withColumn(_TYPE, F.lit(_GONE)), came.withColumn(_TYPE, F.lit(_CAME))
 
-    def _raw(self, start: int, end: int) -> DataFrame:
-        """The rows of files that came and went in one part; those of files written anew are in it twice."""
-        options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}
-        return self.spark.read.options(**options).table(f"{spark_name(self.name)}.changes")
+    def _signed(self, pairs: Iterable[_Pair]) -> Iterator[DataFrame]:
+        """The rows of the files that tell each pair apart, with 1 where they came, and -1 where they went."""
+        from pyspark.sql import functions as F
 
-    @contextmanager
-    def _changes_view(self, start: int, end: int) -> Iterator[str]:
-        """A view of the changes of one part."""
-        view = f"frazil_{token_hex(8)}"
-        options = {"start-snapshot-id": str(start), "end-snapshot-id": str(end)}
-        told = ", ".join(f"{literal(k)}, {literal(v)}" for k, v in options.items())
-        columns = ", ".join(map(literal, self.key))
-        table = literal(quoted(*self.name.identifier))
-        try:
-            self.spark.sql(
-                f"CALL {SPARK_CATALOG}.system.create_changelog_view(table => {table}, "
-                f"changelog_view => '{view}', options => map({told}), "
-                f"compute_updates => true, identifier_columns => array({columns}))"
-            ).collect()
-            yield view
-        finally:
-            self.spark.catalog.dropTempView(view)
+        for before, after, labels in pairs:
+            with files_there(self.table):
+                sides = touched(self.table, before, after)
+            for side, sign in zip(sides, (-1, 1), strict=True):
+                named = {name: F.lit(number).cast("bigint") for name, number in labels.items()}
+                yield side.rows(self.spark).withColumns({_SIGN: F.lit(sign), **named})
 
     def batches(self) -> Iterator[RecordBatch]:
         """The same as Arrow batches; with Spark Connect they come one after the other."""
-        job = Job("changelog", str(self.name), "Nothing was changed.", "Try again.")
+        job = Job("changelog", str(name_of(self.table)), "Nothing was changed.", "Try again.")
         with spark_job(job):
             for frame in self.frames():
                 yield from _arrow(frame)
@@ -132,10 +131,7 @@ class Changelog:
         gone: _Half | None = None
         for told in self._halves():
             if told.came and gone and self._place(gone) == self._place(told):
-                # Iceberg compares bytes by identity: it pairs no keys of bytes, and tells of updates that
-                # changed nothing.
-                if gone.row != told.row:
-                    yield Change("update", told.snapshot_id, gone.row, told.row)
+                yield Change("update", told.snapshot_id, gone.row, told.row)
                 gone = None
                 continue
             if gone:
@@ -150,7 +146,7 @@ class Changelog:
         for batch in self.batches():
             for row in shown_rows(batch):
                 kind, _, snapshot = (row.pop(name) for name in _OWN)
-                yield _Half(kind in _CAME, snapshot, row)
+                yield _Half(kind == _CAME, snapshot, row)
 
     def _place(self, told: _Half) -> tuple[Any, ...]:
         """What a row before and the row after have in common."""
@@ -164,7 +160,6 @@ def changelog(
 
     Raises:
         MissingError: `since` is no ancestor of `to`, or what came between has expired.
-        RepairError: Rows were deleted by delete files, or some still are: Iceberg tells no changes then.
     """
     name = name_of(table)
     line = list(line_of(table.metadata, to))
@@ -175,16 +170,12 @@ def changelog(
             meaning="What changed between them can't be told.",
             todo=f"`frazil describe {in_shell(str(name))}` lists snapshots; name the older one first.",
         )
-    if hiding := hides_changes(news):
-        raise RepairError(
-            f"Another engine deleted rows of {name} by delete files, and as long as there are some Iceberg "
-            "tells no changes.",
-            where=f"snapshot {hiding.snapshot_id}",
-            meaning="Nothing was changed.",
-            todo=f"`frazil compact {in_shell(str(name))} --everything` applies them. Ask for the changes "
-            "before that snapshot, and behind the compaction. Or have that engine write copy-on-write.",
-        )
-    return Changelog(spark, name, tuple(_parts(since, news)), tuple(key))
+    return Changelog(spark, table, tuple(_parts(since, news)), tuple(key))
+
+
+def _moves_only(snapshot: Snapshot) -> bool:
+    """Whether a snapshot only wrote rows anew."""
+    return snapshot.summary is not None and snapshot.summary.operation.value == "replace"
 
 
 def _repeated(counted: DataFrame, columns: Iterable[str], sign: Literal["-", "+"]) -> DataFrame:
@@ -194,17 +185,17 @@ def _repeated(counted: DataFrame, columns: Iterable[str], sign: Literal["-", "+"
     return counted.where(f"{times} > 0").selectExpr(*map(quoted, columns), each).drop(_TIMES)
 
 
-def _parts(since: Snapshot, news: Sequence[Snapshot]) -> Iterator[tuple[int, int]]:
+def _parts(since: Snapshot, news: Sequence[Snapshot]) -> Iterator[tuple[Snapshot, ...]]:
     """Stretches of the line, without the snapshots that forgot rows."""
-    start, last = since.snapshot_id, since.snapshot_id
+    part = [since]
     for snapshot in reversed(news):
         if summary_of(snapshot).get("frazil.upkeep") == _FORGETTING:
-            if last != start:
-                yield start, last
-            start = snapshot.snapshot_id
-        last = snapshot.snapshot_id
-    if last != start:
-        yield start, last
+            if len(part) > 1:
+                yield tuple(part)
+            part = []
+        part.append(snapshot)
+    if len(part) > 1:
+        yield tuple(part)
 
 
 def _arrow(frame: DataFrame) -> Iterator[RecordBatch]:

@@ -166,6 +166,7 @@ class Case:
     layout: tuple[str, ...] | None  # None: the default
     sort_by: tuple[str, ...]
     twin: bool  # whether the value has the key's fields, too
+    version: int  # of Iceberg's format; of 3 rows go by vectors
 
     @property
     def key(self) -> dict[str, Kind]:
@@ -183,6 +184,9 @@ class Case:
         own: dict[str, Any] = dict(MODES[self.mode])
         if self.layout is not None:
             own["partition_by"] = [self._named(each) for each in self.layout]
+        if self.version == 3 and self.mode != "history":
+            own["write"] = {"delete": "vector", "target_file_size": 100}  # no file is small
+        own["format_version"] = self.version
         return own | ({"sort_by": [self._named(each) for each in self.sort_by]} if self.sort_by else {})
 
     def _named(self, transform: str) -> str:
@@ -224,7 +228,7 @@ def drawn(chance: random.Random, mode: str, kind: str) -> Case:
     layout = chance.choice(choices)
     if not all(taken[word].isidentifier() for word in ("k", "part")):  # those have to be quoted in a spec
         layout, sort_by = layout and None, ()
-    return Case(mode, written, kinds, taken, layout, sort_by, chance.random() < 0.5)
+    return Case(mode, written, kinds, taken, layout, sort_by, chance.random() < 0.5, chance.choice((2, 3)))
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from frazil.connections import Connections
-from frazil.errors import MissingError, RepairError
+from frazil.errors import MissingError
 from frazil.landing.land import land
 from frazil.landing.upsert.key import row_identity
 from frazil.tables.changelog import Change, Changelog, changelog
@@ -92,7 +92,7 @@ def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_t
 
 
 def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: Topic) -> None:
-    """Iceberg compares them by identity: it pairs no update, and takes a row written anew for two changes."""
+    """Iceberg's own changelog compares them by identity: it pairs no update of theirs."""
     spark, name = connections.spark, spark_name(topic.things.table)
     connections.catalog.create_namespace_if_not_exists(topic.things.table.namespace)
     spark.sql(f"CREATE TABLE {name} (k binary, n int) USING iceberg")
@@ -129,23 +129,19 @@ def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) ->
     assert found == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
 
 
-def test_delete_files_of_another_engine_are_named(make_topic: MakeTopic) -> None:
+def test_rows_that_went_by_delete_files_are_told_as_others_are(make_topic: MakeTopic) -> None:
     topic = make_topic()
     topic.trades(3)
     land(topic.spec, topic.connections)
     first, name = head(topic), spark_name(topic.things.table)
     topic.connections.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
     topic.connections.spark.sql(f"DELETE FROM {name} WHERE quantity = 1").collect()
-
-    with pytest.raises(RepairError, match="delete files") as refused:
-        changes(topic, first)
-
-    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
-    behind = head(topic)
     topic.trades(1)
     land(topic.spec, topic.connections)
-    assert "--everything` applies them" in refused.value.todo
-    assert [each.kind for each in changes(topic, behind)] == ["insert"]
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+
+    assert list(told(changes(topic, first), "quantity")) == [("delete", 1, None), ("insert", None, 3)]
+    assert [len(frame.collect()) for frame in changelog_of(topic, first).net()] == [1, 1]
 
 
 def test_each_change_is_a_line_of_json_whose_values_are_those_of_a_sample(

@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
 from frazil.tables.metadata.manifests import rows_added, rows_held
-from frazil.tables.metadata.snapshots import ancestors, hides_changes, is_first, number, summary_of
+from frazil.tables.metadata.snapshots import ancestors, is_first, number, summary_of
 from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def increment(table: Table, position: Position, *, follows: bool = False) -> Inc
     news = list(since(table, position))
     followed = follows and is_changing(table)
     changing = [s for s in news if not (_operation(s) in ("append", "replace") or _takes_out(s, followed))]
-    if changing and not (followed and _can_follow(table, position, news)):
+    if changing and not (followed and _can_follow(table, position)):
         raise _rewritten(table, changing[-1])
     rows = sum(rows_added(table, s) for s in news if _operation(s) == "append")
     rows += sum(map(_rows_changed, changing))
@@ -168,10 +168,9 @@ def is_changing(table: Table) -> bool:
     return ledger is not None and bool(ledger.changing)
 
 
-def _can_follow(table: Table, position: Position, news: Iterable[Snapshot]) -> bool:
-    """Whether the files that went are there, and no delete files hide what changed."""
-    kept = table.metadata.snapshot_by_id(position.snapshot) is not None
-    return kept and not hides_changes(news)
+def _can_follow(table: Table, position: Position) -> bool:
+    """Whether the files that went are there."""
+    return table.metadata.snapshot_by_id(position.snapshot) is not None
 
 
 def _rows_changed(snapshot: Snapshot) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,17 +50,6 @@ def number_or_none(summary: Mapping[str, str], name: str) -> int | None:
     except (KeyError, ValueError):
         return None
     return found if found >= 0 else None
-
-
-def hides_changes(snapshots: Iterable[Snapshot]) -> Snapshot | None:
-    """The oldest one of some, newest first, that brought or changed rows while there were delete files.
-
-    Iceberg tells no changes then (BaseIncrementalChangelogScan.orderedChangelogSnapshots).
-    """
-    changing = (s for s in snapshots if s.summary is None or s.summary.operation.value != "replace")
-    words = ("added-delete-files", "total-delete-files")
-    hiding = [s for s in changing if any(number(summary_of(s), word) for word in words)]
-    return hiding[-1] if hiding else None
 
 
 def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:

@@ -1,0 +1,91 @@
+"""The files that tell two snapshots of a table apart: what one of them has, or reads with other deletes.
+
+Their rows are all that can have changed in between, whoever wrote the snapshots, and however.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from frazil.tables.format_v3.fields import delete_key
+from frazil.tables.metadata.manifests import Entries, manifests_of, read_entries
+from frazil.tables.reading.frame import held_frame
+from frazil.tables.reading.held import deletes_by_file
+
+if TYPE_CHECKING:
+    from pyiceberg.manifest import ManifestEntry, ManifestFile
+    from pyiceberg.table import Table
+    from pyiceberg.table.snapshots import Snapshot
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Files that one of two snapshots has, and the other has not as it reads them."""
+
+    table: Table  # at that snapshot
+    entries: Entries
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Their rows, without those that are deleted, in the columns that the table has now."""
+        return held_frame(spark, self.table, self.entries)
+
+
+def touched(table: Table, before: Snapshot, after: Snapshot) -> tuple[Side, Side]:
+    """The files of two snapshots whose rows may tell them apart.
+
+    Raises:
+        OSError: A file of metadata is gone: the snapshot expired meanwhile.
+    """
+    views = _at(table, before), _at(table, after)
+    lists = [manifests_of(view, view.current_snapshot()) for view in views]
+    deletes = [{m.manifest_path for m in each if m.content != _DATA} for each in lists]
+    if deletes[0] != deletes[1]:
+        held = [_as_read(view, each) for view, each in zip(views, lists, strict=True)]
+    else:
+        shared = {m.manifest_path for m in lists[0]} & {m.manifest_path for m in lists[1]}
+        held = [
+            _by_path(view, [m for m in each if m.manifest_path not in shared])
+            for view, each in zip(views, lists, strict=True)
+        ]
+    one, two = held
+    return (
+        Side(views[0], tuple(one[key] for key in one.keys() - two.keys())),
+        Side(views[1], tuple(two[key] for key in two.keys() - one.keys())),
+    )
+
+
+_DATA = 0
+"""Content of manifests that name data files, as `ManifestContent` has it."""
+
+Held = Mapping[tuple[object, ...], "ManifestEntry"]
+"""Data files, by all that tells what is read of them."""
+
+
+def _at(table: Table, snapshot: Snapshot) -> Table:
+    """A table as it was, with its present columns."""
+    view = copy(table)
+    view.metadata = table.metadata.model_copy(update={"current_snapshot_id": snapshot.snapshot_id})
+    return view
+
+
+def _data(view: Table, manifests: list[ManifestFile]) -> list[ManifestEntry]:
+    return [*chain(*read_entries(view.io, [m for m in manifests if m.content == _DATA], ()))]
+
+
+def _by_path(view: Table, manifests: list[ManifestFile]) -> Held:
+    return {(e.data_file.file_path,): e for e in _data(view, manifests)}
+
+
+def _as_read(view: Table, manifests: tuple[ManifestFile, ...]) -> Held:
+    """The files with the delete files that apply to them."""
+    entries = _data(view, [*manifests])
+    applying = deletes_by_file(view, entries)
+    return {
+        (entry.data_file.file_path, *sorted(map(delete_key, deletes), key=repr)): entry
+        for entry, (_, deletes) in zip(entries, applying, strict=True)
+    }
