@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
+from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
-from pyiceberg.manifest import DataFile, ManifestEntry
+from pyiceberg.manifest import DataFile, FileFormat, ManifestEntry
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 
 from frazil.clients import Clients
-from frazil.errors import AuditFailedError, ConfigureError, DifferentError
+from frazil.errors import AuditFailedError, CommitConflictError, ConfigureError, DifferentError
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.schema.upgrade import upgrade
 from frazil.settings.profile import Settings
@@ -27,12 +29,15 @@ from frazil.tables.commits.append import _Append
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import replacing, same_rows
 from frazil.tables.commits.rewrite import stage_new_rows, stage_same_rows
-from frazil.tables.commits.stage import append_files
+from frazil.tables.commits.stage import StagedFiles, append_files, put_in_place
 from frazil.tables.creation import create_table
 from frazil.tables.format_v3.row_ids import Origin
+from frazil.tables.format_v3.vector_files import vector_entry, write_vector
 from frazil.tables.metadata.manifests import Head, HeadReader
-from frazil.tables.writing.data_files import file_layout, write_files
-from frazil.tables.writing.transfer import Bins, FileBin, files_written, old_file
+from frazil.tables.metadata.snapshots import summary_of
+from frazil.tables.reading.held import deletes_by_file
+from frazil.tables.writing.data_files import data_file, file_layout, write_files
+from frazil.tables.writing.transfer import Bins, FileBin, files_written, move_rows, old_file
 from kit.readers.row_ids import Identity, identities, live_files, manifests, metadata
 from kit.wires.lying import glue_in_process
 
@@ -211,6 +216,89 @@ def test_a_commit_after_one_of_another_branch_is_a_conflict(
 
     assert is_conflict(refused.value)
     assert sorted(append(handle, [3]).scan().to_arrow()["n"].to_pylist()) == [1, 3]
+
+
+def vector(table: Table, entry: ManifestEntry, *gone: int) -> DataFile:
+    """Deletes rows of a file, by their places among those that are left."""
+    ((file, deletes),) = deletes_by_file(table, [entry])
+    old = old_file(table, file, deletes, Origin.of(entry))
+    written = write_vector(file_layout(table), str(uuid4()), old, np.array(gone))
+    return vector_entry(written, entry.data_file)
+
+
+def put(handle: TableHandle, read: Table, vectors: Sequence[DataFile], *added: int) -> Table:
+    """Commits vectors that were written for a head, and a file with some numbers."""
+    heeded = head_of(read).delete_manifests
+
+    def stage(table: Table) -> Transaction:
+        tx = transaction(table)
+        files = moved_in(table, added) if added else ()
+        put_in_place(tx, table, (), StagedFiles(files), {}, heeded, vectors)
+        return tx
+
+    return commit(handle, stage, work="test").table
+
+
+def moved_in(table: Table, numbers: Sequence[int]) -> tuple[DataFile, ...]:
+    """A file of new rows, with columns for their ids."""
+    layout = file_layout(table)
+    rows = pa.Table.from_pylist([{"n": n, "text": ""} for n in numbers], schema=layout.schema)
+    found = move_rows(layout, str(uuid4()), (), None, rows.to_batches())
+    return tuple(data_file(table, file) for file in found.files)
+
+
+def numbers(table: Table) -> list[int]:
+    return sorted(table.scan().to_arrow()["n"].to_pylist())
+
+
+def test_a_vector_takes_the_place_of_the_one_before_and_totals_tell_it(handle: TableHandle) -> None:
+    table = append(handle, [1, 2, 3, 4], [5, 6])
+    (first,) = (e for e in head_of(table).entries.values() if e.data_file.record_count == 4)
+    table = put(handle, table, [vector(table, first, 1)], 20)
+    assert numbers(table) == [1, 3, 4, 5, 6, 20]
+
+    table = put(handle, table, [vector(table, first, 2)])  # the third of those that are left
+
+    assert numbers(table) == [1, 3, 5, 6, 20]
+    (entry,) = head_of(table).deleting
+    assert (entry.data_file.record_count, entry.data_file.file_format) == (2, FileFormat.PUFFIN)
+    summary = summary_of(table.current_snapshot())
+    told = {name: summary[f"total-{name}"] for name in ("records", "delete-files", "position-deletes")}
+    assert told == {"records": "7", "delete-files": "1", "position-deletes": "2"}
+    operations = [s.summary.operation for s in table.snapshots()[-2:] if s.summary]
+    assert operations == [Operation.OVERWRITE, Operation.DELETE]
+
+
+def test_a_vector_of_a_head_that_others_changed_is_refused(handle: TableHandle) -> None:
+    table = append(handle, [1, 2, 3, 4])
+    (first,) = head_of(table).entries.values()
+    late = vector(table, first, 0)
+    now = put(handle, table, [vector(table, first, 1)])
+
+    with pytest.raises(CommitConflictError, match="deleted rows"):
+        put(handle, table, [late])
+    assert numbers(handle.load()) == [1, 3, 4]
+
+    stale, head = vector(now, first, 0), head_of(now)
+    replace_file(handle, head)
+    with pytest.raises(CommitConflictError, match=r"deleted rows|written anew"):
+        put(handle, now, [stale])
+    assert numbers(handle.load()) == [1, 3, 4]
+
+
+def replace_file(handle: TableHandle, head: Head) -> None:
+    """Writes all files of a head anew, as a compaction does."""
+
+    def stage(table: Table) -> Transaction:
+        held = deletes_by_file(table, head.entries.values())
+        old = [old_file(table, f, d, Origin.of(head.entries[f.file_path])) for f, d in held]
+        found = move_rows(file_layout(table), str(uuid4()), old, None, ())
+        files = [data_file(table, file) for file in found.files]
+        tx = transaction(table)
+        stage_same_rows(tx, same_rows(head, head.entries.keys(), files), {})
+        return tx
+
+    commit(handle, stage, work="test")
 
 
 def test_a_column_may_not_be_called_as_row_ids_are(catalog: Catalog) -> None:
