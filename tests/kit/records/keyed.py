@@ -166,7 +166,7 @@ class Case:
     layout: tuple[str, ...] | None  # None: the default
     sort_by: tuple[str, ...]
     twin: bool  # whether the value has the key's fields, too
-    version: int  # of Iceberg's format; of 3 rows go by vectors
+    version: int = 2  # of Iceberg's format; of 3 rows go by vectors
 
     @property
     def key(self) -> dict[str, Kind]:

@@ -136,7 +136,7 @@ def plan(seed: int, count: int) -> list[tuple[str, str]]:
 
 ODD_NAMES = {"k": "a.b", "l": "it's", "n": 'quo"te', "part": "two-words", "at": "☃", "note": "x,y"}
 KNOWN = (
-    Case("upsert", "json", ("string", "int"), ODD_NAMES, (), (), twin=False),
+    Case("upsert", "json", ("string", "int"), ODD_NAMES, (), (), twin=False, version=3),
     Case("soft", "json", ("long", "string"), ODD_NAMES, (), (), twin=False),
 )
 """What went wrong once."""
