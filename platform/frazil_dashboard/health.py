@@ -17,7 +17,7 @@ from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.manifests import rows_added
+from frazil.tables.metadata.rows import rows_added
 from frazil.tables.metadata.snapshots import summary_of
 
 _NEWEST = 200

@@ -9,7 +9,7 @@ from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.position.ledger import Ledger
 from frazil.landing.tableflow.position import compare_rows, ledger_of_files, place_columns
 from frazil.spec.topic import TableSpec
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from frazil.tables.commits.commit import commit
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.ledger import Recorded
 from frazil.tables.commits.rollback import move_main
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:

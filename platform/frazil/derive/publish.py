@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import handle_of, name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.rollback import Rollback, report_of, turn_back
 from frazil.tables.commits.stage import Staged, put_in_place
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import ancestors
 
 if TYPE_CHECKING:

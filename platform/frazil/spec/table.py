@@ -65,7 +65,7 @@ class Write(Part):
     )
     delete: Literal["rewrite", "vector"] = Field(
         "rewrite",
-        description="How rows of a table by key go. rewrite: their files are written anew. vector: of a "
+        description="How rows of a table by key go. rewrite: their files are rewritten. vector: of a "
         "large file that loses few rows a deletion vector says which; needs format_version: 3, see "
         "docs/format-v3.md.",
     )

@@ -98,7 +98,7 @@ class Changelog:
         """
         from pyspark.sql import functions as F
 
-        every = reduce(lambda one, two: one.unionByName(two, True), self._signed(pairs))
+        every = reduce(lambda one, two: one.unionByName(two), self._signed(pairs))
         kinds = {name: kind for name, kind in every.dtypes if name != _SIGN}
         columns = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
         odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if columns[name] != quoted(name)}

@@ -1,6 +1,6 @@
 """The files that tell two snapshots of a table apart: what one of them has, or reads with other deletes.
 
-Their rows are all that can have changed in between, whoever wrote the snapshots, and however.
+Their rows are all that can have changed in between, whichever engine wrote the snapshots, and however.
 """
 
 from __future__ import annotations

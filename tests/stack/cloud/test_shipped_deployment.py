@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import open_catalog
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil_cloud.cli.administrator import find_deployment
 from frazil_cloud.confluent.tableflow import sync_problems
 from frazil_cloud.deployment import open_clouds, reconciler_of

@@ -17,6 +17,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import append_files
 from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import write_files
+from kit.tables.delete_files import delete_by_position, live
 
 SPEC = TableSpec(topic="t")
 
@@ -40,6 +41,13 @@ def test_rows_of_files_that_lack_a_text_stand_beside_others(tmp_path: Path) -> N
 
     assert found is not None
     assert sorted((row["n"], row["note"]) for row in found[0]) == [(0, None), (1, "a")]
+    first, second = (entry.data_file for entry in live(table))
+    delete_by_position(table, (first, [0]))
+    left = _sample(table.refresh(), SPEC, 5)
+    assert left is not None
+    assert [row["n"] for row in left[0]] == [1]
+    delete_by_position(table, (second, [0]))
+    assert _sample(table.refresh(), SPEC, 5) is None
 
 
 def test_each_partition_of_the_topic_is_drawn_from_however_many_files_others_have(tmp_path: Path) -> None:

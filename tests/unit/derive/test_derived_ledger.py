@@ -193,10 +193,10 @@ def test_that_late_totals_were_left_out_is_known_until_all_is_made_anew() -> Non
     assert (LEDGER.following(late).left_out, LEDGER.following(None).left_out) == (1, 0)
 
 
-@pytest.mark.parametrize("gone", ["the key", "the snapshot that was read", "rows, by delete files"])
+@pytest.mark.parametrize("gone", ["the key", "the snapshot that was read"])
 def test_rows_that_change_by_a_key_are_lost_where_nothing_tells_them(history: History, gone: str) -> None:
     history.properties = {} if gone == "the key" else {"frazil.key": '["id"]'}
-    history.commit(Operation.OVERWRITE, **({"added-delete-files": "1"} if "delete files" in gone else {}))
+    history.commit(Operation.OVERWRITE)
     if "snapshot" in gone:
         history.expire(1, 2, 3, 4)
 

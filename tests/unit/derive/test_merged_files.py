@@ -38,7 +38,7 @@ def test_rows_that_another_engine_deletes_meanwhile_do_not_come_back(lake: Lake,
     else:
         delete_by_equality(lake.table, quantity=1)
 
-    with pytest.raises(CommitConflictError, match="Another engine deleted rows"):
+    with pytest.raises(CommitConflictError, match="Others deleted rows"):
         publish(TableHandle(lake.catalog, NAME), work)
 
     publish(TableHandle(lake.catalog, NAME), merged(lake))

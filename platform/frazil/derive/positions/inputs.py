@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
-from frazil.tables.metadata.manifests import rows_added, rows_held
+from frazil.tables.metadata.rows import rows_added, rows_held
 from frazil.tables.metadata.snapshots import ancestors, is_first, number, summary_of
 from frazil.tables.spark.session import live_rows
 

@@ -18,7 +18,7 @@ from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import started_at
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.creation import FORMAT, create_table, load_with_head
 from frazil.tables.layout import arrange, table_properties
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, upgrade_format
 from frazil.tables.commits.stage import append_files
 from frazil.tables.format_v3.fields import has_row_ids
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.writing.unwritable import refuse_taken_names
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.creation import register
-from frazil.tables.metadata.manifests import rows_held
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:

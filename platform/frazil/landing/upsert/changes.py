@@ -161,13 +161,14 @@ def write_changes(
 
 
 def insert_dealt(rows: DataFrame, spec: TableSpec, table: Table, landing: str) -> StagedFiles:
-    """Writes rows to files, dealt out: else every task would leave a file in each bucket.
+    """Writes rows to files, dealt out: else every task would leave a file in each bucket."""
+    return insert_arranged(with_no_ids(rows, table), spec, table, landing, "" if spec.write.sorts else "hash")
 
-    Where rows have ids these say of each that it has none yet, as files do that come in the place of others.
-    """
-    if has_row_ids(table):
-        rows = rows.selectExpr("*", *(f"CAST(NULL AS bigint) AS {quoted(name)}" for name in NAMES.values()))
-    return insert_arranged(rows, spec, table, landing, "" if spec.write.sorts else "hash")
+
+def with_no_ids(rows: DataFrame, table: Table) -> DataFrame:
+    """New rows, with the columns of ids that rows have which move, where those of the table have ids."""
+    names = NAMES.values() if has_row_ids(table) else ()
+    return rows.selectExpr("*", *(f"CAST(NULL AS bigint) AS {quoted(name)}" for name in names))
 
 
 def key_types(table: Table, decoder: RecordDecoder) -> dict[str, str]:

@@ -31,7 +31,8 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.box import Box
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, put_in_place
-from frazil.tables.metadata.manifests import Candidates, delete_manifests, files_matching, rows_held
+from frazil.tables.metadata.manifests import Candidates, delete_manifests, files_matching
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.metadata.snapshots import is_on_main
 from frazil.tables.rewrites.moved import GOES
 from frazil.tables.rewrites.remainder import write_rest

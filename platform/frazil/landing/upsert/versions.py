@@ -20,7 +20,7 @@ from frazil.formats.record import OK, RecordDecoder
 from frazil.landing.decoding import with_decoded
 from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
-from frazil.landing.upsert.changes import insert_dealt, key_types
+from frazil.landing.upsert.changes import insert_dealt, key_types, with_no_ids
 from frazil.landing.upsert.key import key_columns
 from frazil.landing.upsert.matches import KeyRange, held, range_of
 from frazil.landing.upsert.merge import Merged, files_of
@@ -35,7 +35,8 @@ from frazil.tables.box import Box, Side
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN
-from frazil.tables.metadata.manifests import delete_manifests, rows_held
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.metadata.rows import rows_held
 from frazil.tables.reading.frame import files_frame
 from frazil.tables.rewrites import moved
 from frazil.tables.rewrites.remainder import write_rest
@@ -239,7 +240,7 @@ class _Versions:
             return rows
         own = self._rows
         new = _beside(own, held(versions.where(quoted(NEW)), ended.kept), identity, "inner")
-        return rows.unionByName(_settled(new, self.spec, own.columns), allowMissingColumns=True)
+        return rows.unionByName(with_no_ids(_settled(new, self.spec, own.columns), self.table))
 
     def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
         return Merged(

@@ -18,13 +18,12 @@ from frazil.tables.format_v3.fields import (
     missing_fields,
 )
 from frazil.tables.format_v3.vectors import OFFSET_IN_FILE, puffin_of, vector_of
+from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.transfer import OldFile, deleted_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyiceberg.manifest import DataFile
-
-    from frazil.tables.writing.parquet import FileLayout
 
 
 @dataclass(frozen=True, slots=True)

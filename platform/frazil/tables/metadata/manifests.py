@@ -14,7 +14,6 @@ from frazil.tables.format_v3.fields import ROW_ID_OF_LIST, has_field, has_row_id
 from frazil.tables.format_v3.reading import read_list
 from frazil.tables.metadata.deletions import NO_BURDEN, Deletions
 from frazil.tables.metadata.files import Deletes, LiveFile, deletes_of, leaner, live_file
-from frazil.tables.metadata.snapshots import summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -67,6 +66,12 @@ class Head:
     def deletions(self) -> Deletions:
         """Which delete files apply to which data files; only of those that were read."""
         return Deletions(tuple(self.entries.values()), self.deleting)
+
+    @property
+    def whole(self) -> Entries:
+        """The data files to which no delete file applies."""
+        burdens = self.deletions.burdens
+        return tuple(entry for path, entry in self.entries.items() if path not in burdens)
 
     @property
     def bytes(self) -> int:
@@ -216,23 +221,6 @@ def added_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
     own = [m for m in data if m.added_snapshot_id == snapshot.snapshot_id]
     entries = chain(*read_entries(table.io, own))
     return (e.data_file for e in entries if e.status == ManifestEntryStatus.ADDED)
-
-
-def rows_held(table: Table, snapshot: Snapshot | None) -> int:
-    """Rows in the data files of a snapshot, as its summary says, or its manifests where that does not."""
-    if snapshot is None:
-        return 0
-    total = summary_of(snapshot).get("total-records")
-    return sum(file.record_count for file in data_files(table, snapshot)) if total is None else int(total)
-
-
-def rows_added(table: Table, snapshot: Snapshot) -> int:
-    """Rows in the data files that a snapshot added. Summaries with totals leave out zeros."""
-    summary = summary_of(snapshot)
-    tells = "added-records" in summary or ("total-records" in summary and "added-data-files" not in summary)
-    if tells:
-        return int(summary.get("added-records", 0))
-    return sum(file.record_count for file in added_files(table, snapshot))
 
 
 @dataclass(frozen=True, slots=True)

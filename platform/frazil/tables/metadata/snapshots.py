@@ -52,6 +52,11 @@ def number_or_none(summary: Mapping[str, str], name: str) -> int | None:
     return found if found >= 0 else None
 
 
+def rows_told(summary: Mapping[str, str]) -> int:
+    """Rows of a snapshot as its summary tells them, without those that are deleted by their places."""
+    return max(0, number(summary, "total-records") - number(summary, "total-position-deletes"))
+
+
 def summary_of(snapshot: Snapshot | None) -> Mapping[str, str]:
     """The properties of a snapshot's summary; empty where there is no snapshot, or it has none."""
     summary = snapshot.summary if snapshot else None

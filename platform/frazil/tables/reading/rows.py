@@ -31,12 +31,12 @@ def batches_in(table: Table, columns: Schema, files: Iterable[DataFile]) -> Iter
 def newest_rows(table: Table, columns: Collection[str], count: int) -> list[dict[str, Any]]:
     """At most `count` rows of one data file, for people: the smallest of the newest ones.
 
-    None where delete files take rows away, and of files that stand in very long manifests.
+    None where delete files take rows of every one, and of files that stand in very long manifests.
     """
     head = HeadReader().read(table, most=_FILES_NAMED)
-    if head is None or head.deleting or not head.entries:
+    if head is None or not head.whole:
         return []
-    file = min(head.entries.values(), key=_newest_and_smallest).data_file
+    file = min(head.whole, key=_newest_and_smallest).data_file
     rows: list[dict[str, Any]] = []
     for batch in batches_in(table, table.schema().select(*columns), [file]):
         rows += shown_rows(batch.slice(0, count - len(rows)))

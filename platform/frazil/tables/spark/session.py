@@ -14,6 +14,8 @@ from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.client_properties import spark_properties
+from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.metadata.rows import rows_left
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.faults import Job, spark_job
 from frazil.tables.spark.redaction import OF_SESSION, SECRETS, SPARK_CATALOG
@@ -185,11 +187,15 @@ def at_snapshot(spark: SparkSession, name: TableName, snapshot: int) -> DataFram
 def live_rows(connections: Connections, name: TableName, snapshot: Snapshot | None) -> int:
     """Rows of a table at a snapshot.
 
-    From its summary; where it has delete files they are counted: these may name rows that are gone.
+    From its summary, or from manifests where it has vectors. Where it has other delete files Spark counts:
+    these may name rows that are gone.
     """
     summary = summary_of(snapshot)
     if snapshot is None or not number(summary, "total-delete-files"):
         return number(summary, "total-records")
+    left = rows_left(TableHandle(connections.catalog, name).load(), snapshot)
+    if left is not None:
+        return left
     at = f"{spark_name(name)} VERSION AS OF {snapshot.snapshot_id}"
     return int(connections.spark.sql(f"SELECT count(1) FROM {at}").collect()[0][0])
 

@@ -19,7 +19,8 @@ from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.erasure import noted, one_more
 from frazil.tables.commits.works import FORGETTING
 from frazil.tables.metadata.files import leaner
-from frazil.tables.metadata.manifests import delete_manifests, rows_added
+from frazil.tables.metadata.manifests import delete_manifests
+from frazil.tables.metadata.rows import rows_added
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.tables.rewrites.remainder import Sought, find_holding, rows_by_file
 from frazil.tables.spark.faults import Job
