@@ -14,6 +14,7 @@ from assets.outcome import causes_of
 from frazil.alarms.journal import Cause, Findings, Subject
 from frazil.errors import FaultError
 from sensors.runs import meant
+from sensors.verdicts import evaluations
 
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
 _AT_ONCE = 200  # runs of one look
@@ -103,12 +104,8 @@ def look_at_checks(
     instance: dg.DagsterInstance, watched: Watched, least: Literal["WARN", "ERROR"]
 ) -> Findings:
     """How each check came out last; those that nobody ran, and those that run right now, are left out."""
-    records = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(watched))
-    return {
-        watched[key]: _cause(watched[key], record.evaluation, least)
-        for key, record in records.items()
-        if isinstance(record.evaluation, dg.AssetCheckEvaluation)  # else it was planned, and not run
-    }
+    told = evaluations(instance, list(watched))
+    return {watched[key]: _cause(watched[key], each, least) for key, each in told.items()}
 
 
 def _cause(subject: Subject, told: dg.AssetCheckEvaluation, least: Literal["WARN", "ERROR"]) -> Cause | None:

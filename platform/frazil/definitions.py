@@ -34,6 +34,7 @@ from sensors.alarms import alarms_sensor
 from sensors.arrivals import arrivals_sensor, publishing_sensor
 from sensors.deployments.drift import drift_sensor, watched_drift
 from sensors.deployments.rotation import rotation_sensor
+from sensors.in_step import answering, in_step_sensor
 from sensors.upkeep import upkeep_sensor
 
 # Dagster 1.13 gives these to itself: for each asset check of a component, for `--select "*"`, and for
@@ -110,8 +111,9 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
     access = access_checks(tables)
     made = [DeploymentAssets(each, settings) for each in deployments.sound]
     rotations = [rotation_job(each) for each in made]
-    asked = [key for check in access for key in check.check_keys]
+    asked = {key.name: key for check in access for key in check.check_keys}
     watches = [arrivals_sensor(landed, settings), upkeep_sensor(tables, upkeep)] if tables else []
+    watches += [in_step_sensor(tables, answering(asked))] if any(t.targets for t in tables) else []
     watches += [drift_sensor(made), rotation_sensor(made, rotations)] if made else []
     return dg.Definitions(
         assets=[attention_asset()],
@@ -124,14 +126,14 @@ def _around(pipelines: Pipelines, deployments: Deployments, settings: Settings) 
         sensors=[
             *watches,
             publishing_sensor(),
-            alarms_sensor(tables, settings, pipelines, asked, watched_drift(made)),
+            alarms_sensor(tables, settings, pipelines, asked.values(), watched_drift(made)),
         ],
         asset_checks=access,
         jobs=[
             *_checking("count_every_offset", [k for k in _deep(topics) if k.name != VERIFIED]),
             *_checking("verify_every_record", [k for k in _deep(topics) if k.name == VERIFIED]),
             *_checking("derive_again_and_compare", _deep(derived)),
-            *_checking("doctor", asked),
+            *_checking("doctor", [*asked.values()]),
             *upkeep,
             *rotations,
         ],

@@ -53,6 +53,7 @@ def test_the_sensors_are_on_from_the_start(graph: dg.Definitions) -> None:
 
     assert sensors == {
         "arrivals": dg.DefaultSensorStatus.RUNNING,
+        "in_step": dg.DefaultSensorStatus.RUNNING,
         "publishing": dg.DefaultSensorStatus.RUNNING,
         "upkeep": dg.DefaultSensorStatus.RUNNING,
         "alarms": dg.DefaultSensorStatus.RUNNING,

@@ -41,8 +41,9 @@ _REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns"})
 class Drift:
     """One table in one target, beside the Iceberg table.
 
-    `snapshots` are those of `main` that it does not show, and `seconds` the time since the first of them;
-    None where nobody knows. `error` is why nothing could be compared, or not repaired.
+    `snapshots` are those of `main` that it does not show, `since` is when the first of them was committed,
+    and `seconds` the time since then; None where nobody knows. `error` is why nothing could be compared, or
+    not repaired.
     """
 
     table: str
@@ -55,6 +56,7 @@ class Drift:
     shown_metadata: str = ""
     snapshots: int | None = 0
     seconds: float | None = 0.0
+    since: float | None = None
     repaired: bool = False
     error: FrazilError | None = None
 
@@ -172,7 +174,7 @@ class _Compared:
             return _untold(drift, table)
         drift = replace(drift, iceberg_metadata=table.metadata_location)
         if seen is None:
-            return self._published(target, replace(drift, snapshots=None, seconds=None), "missing", before)
+            return self._published(target, self._missing(drift, table), "missing", before)
         drift = replace(drift, shown_metadata=seen.metadata_location)
         if is_foreign(table, seen):
             return self._foreign(drift, table, seen)
@@ -209,7 +211,14 @@ class _Compared:
         line = [snapshot.snapshot_id for snapshot in ancestors(table.metadata)]
         at = shown.current_snapshot_id if shown else None
         known = len(line) if shown and at is None else line.index(at) if at in line else None
-        return replace(drift, snapshots=known, seconds=reader.lag(self.now) if reader else None)
+        seconds = reader.lag(self.now) if reader else None
+        return replace(drift, snapshots=known, seconds=seconds, since=reader.since if reader else None)
+
+    def _missing(self, drift: Drift, table: Table) -> Drift:
+        line = [snapshot.timestamp_ms for snapshot in ancestors(table.metadata)]
+        since = line[-1] / 1000 if line else None
+        seconds = None if since is None else self.now - since
+        return replace(drift, snapshots=len(line), seconds=seconds, since=since)
 
     def _foreign(self, drift: Drift, table: Table, seen: Shown) -> Drift:
         why = f"it shows {seen.metadata_location or 'no metadata'}, which Frazil did not put there"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.checks.result import Number, Subject, Verdict
+from frazil.publishing.columns import differences
 from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
 from frazil.spec.table import AnyTable, Upkeep
@@ -120,8 +121,11 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
         missing = f"{word.capitalize()} has no {target.relations[0]}: {target.maker or todo} makes it."
         return Verdict(False, missing, {"iceberg_metadata": table.metadata_location, f"{word}_metadata": ""})
     foreign = is_foreign(table, shown)
-    agree = not foreign and is_in_step(table, shown.metadata_location) and shown.rows in (None, rows)
-    mends = f": {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
+    others_columns = differences(shown.columns, target.columns(table))
+    in_step = is_in_step(table, shown.metadata_location) and not others_columns
+    agree = not foreign and in_step and shown.rows in (None, rows)
+    told = f"; {'; '.join(others_columns)}" if others_columns else ""
+    mends = f"{told}: {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
     same = "" if shown.metadata_location == table.metadata_location else _SAME
     others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "

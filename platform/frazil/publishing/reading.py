@@ -21,6 +21,11 @@ Seen: TypeAlias = Shown | FrazilError | None
 """What a target shows, why it does not tell, or None where it does not know the table."""
 
 
+def is_listed(target: Target) -> bool:
+    """Whether many of its tables cost few requests."""
+    return isinstance(target, Glue)
+
+
 def read_all(targets: Iterable[Target], connections: Connections) -> Mapping[AssetPath, Seen]:
     """What each target shows, by the path of its asset; the fault of one keeps none of the others."""
     of_glue: dict[str, list[Glue]] = defaultdict(list)

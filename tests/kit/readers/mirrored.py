@@ -14,6 +14,7 @@ from pyiceberg.table import StaticTable, Table
 
 from frazil.clients import Clients
 from frazil.formats.logical import Field, Primitive
+from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
@@ -26,7 +27,7 @@ from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.work import WorkReport
 
-__all__ = ["DAY", "NAME", "Mirror"]
+__all__ = ["DAY", "NAME", "Mirror", "one_record"]
 
 NAME = TableName("unit", "orders")
 LEDGER = {"frazil.spans": '{"0": [0, 0]}'}
@@ -34,6 +35,15 @@ LEDGER = {"frazil.spans": '{"0": [0, 0]}'}
 
 FEW = {"write.metadata.previous-versions-max": "5"}
 DAY = 86400.0
+
+
+def one_record(number: int) -> Mapping[str, str]:
+    """The ledger of a landing of one record, by which the rows add up."""
+    whole = Ledger(
+        topic="orders", topic_id="one", spans={0: (number, number + 1)}, start={0: 0}, records=1,
+        total_records=number + 1,
+    )  # fmt: skip
+    return whole.properties()
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,19 @@ from pyiceberg.catalog.glue import GlueCatalog
 
 from frazil.checks.drift import Drift, find_drift, repair_drift
 from frazil.errors import PartDownError
-from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.publishing.reading import read_all
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.removal import remove
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, one_record
 from kit.wires.wire import Wire
-
-
-def ledger(number: int) -> Mapping[str, str]:
-    """That of a landing of one record."""
-    whole = Ledger(
-        topic="orders", topic_id="one", spans={0: (number, number + 1)}, start={0: 0}, records=1,
-        total_records=number + 1,
-    )  # fmt: skip
-    return whole.properties()
 
 
 @pytest.fixture
 def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
     """Three rows, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
-    mirror = Mirror(tmp_path, wire_and_url[1], spec, ledger)
+    mirror = Mirror(tmp_path, wire_and_url[1], spec, one_record)
     mirror.land(3)
     mirror.sync()
     return mirror
@@ -83,7 +72,7 @@ def test_one_that_is_behind_says_by_how_much_and_is_published(mirror: Mirror) ->
 
 
 def test_what_a_blocking_check_refuses_is_not_published(mirror: Mirror) -> None:
-    mirror.ledger = lambda number: ledger(number + 5)
+    mirror.ledger = lambda number: one_record(number + 5)
     mirror.land()
     before = mirror.shown
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from frazil.checks.drift import find_drift
 from frazil.checks.layers.ages import age_of_state, target_age
 from frazil.checks.layers.judge import severity_of
 from frazil.checks.result import CheckResult
@@ -109,6 +110,8 @@ def test_a_target_is_as_late_as_the_first_commit_that_it_lacks(mirror: Mirror) -
     assert (late.status, late.severity) == ("failed", "WARN")
     assert "warning after 0 s, error after 3,600 s" in late.text
     assert "frazil drift unit.orders" in late.text
+    (why,) = find_drift([mirror.spec], mirror.connections)
+    assert (why.target, why.differs, why.since) == ("glue", True, first)
     assert fresh(mirror, error="0s").severity == "ERROR"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Annotated, Any
 
@@ -77,7 +78,13 @@ def _causes(drifts: Iterable[Drift]) -> Iterator[str]:
         own = list(same)
         names = ", ".join(f"{drift.target} {drift.name}" for drift in own[:_NAMED])
         more = f" and {len(own) - _NAMED:,} more" if len(own) > _NAMED else ""
-        yield f"{state}: {names}{more}: {why.rstrip('.')}. {own[0].todo}"
+        yield f"{state}{_since(own)}: {names}{more}: {why.rstrip('.')}. {own[0].todo}"
+
+
+def _since(drifts: Iterable[Drift]) -> str:
+    """Since when the first of them is so, as far as anybody knows."""
+    known = [drift.since for drift in drifts if drift.since is not None]
+    return f" since {datetime.fromtimestamp(min(known), UTC):%F %T} UTC" if known else ""
 
 
 def _cause(drift: Drift) -> tuple[str, str]:
