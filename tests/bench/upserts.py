@@ -103,6 +103,35 @@ class Bench:
             Line(f"{case.name}: written, frazil to MERGE", written[0] / written[1], ""),
         ]  # fmt: skip
 
+    def by_vectors(self, case: Case) -> list[Line]:
+        """The same changes by deletion vectors and by files written anew, in tables of version 3, in turn."""
+        case = self._scaled(replace(case, layout={"partition_by": ["bucket(16, id)"]}))
+        console.print(f"vectors: producing {case.changes:,} changes of {case.rows:,} rows")
+        runs: dict[str, list[Run]] = {"vector": [], "rewrite": []}
+        reads: dict[str, list[float]] = {"vector": [], "rewrite": []}
+        with self._topic(case) as topic:
+            for turn in range(1 + self._repeats):
+                for way in sorted(runs, reverse=bool(turn % 2)):
+                    more = {"format_version": 3, "write": {"delete": way}}
+                    with self._table(replace(case, layout=case.layout | more), topic, f"{way}_{turn}") as (
+                        spec,
+                        name,
+                    ):
+                        cost = self._meter.cost(partial(self._ours, spec, name))
+                        self._compare(name, case.rows)
+                        if turn:
+                            runs[way].append(Run(cost, *self._exchanged(name)))
+                            reads[way].append(self._reading(name).cpu)
+        cpu = {way: median(run.cost.cpu for run in of) / case.changes * 1e6 for way, of in runs.items()}
+        written = {way: median(run.written for run in of) for way, of in runs.items()}
+        read = {way: median(of) for way, of in reads.items()}
+        return [
+            Line("vectors: CPU", cpu["vector"], "s/M changes"),
+            Line("vectors: CPU, to files written anew", cpu["vector"] / cpu["rewrite"], ""),
+            Line("vectors: written, to files written anew", written["vector"] / written["rewrite"], ""),
+            Line("vectors: reading by Spark, to files written anew", read["vector"] / read["rewrite"], ""),
+        ]
+
     def reading(self, case: Case) -> list[Line]:
         """What reading all rows costs after ten landings, beside a table just compacted.
 
@@ -226,7 +255,7 @@ def main() -> int:
     set_on_retry_hooks([])  # by default each retry is a line on stdout
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of it, once")
-    parser.add_argument("--only", default="", help="cases whose name has this in it, or `reading`")
+    parser.add_argument("--only", default="", help="cases whose name has this in it, `vectors`, or `reading`")
     parser.add_argument("--turns", type=int, default=0, help="turns that count")
     parser.add_argument(
         "--kinds", action="store_true", help="write kinds beside each other, and nothing else"
@@ -242,6 +271,8 @@ def main() -> int:
     bench = Bench(Settings.load(), scale, options.turns or repeats)
     bench.prune(not options.unpruned)
     lines = [line for case in CASES if options.only in case.name for line in bench.against_merge(case)]
+    if options.only in "vectors":
+        lines += bench.by_vectors(CASES[1])
     if options.only in "reading":
         lines += bench.reading(CASES[0])
     show(lines)

@@ -95,7 +95,7 @@ class Upserted:
         merge = Merge(
             self.layout, Rules(self.identity, self.soft, anew), self.files, apart=False,
             small=self._small, most=2 * self._small, tasks=2, version=version("frazil"), order=self._order,
-            vectors=self._vectors,
+            vectors=self._vectors, vectors_from=self._small,
         )  # fmt: skip
         found = pa.Table.from_batches([*self._said(slices, merge)])
         merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]

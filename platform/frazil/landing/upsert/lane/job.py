@@ -56,6 +56,9 @@ _MOST_FILES = 5000
 _MOVED = 0.25
 """Bytes of values that cost as much to land as a byte of a file costs to be written anew."""
 
+_VECTORS_FROM = 4 * 2**20
+"""Bytes of a file from which a vector, and one more file for each reader, cost less than to write it anew."""
+
 _PLAIN = ("int", "long", "string")
 """Types whose values a partition is named by in tasks and in manifests alike."""
 
@@ -137,6 +140,7 @@ class UpsertLane:
         tasks = 2 * reading.settings.spark.parallelism
         known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
+        by_vectors = spec.write.delete == "vector" and has_row_ids(table)
         merge = Merge(
             layout=self.lane.layout,
             rules=rules,
@@ -147,9 +151,8 @@ class UpsertLane:
             tasks=tasks,
             version=frazil,
             order=order,
-            vectors=spec.upkeep.deleted_share
-            if spec.write.delete == "vector" and has_row_ids(table)
-            else 0.0,
+            vectors=spec.upkeep.deleted_share if by_vectors else 0.0,
+            vectors_from=min(spec.upkeep.small_file * target, _VECTORS_FROM),
         )
         task = self.lane.task(reading, spec, table)
         return Deal(task, rules.order, tasks, known, frazil, whole=not divided), merge

@@ -95,7 +95,8 @@ class Merge:
     tasks: int  # of this step
     version: str  # of Frazil
     order: tuple[SortKey, ...] = ()  # of the rows that come; empty: as they come
-    vectors: float = 0.0  # share of a large file's rows that a vector may delete; 0: it is written anew
+    vectors: float = 0.0  # share of a file's rows that a vector may delete; 0: it is written anew
+    vectors_from: float = 0.0  # bytes of a file that may have a vector
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
@@ -174,7 +175,7 @@ class Merge:
 
     def _stays(self, file: OldFile, gone: int) -> bool:
         """Whether a file loses rows by a vector: few of many."""
-        if not self.vectors or file.bytes < self.small or any(each.keys for each in file.deletes):
+        if not self.vectors or file.bytes < self.vectors_from or any(each.keys for each in file.deletes):
             return False
         before = sum(each.vector.rows if each.vector else file.rows for each in file.deletes)
         return before + gone <= self.vectors * file.rows
