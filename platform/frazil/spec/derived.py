@@ -100,6 +100,10 @@ class DerivedSpec(AnyTable):
             raise ValueError("write either sql or python")
         if bool(self.python) != bool(self.inputs):
             raise ValueError("inputs: name those of a python function; a query names its own")
+        if self.write.delete != "rewrite":
+            raise ValueError(
+                "write.delete: vector is for tables of topics by key; derived ones rewrite files"
+            )
         return self
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from frazil.spec.derived import DerivedSpec
 from frazil.spec.topic import TableSpec
 
 
@@ -96,6 +97,11 @@ def test_a_schema_file_of_another_format_is_refused(written: dict[str, str], tol
     assert told in str(refused.value)
 
 
+def test_a_derived_table_rewrites_its_files() -> None:
+    with pytest.raises(ValidationError, match="derived ones rewrite files"):
+        DerivedSpec.model_validate({"table": "t", "sql": "SELECT 1", "write": {"delete": "vector"}})
+
+
 def test_a_schema_file_goes_with_its_own_format() -> None:
     spec = TableSpec.model_validate({"topic": "t", "value_schema": "a.proto", "value_format": "protobuf"})
 
@@ -111,7 +117,11 @@ def test_a_null_value_deletes_where_rows_have_a_key_unless_the_spec_says_otherwi
 
 @pytest.mark.parametrize(
     ("written", "told"),
-    [({"on_null_value": "keep"}, "would make a row"), ({"key_fields": ["a", "b", "a"]}, "a is there twice")],
+    [
+        ({"on_null_value": "keep"}, "would make a row"),
+        ({"key_fields": ["a", "b", "a"]}, "a is there twice"),
+        ({"write": {"delete": "vector"}}, "needs format_version: 3"),
+    ],
 )
 def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError) as refused:
@@ -134,6 +144,7 @@ def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], tol
         ({"versions": "all", "mode": "upsert"}, "versions: all keeps the changes of a database"),
         ({"versions": "all", "delete": "soft"}, "every row stays anyway"),
         ({"versions": "all", "keep_rows_for": "7d"}, "it may hold now all the same"),
+        ({"versions": "all", "format_version": 3, "write": {"delete": "vector"}}, "deletes no row"),
     ],
 )
 def test_what_changes_of_a_source_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
