@@ -180,6 +180,7 @@ def sound(topic: Topic) -> bool:
     """Whether the checks of rows pass."""
     found = [run_check(name, topic.spec, topic.connections) for name in ("row_count", "row_count_deep")]
     assert all(f.passed for f in found), [f.text for f in found]
+    assert verify(Subject(topic.spec, topic.things, topic.connections)).document["counts"] == {}
     return True
 
 
