@@ -128,8 +128,10 @@ def derived_asset(table: DerivedTable) -> dg.AssetsDefinition:
             except OvertakenError as e:
                 context.log.warning(str(e))
                 report = None
-            except ChecksFailedError as e:
-                report_stopping_checks(context, table.spec, frazil, e)
+            except Exception as e:
+                if isinstance(e, ChecksFailedError):
+                    report_stopping_checks(context, table.spec, frazil, e)
+                frazil.send_failure(context.run, table.spec, "derive", e)
                 raise
             result = _derived(table, report, connections)
         yield result

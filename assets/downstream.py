@@ -104,7 +104,12 @@ def _step(
         connections = frazil.of(table.spec)
         if spec.key in context.selected_asset_keys:
             with engine_errors(), catalog_errors(connections.settings):
-                metadata, shown = work(connections)
+                try:
+                    metadata, shown = work(connections)
+                except Exception as e:
+                    if path in {target.path for target in table.targets}:
+                        frazil.send_failure(context.run, table.spec, "publish", e, path)
+                    raise
             yield dg.MaterializeResult(asset_key=spec.key, metadata=metadata)
             frazil.send_lineage(context.run, [(table.spec, shown)])
         yield from check_results(context, table, frazil)

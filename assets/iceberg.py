@@ -57,6 +57,7 @@ def landing(name: str, tables: Sequence[TopicTable]) -> dg.AssetsDefinition:
                 except Exception as e:  # noqa: BLE001 - it is the result of this table
                     failed[str(table.things.table)] = e
                     _tell_stopped(context, table, e, frazil)
+                    frazil.send_failure(context.run, table.spec, "land", e)
                 else:
                     yield result
                     if isinstance(outcome, LandingReport):

@@ -10,8 +10,9 @@ from pydantic import PrivateAttr
 
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.reporting import Done, is_news
+from frazil.reporting import Done, Failure, WorkKind, is_news
 from frazil.settings.profile import Settings
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.tables.spark.session import configure_session, is_connect, is_spent, spark_errors
 from frazil_lineage.parent import Parent
@@ -46,6 +47,13 @@ class FrazilConnections(dg.ConfigurableResource[Any]):
             parent = Parent(run.run_id, run.job_name)
             self._lineage = LineageReporter(self.connections.settings, self.connections, parent)
         self._lineage.tell_all(one for one in news if is_news(one[1]))
+
+    def send_failure(
+        self, run: dg.DagsterRun, spec: AnyTable, kind: WorkKind, error: Exception, target: AssetPath = ()
+    ) -> None:
+        """Sends that work on a table failed, as a run of OpenLineage that failed."""
+        if failure := Failure.of(kind, error, target):
+            self.send_lineage(run, [(spec, failure)])
 
     def _open_spark(self, settings: Settings) -> Any:
         with spark_errors(settings):

@@ -22,7 +22,7 @@ from frazil.landing.position.state import TableState
 from frazil.landing.repairs.dead_letters import survey
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
-from frazil.reporting import Done
+from frazil.reporting import Done, Failure
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -73,6 +73,8 @@ def events_of(
             yield from own_evaluations(spec, connections, done.checks, of)
         case WorkReport():
             yield upkeep_observation(things(spec, connections.settings), done)
+        case Failure():
+            return  # of a run that failed Dagster knows; what a shell failed at is told by the next check
         case CheckResult():
             if done.status != "skipped":
                 yield check_evaluation(done, of)

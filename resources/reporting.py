@@ -15,7 +15,7 @@ from frazil.checks.layers.history import Delay
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
-from frazil.reporting import Done
+from frazil.reporting import Done, Failure
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -74,9 +74,11 @@ class DagsterReporter:
 
     def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
         """See `Reporter`; events are gathered first, so that they stand together in Dagster's storage."""
+        told = [(s, d, self._connections.of(s)) for s, d in news if not isinstance(d, Failure)]
+        if not told:  # a command that fails need not wait for Dagster
+            return
         from resources.events import as_told, events_of
 
-        told = ((spec, done, self._connections.of(spec)) for spec, done in news)
         events = [event for each in told for event in events_of(*each)]
         if events:
             with self._instance() as instance:

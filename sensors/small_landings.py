@@ -105,7 +105,7 @@ def _outcome(work: Work, turn: Turn) -> list[Done] | Exception:
     except Exception as e:  # noqa: BLE001 - it is the outcome of this table
         return e
     try:
-        done += [work.show(spec), *work.check(spec)]
+        done += [work.show(spec, lambda *_: None), *work.check(spec)]
     except Exception as e:  # noqa: BLE001 - the landing stands; automation shows it by a run, which tells why
         _log.warning("%s was landed, and not shown. %s", turn.due.table, explain(e))
     return done

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from frazil.checks.layers.history import Delay
 from frazil.checks.result import CheckResult
+from frazil.errors import FrazilError, InterruptedWorkError, NotYetError, OvertakenError, PausedError, explain
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
@@ -23,8 +25,32 @@ GROUP = "frazil.reporters"
 """Entry points of this group are called with the settings and give a `Reporter`."""
 
 
-Done: TypeAlias = "LandingReport | DeriveReport | WorkReport | CheckResult | Sequence[Shown]"
-"""What was done to a table, found of it, or shown of it; a derivation may have found nothing new."""
+WorkKind = Literal["land", "derive", "publish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Work on a table that failed.
+
+    Args:
+        target: The path of the asset that was to be published; empty for other work.
+    """
+
+    kind: WorkKind
+    error: FrazilError
+    target: AssetPath = ()
+
+    @classmethod
+    def of(cls, kind: WorkKind, error: Exception, target: AssetPath = ()) -> Failure | None:
+        """None where nothing failed: it waits, another one was quicker, or somebody stopped it."""
+        found = explain(error)
+        return None if isinstance(found, _NO_FAILURE) else cls(kind, found, target)
+
+
+_NO_FAILURE = (NotYetError, PausedError, OvertakenError, InterruptedWorkError)
+
+Done: TypeAlias = "LandingReport | DeriveReport | WorkReport | CheckResult | Failure | Sequence[Shown]"
+"""What was done to a table or failed, found of it, or shown of it; a derivation may have found nothing."""
 
 
 def is_news(done: Done) -> bool:
@@ -38,7 +64,7 @@ def is_news(done: Done) -> bool:
             return done.done or done.rolled_back_to is not None
         case WorkReport():
             return done.done
-        case CheckResult():
+        case CheckResult() | Failure():
             return True
         case _:
             return any(shown.changed for shown in done)

@@ -25,10 +25,12 @@ from frazil.derive.queries.query import Query, read_query
 from frazil.derive.report import DeriveReport
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
-from frazil.reporting import Done
+from frazil.reporting import Done, Failure
+from frazil.settings.secret import conceal
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 from frazil.upkeep.work import SUMMARY, WorkReport
 from frazil_lineage.datasets import Dataset, Facets, Tables
@@ -59,6 +61,7 @@ class Work:
     Args:
         kind: `land`, `derive`, `publish` or `check`.
         job: The job's name.
+        error: Why it failed; empty if it did not.
     """
 
     kind: str
@@ -67,6 +70,7 @@ class Work:
     outputs: list[OutputDataset] = field(default_factory=list)
     seconds: float = 0.0
     facets: dict[str, JobFacet] = field(default_factory=dict)
+    error: str = ""
 
 
 class Works:
@@ -93,10 +97,26 @@ class Works:
                     yield from self.checks(spec, list(results_of(spec, self._settings, done.checks)))
             case CheckResult():
                 yield from self.checks(spec, [done])
+            case Failure():
+                yield self._failure(spec, done)
             case WorkReport():
                 return
             case _:
                 yield from (self._publication(spec, shown) for shown in done if shown.changed)
+
+    def _failure(self, spec: AnyTable, done: Failure) -> Work:
+        """What failed, with the datasets that can be named without what it would have read."""
+        name, error = self._name(spec), done.error
+        message = conceal(f"{type(error).__name__}: {error.what} {error.where}".rstrip(), self._settings)
+        table = self._known(name)
+        if done.kind == "publish":
+            inputs = [table.read()] if table else []
+            return Work("publish", f"publish.{done.target[0]}.{name}", inputs, error=message)
+        topic = (
+            [Dataset(topic_name(spec.topic, self._settings)).read()] if isinstance(spec, TableSpec) else []
+        )
+        outputs = [table.written()] if table else []
+        return Work(done.kind, f"{done.kind}.{name}", topic, outputs, error=message)
 
     def checks(self, spec: AnyTable, results: Sequence[CheckResult]) -> Iterator[Work]:
         """What checks found of one table, in one piece; nothing of those that could not compare."""
@@ -168,6 +188,13 @@ class Works:
         table = self._tables.dataset(self._name(spec), snapshot)
         all_of_it = table.with_facets({**dict(written_facets(spec)), **facets})
         return all_of_it.written({"outputStatistics": _statistics(rows, files, size)})
+
+    def _known(self, name: TableName) -> Dataset | None:
+        """The table, where the catalog tells of it."""
+        try:
+            return self._tables.dataset(name)
+        except Exception:  # noqa: BLE001 - why the work failed is told all the same
+            return None
 
     def _name(self, spec: AnyTable) -> TableName:
         return things(spec, self._settings).table

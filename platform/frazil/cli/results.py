@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -25,7 +25,7 @@ from frazil.errors import (
     interruptible,
 )
 from frazil.landing.halts.pause import PauseReport
-from frazil.reporting import Done, is_news
+from frazil.reporting import Done, Failure, WorkKind, is_news
 from frazil.spec.names import Things, things
 from frazil.spec.table import AnyTable
 
@@ -107,9 +107,9 @@ def each(
         try:
             with interruptible(), console.status(f"{verb} {names.table}") as status:
                 report = do(spec, partial(_note_step, steps, status, names))
-            _note(results, selection, spec, report, every=every)
+            _note(results, selection, spec, report, verb, every=every)
         except Exception as e:  # noqa: BLE001 - it is the result of this table
-            _note(results, selection, spec, e, every=every)
+            _note(results, selection, spec, e, verb, every=every)
         except KeyboardInterrupt:
             results.failed[str(names.table)] = _interrupted(verb, names, steps)
             break
@@ -126,7 +126,7 @@ def each_as_it_ends(
     try:
         with interruptible(), console.status(f"{verb} {len(tables)} tables") as status:
             for spec, outcome in ended:
-                _note(results, selection, spec, outcome, every=every)
+                _note(results, selection, spec, outcome, verb, every=every)
                 del left[id(spec)]
                 status.update(f"{verb} {len(tables)} tables, {len(left)} left")
     except KeyboardInterrupt:
@@ -136,7 +136,7 @@ def each_as_it_ends(
 
 
 def _note(
-    results: Results[R], selection: Selection[S], spec: S, outcome: R | Exception, *, every: bool
+    results: Results[R], selection: Selection[S], spec: S, outcome: R | Exception, verb: str, *, every: bool
 ) -> None:
     """Takes in what came of one table, and tells of it those who want to hear."""
     table = str(things(spec, selection.connections.settings).table)
@@ -149,8 +149,20 @@ def _note(
     except ChecksFailedError as e:
         results.fail(table, e, every=every)
         _tell_checks(selection, spec, e)
+        _tell_failure(selection, spec, e, verb)
     except Exception as e:  # noqa: BLE001 - it is the result of this table
         results.fail(table, e, every=every)
+        _tell_failure(selection, spec, e, verb)
+
+
+def _tell_failure(selection: Selection[S], spec: S, error: Exception, verb: str) -> None:
+    """Tells of a landing or a derivation that failed; a publication tells which target it was."""
+    if (kind := _KINDS.get(verb)) and (failure := Failure.of(kind, error)):
+        with suppress(Exception):  # the table's own error is the one that counts
+            selection.tell(spec, failure)
+
+
+_KINDS: Mapping[str, WorkKind] = {"landing": "land", "deriving": "derive"}
 
 
 @contextmanager

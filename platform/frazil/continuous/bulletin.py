@@ -12,7 +12,8 @@ from frazil.continuous.schedule import Clock, Pace
 from frazil.derive.derive import DeriveReport
 from frazil.landing.report import LandingReport, sum_of
 from frazil.publishing.target import Shown
-from frazil.reporting import Done, Reporter, is_news, tell_each
+from frazil.reporting import Done, Failure, Reporter, is_news, tell_each
+from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -49,6 +50,7 @@ class Bulletin:
         self._derived: dict[int, DeriveReport] = {}
         self._shown: dict[int, Sequence[Shown]] = {}
         self._judged: dict[int, dict[str, CheckResult]] = {}
+        self._failed: dict[tuple[int, str, AssetPath], tuple[AnyTable, Failure]] = {}
 
     @property
     def is_due(self) -> bool:
@@ -60,6 +62,9 @@ class Bulletin:
         if not self._reporters or not is_news(done):
             return
         key = id(spec)
+        if isinstance(done, Failure):
+            self._failed[key, done.kind, done.target] = spec, done
+            return
         self._touched.add(key)
         match done:
             case LandingReport():
@@ -87,6 +92,8 @@ class Bulletin:
         self.hold()
         touched = [spec for spec in self._all if id(spec) in self._touched]
         gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
+        gathered += self._failed.values()
+        self._failed = {}
         self._touched, self._landed, self._derived, self._shown, self._judged = set(), {}, {}, {}, {}
         tell_each(self._reporters, lambda reporter: reporter.tell_all(gathered))
         checks = [(spec, result) for spec in touched for result in self._check(spec)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
 
@@ -16,6 +17,8 @@ from frazil.continuous.work import Work
 from frazil.derive.computation import computation_of
 from frazil.errors import ChecksFailedError, FrazilError, MissingError, NotYetError, OvertakenError, explain
 from frazil.landing.report import LandingReport
+from frazil.publishing.target import Target
+from frazil.reporting import Failure
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
@@ -46,7 +49,7 @@ class Follower:
         self._work, self._bulletin, self._say, self._clock = work, bulletin, say, clock
         self._settings = settings
         self._backoff = Backoff(clock)
-        self._news: SimpleQueue[tuple[TableName, LandingReport | ChecksFailedError]] = SimpleQueue()
+        self._news: SimpleQueue[tuple[TableName, LandingReport | ChecksFailedError | Failure]] = SimpleQueue()
         self._owed = {name for name, spec in self._specs.items() if not spec.is_read_only}
         self._looked = clock()
 
@@ -57,6 +60,11 @@ class Follower:
     def stopped(self, table: str, error: ChecksFailedError) -> None:
         """Takes note of checks that stop a table; may be called by any thread."""
         self._news.put((self._named(table), error))
+
+    def failed(self, table: str, error: Exception) -> None:
+        """Takes note of a landing that failed; may be called by any thread."""
+        if news := Failure.of("land", error):
+            self._news.put((self._named(table), news))
 
     def run(self, stop: Event) -> None:
         """Works until it is stopped; then what has landed is shown, and told. What is made of it waits."""
@@ -106,6 +114,8 @@ class Follower:
                 self._judged(name, news)
                 continue
             self._bulletin.add(self._specs[name], news)
+            if isinstance(news, Failure):
+                continue
             self._owed |= {name, *self._readers.get(name, ())}
         if self._clock() - self._looked > _OTHERS_MOVE:
             self._looked = self._clock()
@@ -124,7 +134,7 @@ class Follower:
         try:
             if isinstance(spec, DerivedSpec):
                 self._derive(name, spec)
-            self._bulletin.add(spec, self._work.show(spec))
+            self._bulletin.add(spec, self._work.show(spec, partial(self._unshown, spec)))
         except OvertakenError:
             self._owed.add(name)  # the other one may have read less
         except Exception as e:  # noqa: BLE001 - one table must not stop the others
@@ -132,8 +142,17 @@ class Follower:
         else:
             self._works(str(name))
 
+    def _unshown(self, spec: AnyTable, target: Target, error: Exception) -> None:
+        if failed := Failure.of("publish", error, target.path):
+            self._bulletin.add(spec, failed)
+
     def _derive(self, name: TableName, spec: DerivedSpec) -> None:
-        report = self._work.derive(spec)
+        try:
+            report = self._work.derive(spec)
+        except Exception as e:
+            if failed := Failure.of("derive", e):
+                self._bulletin.add(spec, failed)
+            raise
         self._bulletin.add(spec, report)
         if report.done:
             self._owed |= self._readers.get(name, set())

@@ -151,6 +151,7 @@ class Runner:
             return  # the next look tells it, as of every table that waits for a person
         elif isinstance(error, Exception):
             self._stopped(turn, error)
+            self._follower.failed(table, error)
             self._failed(table, explain(error))
             return
         elif error is not None:

@@ -21,7 +21,7 @@ from frazil.landing.many import AT_ONCE
 from frazil.landing.position.published import published_by
 from frazil.landing.report import LandingReport
 from frazil.publishing.target import Shown
-from frazil.publishing.targets import targets_of
+from frazil.publishing.targets import OnFailure, show_all
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -53,8 +53,8 @@ class Work(Protocol):
     def derive(self, spec: DerivedSpec) -> DeriveReport:
         """Brings a table up to what its inputs hold."""
 
-    def show(self, spec: AnyTable) -> list[Shown]:
-        """Brings its targets in step."""
+    def show(self, spec: AnyTable, on_failure: OnFailure) -> list[Shown]:
+        """Brings its targets in step; `on_failure` hears of the one that fails."""
 
     def check(self, spec: AnyTable) -> list[CheckResult]:
         """Runs the checks that read no data."""
@@ -111,10 +111,10 @@ class WarmWork:
         with self._connections(spec) as connections:
             return derive(spec, connections, run_id=self._run_id)
 
-    def show(self, spec: AnyTable) -> list[Shown]:
+    def show(self, spec: AnyTable, on_failure: OnFailure) -> list[Shown]:
         """See `Work`."""
         with self._connections(spec) as connections, catalog_errors(connections.settings):
-            return [target.sync(connections) for target in targets_of(spec, connections.settings)]
+            return show_all(spec, connections, on_failure)
 
     def check(self, spec: AnyTable) -> list[CheckResult]:
         """See `Work`."""

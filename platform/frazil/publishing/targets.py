@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from frazil.connections import Connections
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
-from frazil.publishing.target import Target
+from frazil.publishing.target import Shown, Target
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
 TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake)}
 """By their words in `publish`; each one behind those that it follows."""
+
+
+OnFailure = Callable[[Target, Exception], None]
+
+
+def show_all(spec: AnyTable, connections: Connections, on_failure: OnFailure) -> list[Shown]:
+    """Brings a table's targets in step, one after the other.
+
+    Raises:
+        Exception: What the first of them raised that failed, after `on_failure` was called; none follows it.
+    """
+    shown: list[Shown] = []
+    for target in targets_of(spec, connections.settings):
+        try:
+            shown.append(target.sync(connections))
+        except Exception as e:
+            on_failure(target, e)
+            raise
+    return shown
 
 
 def targets_of(spec: AnyTable, settings: Settings) -> tuple[Target, ...]:

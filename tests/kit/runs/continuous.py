@@ -13,7 +13,9 @@ from frazil.derive.report import DeriveReport
 from frazil.landing.arrivals import Arrivals, Due
 from frazil.landing.position.state import State, TableState
 from frazil.landing.report import LandingReport
+from frazil.publishing.glue import Glue
 from frazil.publishing.target import Shown
+from frazil.publishing.targets import OnFailure
 from frazil.reporting import Done
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
@@ -99,10 +101,14 @@ class FakeWork:
         """See `Work`."""
         return DeriveReport(self._begin("derive", spec), spec.kind, done=True, rows=1)
 
-    def show(self, spec: AnyTable) -> list[Shown]:
+    def show(self, spec: AnyTable, on_failure: OnFailure) -> list[Shown]:
         """See `Work`."""
-        name = self._begin("show", spec)
         names = things(spec, SETTINGS)
+        try:
+            name = self._begin("show", spec)
+        except Exception as e:
+            on_failure(Glue(spec, SETTINGS), e)
+            raise
         return [Shown(("glue", "d", name), names.iceberg_path, name, "s3://lake/1.json", changed=True)]
 
     def check(self, spec: AnyTable) -> list[CheckResult]:

@@ -72,6 +72,11 @@ def test_commands_send_valid_events_that_join_from_the_topic_to_snowflake_and_an
     assert len({*of_commands}) == 3
     assert len(checked["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]) > 3
 
+    refused = frazil("sync", name, FRAZIL_GLUE__ENDPOINT="http://127.0.0.1:1")
+    failed = collector.ended()[-1]
+    assert (refused.code, failed["eventType"], failed["job"]["name"]) == (5, "FAIL", f"publish.glue.{name}")
+    assert "Glue does not answer." in failed["run"]["facets"]["errorMessage"]["message"]
+
     collector.is_down = True
     topic.trades(5)
     with caplog.at_level(logging.WARNING, "frazil_lineage"):

@@ -14,6 +14,7 @@ from frazil.derive.report import DeriveReport
 from frazil.errors import ChecksFailedError, ConfigureError, NotYetError
 from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.report import LandingReport
+from frazil.reporting import Failure
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
@@ -69,6 +70,21 @@ def test_a_landing_is_shown_and_what_is_made_of_it_follows_once_however_often_it
         ("derive", "local.large"), ("show", "local.large"),
     ]  # fmt: skip
     assert (at_start, then, after) == (all_of_it, [], all_of_it)
+
+
+def test_what_failed_is_told_with_the_next_batch_once_for_each_target(specs: list[AnyTable]) -> None:
+    following, error = Following(specs), ConfigureError("Glue refuses it.", todo="Allow it.")
+    following.work.fails[name_of(TRADES)] = error
+    following.follower.failed(name_of(TRADES), NotYetError("Not yet.", todo="Wait."))
+    for _ in range(3):
+        following.follower.failed(name_of(TRADES), error)
+        following.round(3600.0)
+
+    told = [done for name, done in following.heard.told if isinstance(done, Failure)]
+    kinds = {(failure.kind, failure.target[:1]) for failure in told}
+    assert kinds == {("land", ()), ("publish", ("glue",))}
+    assert {failure.error for failure in told} == {error}
+    assert len(told) == 2 * 3
 
 
 def test_what_landed_is_shown_before_a_runner_ends_and_what_is_made_of_it_waits(

@@ -14,9 +14,10 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from frazil.checks.result import CheckResult
 from frazil.derive.report import DeriveReport
+from frazil.errors import FrazilError, NotYetError, OvertakenError, PartDownError, PausedError, StopError
 from frazil.landing.checking.outcome import CheckOutcome
 from frazil.publishing.target import Shown
-from frazil.reporting import Done
+from frazil.reporting import Done, Failure
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
@@ -154,3 +155,58 @@ def test_a_catalog_that_does_not_know_the_table_is_no_failure_of_the_work(
 
     assert collector.asked == 0
     assert "local.trades" in caplog.text
+
+
+def failed(event: dict[str, Any]) -> tuple[str, str, str]:
+    """The job of an event, how it ended, and why."""
+    error = event["run"]["facets"]["errorMessage"]
+    assert error["programmingLanguage"] == "python"
+    return event["job"]["name"], event["eventType"], error["message"]
+
+
+def test_work_that_failed_ends_with_the_error_and_what_it_was_about(
+    here: CatalogAlone, trades: Table, collector: Collecting, tmp_path: Path
+) -> None:
+    sells = DerivedSpec(table="sells", sql=tmp_path / "sells.sql")
+    silent = PartDownError("Glue does not answer.", where="127.0.0.1:1")
+
+    send(
+        here,
+        (TRADES, Failure("land", PartDownError("Kafka does not answer.", todo="Start it."))),
+        (sells, Failure("derive", StopError("The inputs lost rows."))),
+        (TRADES, Failure("publish", silent, ("glue", "local", "trades"))),
+    )
+
+    land, derive, publish = collector.ended()
+    assert [event["eventType"] for event in collector.events] == ["START", "FAIL"] * 3
+    assert failed(land) == ("land.local.trades", "FAIL", "PartDownError: Kafka does not answer.")
+    assert failed(derive) == ("derive.local.sells", "FAIL", "StopError: The inputs lost rows.")
+    assert failed(publish) == (
+        "publish.glue.local.trades", "FAIL", "PartDownError: Glue does not answer. 127.0.0.1:1",
+    )  # fmt: skip
+    table = stored_name(trades.location())
+    assert [each["name"] for each in land["inputs"]] == ["trades"]
+    assert [each["name"] for each in (*land["outputs"], *publish["inputs"])] == [table.name] * 2
+    assert (derive["inputs"], derive["outputs"], publish["outputs"]) == ([], [], [])
+
+
+def test_an_error_of_lineage_has_no_secret_of_the_settings(tmp_path: Path, collector: Collecting) -> None:
+    secret = "correct-horse"
+    changes: Any = {
+        "lineage": {"send": True, "seconds": 60},
+        "aws": {"access_key": "k", "secret_key": secret},
+    }
+    here = CatalogAlone(tmp_path, Settings().with_changes(**changes))
+
+    send(here, (TRADES, Failure("land", StopError(f"S3 says {secret} is wrong.", where=secret))))
+
+    (ended,) = collector.ended()
+    assert failed(ended)[2] == "StopError: S3 says *** is wrong. ***"
+
+
+@pytest.mark.parametrize("error", [NotYetError, PausedError, OvertakenError])
+def test_work_that_waits_or_was_overtaken_has_not_failed(error: type[FrazilError]) -> None:
+    assert Failure.of("land", error("Later.", todo="Nothing.")) is None
+    found = Failure.of("publish", ValueError("Nobody foresaw this."), ("glue", "d", "t"))
+    assert found is not None
+    assert found.target == ("glue", "d", "t")

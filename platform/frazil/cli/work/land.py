@@ -25,8 +25,9 @@ from frazil.landing.many import land_together, quiet_tables
 from frazil.landing.position.ledger import Span
 from frazil.landing.position.published import published_by
 from frazil.landing.report import LandingReport
-from frazil.publishing.target import Shown
-from frazil.publishing.targets import targets_of
+from frazil.publishing.target import Shown, Target
+from frazil.publishing.targets import show_all
+from frazil.reporting import Failure
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import things
 from frazil.spec.table import AnyTable
@@ -196,8 +197,12 @@ def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results
     """Brings the places that show the tables in step."""
 
     def do(spec: AnyTable, on_step: OnStep) -> list[Shown]:
-        connections = selection.connections.of(spec)
-        return [target.sync(connections) for target in targets_of(spec, connections.settings)]
+        def fail(target: Target, error: Exception) -> None:
+            if failure := Failure.of("publish", error, target.path):
+                with suppress(Exception):  # the table's own error is the one that counts
+                    selection.tell(spec, failure)
+
+        return show_all(spec, selection.connections.of(spec), fail)
 
     return each(selection, "syncing", do, every=every)
 
