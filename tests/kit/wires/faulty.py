@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 import pyarrow.parquet as pq
 from pyiceberg.table import Table
 
+from frazil.checks.result import Subject
+from frazil.checks.verification import verify
 from frazil.connections import Connections
 from frazil.errors import FrazilError, OffsetsLostError, TopicChangedError
 from frazil.landing.land import land
@@ -107,7 +109,7 @@ class Faulty:
             self._do(name, works[name])
 
     def settle(self) -> None:
-        """On a calm wire everything catches up, and each table is what one recomputation gives."""
+        """On a calm wire everything catches up: each table is what one recomputation gives, and verified."""
         self.story.append("calm")
         land(self.topic.spec, self.topic.connections)
         for made in self.derived.values():
@@ -118,6 +120,8 @@ class Faulty:
             self.story
         )
         assert sorted(self.derived["totals"].rows()) == self._totals(), self.story
+        verified = verify(Subject(self.topic.spec, self.topic.things, self.topic.connections))
+        assert verified.is_sound, (verified.document, self.story)
 
     def _do(self, name: str, work: Callable[[], object]) -> None:
         before, met = self.seen or self._seen(self._tables()), self.wire.met.copy()

@@ -126,7 +126,7 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     assert (layers.code, found) == (0, [("iceberg", 0, 1), ("glue", 0, 1), ("snowflake", 0, 1)])
     _, glue, snowflake = layers.document
     assert 0 < glue["p50"] < snowflake["p50"] < 600
-    assert (checked.code, len(checked.document)) == (0, 7)
+    assert (checked.code, len(checked.document)) == (0, 8)
     assert (compared["check"], compared["status"], compared["numbers"]["rows"]) == ("values", "passed", 3)
     assert [(each["check"], each["status"]) for each in (athena, redshift)] == [
         ("reader athena", "passed"), ("reader redshift", "passed")
