@@ -25,11 +25,13 @@ class Scope:
         landed: The offsets that the table claims to hold, by partition.
         kept: The offsets that the topic still has.
         expired_before: Rows of an older timestamp may be gone; microseconds.
+        compacts: Whether later offsets may have lost their records, too.
     """
 
     landed: Mapping[int, Span]
     kept: Mapping[int, Span]
     expired_before: int | None = None
+    compacts: bool = False
 
     def has_landed(self, partition: int, offset: int) -> bool:
         """Whether the table claims to hold an offset."""
@@ -37,8 +39,9 @@ class Scope:
         return start <= offset < end
 
     def has_lost(self, partition: int, offset: int) -> bool:
-        """Whether a landed offset can't be read any more."""
-        return self.has_landed(partition, offset) and offset < self.first_kept(partition)
+        """Whether a landed offset without a record may have had one."""
+        is_early = self.compacts or offset < self.first_kept(partition)
+        return is_early and self.has_landed(partition, offset)
 
     def first_kept(self, partition: int) -> int:
         """The first offset that can still be read."""

@@ -84,7 +84,7 @@ class Verification:
             if end > kept.get(partition, (0, 0))[1]:
                 text = f"partition {partition} ends before offset {end}, which the table holds"
                 raise UnverifiableError(f"this is not the topic that was landed: {text}")
-        return Scope(self._claim.landed, kept, self._claim.expired_before)
+        return Scope(self._claim.landed, kept, self._claim.expired_before, self.log.compacts())
 
     @cached_property
     def _spans(self) -> Mapping[int, Span]:

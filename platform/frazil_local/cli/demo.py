@@ -64,7 +64,8 @@ def demo(records: Records = 200_000, secure: Secure = None, as_json: Json = Fals
     more.join()
     _step(f"{_EACH} records into each of {', '.join(OTHERS)}", lambda: _others(connections))
     _step("what arrived meanwhile, in every format", lambda: _materialize(connections, *trades, *OTHERS))
-    found = _step("checks: every record compared with its row, every total summed up anew", lambda: _look(selection))
+    checking = "checks: every record compared with its row, every total summed up anew"
+    found = _step(checking, lambda: _look(selection))
     print_json([layers.document for layers in found]) if as_json else _show(found, in_full=trades)
     for layers in found:
         _agree(layers)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from frazil_verify.findings import UnverifiableError
 
@@ -20,6 +21,10 @@ class Records(Protocol):
 
     def kept(self) -> dict[int, Span]:
         """The offsets that each partition still has."""
+        ...
+
+    def compacts(self) -> bool:
+        """Whether records may be gone behind the first offset that is kept."""
         ...
 
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
@@ -48,6 +53,16 @@ class Log:
                 number: consumer.get_watermark_offsets(TopicPartition(self.topic, number), timeout=_PATIENCE)
                 for number in known.partitions
             }
+
+    def compacts(self) -> bool:
+        """Whether the topic's clean-up is compaction; False where that may not be asked."""
+        wanted = ConfigResource(ConfigResource.Type.TOPIC, self.topic)
+        (answer,) = AdminClient(dict(self.kafka)).describe_configs([wanted]).values()
+        try:
+            policy = answer.result(_PATIENCE).get("cleanup.policy")
+        except KafkaException:
+            return False
+        return policy is not None and "compact" in str(policy.value)
 
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
         """The records of these offsets; those of a partition come in order.

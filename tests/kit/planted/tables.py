@@ -85,6 +85,10 @@ class Given:
         """The offsets that each partition still has."""
         return self.topic.kept()
 
+    def compacts(self) -> bool:
+        """Whether records may be gone."""
+        return False
+
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
         """The records of these offsets."""
         return (each.message for each in self.topic.between(spans))

@@ -8,11 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from frazil.checks.result import Subject
 from frazil.checks.run import VERIFIED, run_check
-from frazil.checks.verification import Verified, verify
+from frazil.checks.verification import Verified, kafka_config, verify
 from frazil.landing.land import land
+from frazil_verify.log.records import Log
 from kit.readers.opened import table_of
 from kit.records.topics import MakeTopic, Topic, make_anew
 
@@ -212,3 +214,16 @@ def test_a_topic_that_was_made_anew_is_not_the_one_that_was_landed(landed: Topic
     make_anew(landed)
 
     assert "not the topic that was landed" in verified(landed).unverifiable
+
+
+def test_it_knows_which_topics_lose_records_that_are_not_the_oldest(landed: Topic) -> None:
+    def compacts() -> bool:
+        return Log(landed.spec.topic, kafka_config(landed.connections.settings)).compacts()
+
+    before = compacts()
+    policy = [ConfigEntry("cleanup.policy", "compact", incremental_operation=AlterConfigOpType.SET)]
+    changed = ConfigResource(ConfigResource.Type.TOPIC, landed.spec.topic, incremental_configs=policy)
+    (done,) = landed.connections.admin.incremental_alter_configs([changed]).values()
+    done.result(30)
+
+    assert (before, compacts()) == (False, True)

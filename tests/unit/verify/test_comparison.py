@@ -149,6 +149,17 @@ def test_rows_of_records_that_the_topic_lost_are_counted_and_no_finding() -> Non
     assert comparison.unverifiable == 1
 
 
+def test_rows_of_records_that_compaction_may_have_taken_are_counted_and_no_finding() -> None:
+    comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, compacts=True))
+    row = np.array([(digest(("k",)), digest((1,)), 50, 0, 1, GOOD)], ENTRY)
+    newer = np.array([(digest(("k",)), digest((2,)), 60, 0, 1, GOOD)], ENTRY)
+
+    assert not list(comparison.of_appended(row[:0], row))
+    assert not list(comparison.of_keyed(row[:0], row))
+    assert comparison.unverifiable == 2
+    assert [each.kind for each in comparison.of_keyed(newer, row)] == ["superseded"]
+
+
 def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -> None:
     comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, expired_before=1000))
     records = np.array([(b"", b"", at, time, 0, GOOD) for at, time in ((1, 999), (2, 1000))], ENTRY)
