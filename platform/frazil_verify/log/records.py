@@ -33,6 +33,7 @@ class Records(Protocol):
 
 
 _AT_ONCE = 5000
+_FORBIDDEN = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
 _PATIENCE = 120.0  # seconds without a record or an end
 
 
@@ -57,11 +58,15 @@ class Log:
     def compacts(self) -> bool:
         """Whether the topic's clean-up is compaction; False where that may not be asked."""
         wanted = ConfigResource(ConfigResource.Type.TOPIC, self.topic)
-        (answer,) = AdminClient(dict(self.kafka)).describe_configs([wanted]).values()
+        admin = AdminClient(dict(self.kafka))  # it answers as long as it is there
+        (answer,) = admin.describe_configs([wanted]).values()
         try:
             policy = answer.result(_PATIENCE).get("cleanup.policy")
-        except KafkaException:
-            return False
+        except KafkaException as e:
+            error: KafkaError = e.args[0]
+            if error.code() in _FORBIDDEN:
+                return False
+            raise UnverifiableError(f"topic {self.topic}: {error.str()}") from e
         return policy is not None and "compact" in str(policy.value)
 
     def records(self, spans: Mapping[int, Span]) -> Iterator[Message]:
