@@ -82,10 +82,13 @@ def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Findi
 
 
 def _not_as_claimed(snapshot: Mapping[str, Any], held: Held) -> Iterator[Finding]:
+    """A landing adds as many rows as it claims; that of a table that was taken over claims rows of before."""
     summary = snapshot["summary"]
     if summary.get("operation") != "append" or f"{_PREFIX}records" not in summary:
         return
     claimed = int(summary[f"{_PREFIX}records"])
+    if not held.added and claimed == held.rows > 0:
+        raise UnverifiableError("another program wrote its first rows, before it was taken over")
     if claimed != held.added:
         text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {held.added}"
         yield Finding("ledger", -1, -1, text)
