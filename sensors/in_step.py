@@ -13,7 +13,7 @@ from assets.description import PipelineTable
 from frazil.checks.drift import Drift
 from frazil.checks.layers.judge import FRESH
 from frazil.checks.layers.watch import PATIENCE, Look, Watch
-from frazil.checks.result import CheckResult
+from frazil.checks.result import CheckResult, Severity
 from frazil.checks.run import run_check
 from frazil.errors import FrazilError, RetryError
 from frazil.publishing.target import Target
@@ -103,8 +103,9 @@ class _Verdicts:
 
 def _failure(drift: Drift, target: Target) -> CheckResult:
     text = f"{drift.name} is not in step: {drift.state}. {drift.why.rstrip('.')}. {drift.todo}"
+    severity: Severity = "WARN" if drift.state == "labels" else "ERROR"
     return CheckResult(
-        target.check, drift.table, "failed", "ERROR", text,
+        target.check, drift.table, "failed", severity, text,
         {"seconds": round(drift.seconds or 0.0, 3), "snapshots": drift.snapshots or 0}, target.path,
     )  # fmt: skip
 

@@ -13,6 +13,7 @@ from frazil.checks.run import checks_of, run_check
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, NotYetError, RetryError, explain
 from frazil.publishing.columns import differences
+from frazil.publishing.labels import label_differences
 from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
 from frazil.publishing.reading import Seen, read_all
 from frazil.publishing.target import Shown, Target
@@ -29,11 +30,13 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 
-State = Literal["in step", "missing", "behind", "columns", "held", "foreign", "left over", "refused", "down"]
-"""Of a table in a target. `held`: a blocking check keeps it back; `columns`: only they differ; `left over`:
-the Iceberg table is gone; `refused`, `down`: the target does not tell."""
+State = Literal[
+    "in step", "missing", "behind", "columns", "labels", "held", "foreign", "left over", "refused", "down"
+]
+"""Of a table in a target. `held`: a blocking check keeps it back; `columns`, `labels`: only they differ;
+`left over`: the Iceberg table is gone; `refused`, `down`: the target does not tell."""
 
-_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns"})
+_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns", "labels"})
 """What publishing brings in step."""
 
 
@@ -182,6 +185,8 @@ class _Compared:
             return self._published(target, self._late(drift, target, table, seen), "behind", before)
         if found := differences(seen.columns, target.columns(table)):
             return replace(drift, state="columns", why="; ".join(found), todo=self._sync)
+        if found := label_differences(seen.labels, target.labels()):
+            return replace(drift, state="labels", why="; ".join(found), todo=self._sync)
         return drift
 
     def _left_over(self, drift: Drift, seen: Shown | None) -> Drift | None:

@@ -21,6 +21,7 @@ from frazil.errors import CommitConflictError, NotYetError, RepairError
 from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.columns import Column, columns_in, differences
 from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_of, glue_errors, send
+from frazil.publishing.labels import Labels, label_differences, labelled, labels_in, labels_of
 from frazil.publishing.pointer import is_foreign, waited, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
@@ -51,6 +52,7 @@ class Glue:
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
         self._foreign_commits = spec.foreign_commits
+        self._labels = labels_of(spec)
         self.maker = "Tableflow's catalog integration" if spec.is_read_only else ""
         self.database = ("" if self.maker else settings.glue.database) or self._table.namespace
         self.path: AssetPath = (self.word, self.database, self._table.table)
@@ -94,6 +96,10 @@ class Glue:
         if self.maker or self._settings.catalog == "glue":
             return None
         return columns_in(fitting(glue_table(table, self._table.table, None, {})))
+
+    def labels(self) -> Labels:
+        """See `Target`."""
+        return {} if self.maker or self._settings.catalog == "glue" else self._labels
 
     def sync(self, connections: Connections) -> Shown:
         """See `Target`. After a refusal or a lost answer the entry is looked up before it is sent again.
@@ -142,7 +148,8 @@ class Glue:
             raise Again  # the table has another head now
         sent[current] = foreign
         before = _parameter(entry, "metadata_location") if entry else None  # `glue_table` changes the entry
-        wanted = glue_table(table, self._table.table, entry, {_PUT: current})
+        told = dict(entry or {})
+        wanted = labelled(glue_table(table, self._table.table, entry, {_PUT: current}), told, self.labels())
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:
@@ -152,8 +159,9 @@ class Glue:
         return replace(shown, waited=waited(table, before, time.time()))
 
     def _differs(self, entry: dict[str, Any], table: Table) -> bool:
-        """Whether somebody changed the columns of the entry, and left its pointer alone."""
-        return bool(differences(columns_in(entry), self.columns(table)))
+        """Whether somebody changed the columns of the entry, or what it says, and left its pointer alone."""
+        columns = differences(columns_in(entry), self.columns(table))
+        return bool(columns or label_differences(labels_in(entry), self.labels()))
 
     def _foreign(self, entry: dict[str, Any], table: Table) -> str:
         """The metadata that another engine put there; empty where none did, or that is gone or adopted.
@@ -195,6 +203,7 @@ class Glue:
             put=_parameter(entry, _PUT),
             replaced=replaced,
             columns=columns_in(entry),
+            labels=None if self.maker or self._settings.catalog == "glue" else labels_in(entry),
             account=str(entry.get("CatalogId") or ""),
         )
 

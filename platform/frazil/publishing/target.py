@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from frazil.connections import Connections
 from frazil.publishing.columns import Column
+from frazil.publishing.labels import Labels
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
@@ -35,6 +36,8 @@ class Shown:
     replaced: str = ""  # what another engine had put there until just now
     # The columns that the target lists by itself; None where it lists none, or nobody asked for them.
     columns: tuple[Column, ...] | None = None
+    # What it tells people of the table; None where it has no room for that, or nobody asked.
+    labels: Labels | None = None
     account: str = ""  # of the cloud that the target is in, where its answer names it
     # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
     waited: float | None = None
@@ -85,6 +88,9 @@ class Target(Protocol):
 
     def columns(self, table: Table) -> tuple[Column, ...] | None:
         """The columns that it should list by itself; None where readers take them from the metadata alone."""
+
+    def labels(self) -> Labels:
+        """What it should tell people of the table: what the spec says, as far as there is room."""
 
     def sync(self, connections: Connections) -> Shown:
         """Makes what is missing, and lets the target show the table's current metadata."""

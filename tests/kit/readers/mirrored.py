@@ -67,9 +67,9 @@ class Mirror:
 
     def __post_init__(self) -> None:
         aws = {"access_key": "key", "secret_key": "secret"}
-        self.connections = Clients(
-            Settings.load(glue={"endpoint": self.glue, "database": self.folder.name}, aws=aws)
-        )
+        glue = {"endpoint": self.glue, "database": self.folder.name}
+        nobody = {"url": "http://127.0.0.1:1"}  # else a stack that runs here is asked for the subject
+        self.connections = Clients(Settings.load(glue=glue, aws=aws, registry=nobody))
         # A database in memory is another one in each thread.
         database = f"sqlite:///{self.folder}/catalog.db"
         catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri(), uri=database)

@@ -10,6 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import IcebergType
 
 from frazil.connections import Connections
+from frazil.publishing.labels import Labels
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
@@ -52,6 +53,10 @@ class PointerFile:
 
     def columns(self, table: Table) -> None:
         return None
+
+    def labels(self) -> Labels:
+        """See `Target`."""
+        return {}
 
     def sync(self, connections: Connections) -> Shown:
         location = TableHandle(connections.catalog, self.name).load().metadata_location

@@ -126,6 +126,36 @@ def test_columns_that_others_changed_are_named_and_put_back(
     assert not drift_of(mirror).differs
 
 
+LABELLED = {"description": "All orders.", "owners": ("team:shop", "a@example.com"), "tags": {"tier": "gold"}}
+
+
+def test_what_the_spec_tells_people_is_compared_and_written(mirror: Mirror) -> None:
+    glue: Any = mirror.connections.glue
+    mirror.spec = mirror.spec.model_copy(update=LABELLED)
+    first = drift_of(mirror)
+    mirror.sync()
+    whole = drift_of(mirror).state
+    entry = glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
+    mirror.spec = mirror.spec.model_copy(update={"tags": {}, "owners": ()})
+    stale = drift_of(mirror)
+
+    again = repaired(mirror)
+
+    left = glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
+    assert (first.state, whole) == ("labels", "in step")
+    assert first.why == (
+        "the description is missing and should be All orders.; "
+        "the owner is missing and should be team:shop, a@example.com; tag tier is missing and should be gold"
+    )
+    assert (entry["Description"], entry["Owner"]) == ("All orders.", "team:shop, a@example.com")
+    assert entry["Parameters"]["frazil.tag.tier"] == "gold"
+    assert (stale.state, stale.why) == ("labels", "tag tier is none of the spec's")
+    assert (again.repaired, left["Owner"], "frazil.tag.tier" in left["Parameters"]) == (
+        True, "team:shop, a@example.com", False,
+    )  # fmt: skip
+    assert mirror.shown == mirror.table.metadata_location
+
+
 def test_a_table_that_is_gone_leaves_an_entry_over(mirror: Mirror) -> None:
     mirror.connections.catalog.drop_table(NAME.identifier)
 

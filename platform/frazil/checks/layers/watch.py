@@ -1,8 +1,8 @@
 """Looks again and again whether targets show tables as they are; a table at rest costs its pointer.
 
 A table is compared in full where something is odd: a target stands still while the table has moved on, its
-columns are others, or it was not in step when it was compared last. Snowflake, which has no cheap way to ask
-for many tables, is asked for some of them in turn.
+columns or labels are others, or it was not in step when it was compared last. Snowflake, which has no cheap
+way to ask for many tables, is asked for some of them in turn.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from frazil.checks.drift import Drift, find_drift
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError
 from frazil.publishing.columns import Column
+from frazil.publishing.labels import Labels
 from frazil.publishing.reading import Seen, is_listed, read_all
 from frazil.publishing.target import Target
 from frazil.publishing.targets import targets_of
@@ -36,8 +37,13 @@ TURN_EVERY = 300.0
 PATIENCE = 180.0
 """Seconds that a target has to follow its table, where no limit of the table is shorter."""
 
-_Entry = tuple[str | None, tuple[Column, ...] | None]
-"""The metadata that a target shows, None where it has no such table; and its columns."""
+_Listed = tuple[tuple[Column, ...] | None, Labels | None]
+"""The columns and the labels of an entry."""
+
+_Entry = tuple[str | None, _Listed]
+"""The metadata that a target shows, None where it has no such table; and what it lists by itself."""
+
+_NOTHING: _Listed = (None, None)
 
 _Errors = dict[str, list[FrazilError]]
 
@@ -148,8 +154,8 @@ class Watch:
         if rest is None:
             return True
         return state != rest and any(
-            self._apart[path][1] <= before if location != state.head else columns != _columns(rest, path)
-            for path, (location, columns) in state.entries.items()
+            self._apart[path][1] <= before if location != state.head else listed != _in(rest, path)
+            for path, (location, listed) in state.entries.items()
         )
 
     def _in_full(
@@ -210,9 +216,9 @@ def _listed(spec: AnyTable, clients: Connections) -> list[Target]:
 
 def _entry(seen: Seen) -> _Entry:
     if seen is None or isinstance(seen, FrazilError):
-        return None, None
-    return seen.metadata_location, seen.columns
+        return None, _NOTHING
+    return seen.metadata_location, (seen.columns, seen.labels)
 
 
-def _columns(rest: _State, path: AssetPath) -> tuple[Column, ...] | None:
-    return rest.entries.get(path, (None, None))[1]
+def _in(rest: _State, path: AssetPath) -> _Listed:
+    return rest.entries.get(path, (None, _NOTHING))[1]

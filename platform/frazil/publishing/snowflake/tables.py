@@ -17,6 +17,7 @@ from frazil.formats.columns.columns import living, metadata_names
 from frazil.publishing.columns import Column
 from frazil.publishing.current_view import CURRENT, current_sql
 from frazil.publishing.glue import Glue
+from frazil.publishing.labels import Labels
 from frazil.publishing.pointer import waited
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import (
@@ -162,6 +163,10 @@ class Snowflake:
         """See `Target`: those of the clean view. Types are the metadata's."""
         names = (field.name for field in table.schema().fields)
         return tuple(Column(name) for name in names if name.upper() not in self._hidden)
+
+    def labels(self) -> Labels:
+        """See `Target`."""
+        return {}
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""
