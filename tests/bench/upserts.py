@@ -105,7 +105,7 @@ class Bench:
 
     def by_vectors(self, case: Case) -> list[Line]:
         """The same changes by deletion vectors and by files written anew, in tables of version 3, in turn."""
-        case = self._scaled(replace(case, layout={"partition_by": ["bucket(16, id)"]}))
+        case = self._scaled(replace(case, layout={"partition_by": ["bucket(16, id)"]}, files=1))
         console.print(f"vectors: producing {case.changes:,} changes of {case.rows:,} rows")
         runs: dict[str, list[Run]] = {"vector": [], "rewrite": []}
         reads: dict[str, list[float]] = {"vector": [], "rewrite": []}
