@@ -26,7 +26,14 @@ def test_each_error_and_each_check_is_a_heading_and_each_heading_is_one() -> Non
         if isinstance(each, type) and issubclass(each, FrazilError)
     }
     specs = [
-        TableSpec(topic="trades", on_bad_record="dead_letter", publish=["glue", "snowflake"]),
+        TableSpec.model_validate(
+            {
+                "topic": "trades",
+                "on_bad_record": "dead_letter",
+                "publish": ["glue", "snowflake"],
+                "fresh_within": {"iceberg": "1m", "glue": "2m", "snowflake": "5m"},
+            }
+        ),
         DerivedSpec(table="flags", sql=Path("flags.sql")),
     ]
     others = {
