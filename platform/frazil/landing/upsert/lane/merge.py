@@ -19,7 +19,7 @@ import pyarrow as pa
 from frazil.exact import value_of, values_of
 from frazil.landing.lane.intake import BAD
 from frazil.landing.upsert.lane.deal import tasks_by_place
-from frazil.landing.upsert.lane.met import HeadFile, Meeting, kept_ids
+from frazil.landing.upsert.lane.met import HeadFile, Meeting, Met, kept_ids
 from frazil.landing.upsert.lane.rules import Rules
 from frazil.landing.upsert.packing import pack
 from frazil.landing.upsert.truncates.truncate import last_truncates, read_truncates
@@ -72,12 +72,16 @@ class Counts:
         return moved.files
 
 
+_Loss = tuple[OldFile, "Places"]
+"""A file, and where the rows stand that go, among those that are not deleted yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """What becomes of one partition."""
 
     going: tuple[OldFile, ...]  # files that are written anew
-    staying: tuple[tuple[OldFile, Places], ...]  # files that lose rows by vectors, and which
+    staying: tuple[_Loss, ...]  # files that lose rows by vectors
     keys: pa.Table  # whose rows they lose
     come: pa.Table  # rows that come
 
@@ -143,42 +147,44 @@ class Merge:
         self, meeting: Meeting, changes: pa.Table, files: Sequence[HeadFile], counts: Counts
     ) -> _Outcome:
         met = list(meeting.met(changes, files))
-        wins, meets = np.ones(len(changes), bool), np.zeros(len(changes), bool)
-        for each in met:
-            meets[each.changes[each.meets]] = True
-            wins[each.changes[each.meets & ~each.won]] = False  # the row is newer, so it stays
+        wins, meets = _standing(changes, met)
         if self.layout.row_ids:
             changes = changed(changes, kept_ids(met, len(changes)))
         bare, soft = changes[DELETED].to_numpy(), self.rules.soft
         ends = bare | self.rules.are_deleted(changes)
-        come = [self._rows(changes).filter(pa.array(wins & ~bare))]
-        if soft and soft.identity.lsn:  # else an older change, landed later, would make the row again
-            come.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
+        come = self._new_rows(changes, wins, meets)
         counts.come = sum(map(len, come))
-        keys, going, staying = [self._keys(changes).filter(pa.array(wins))], [], []
+        keys, losing = [self._keys(changes).filter(pa.array(wins))], list[_Loss]()
         for each in met:
             goes = each.won & each.of_changes(wins, True)
             alone = goes & each.of_changes(bare, True)
             counts.gone, counts.bare = counts.gone + int(goes.sum()), counts.bare + int(alone.sum())
             counts.deleted += int((goes & ~each.deleted & each.of_changes(ends, True)).sum())
             keys.append(self._keys(each.rows).filter(pa.array(goes & ~each.meets)))
-            if goes.any() and self._stays(each.file, int(goes.sum())):
-                staying.append((each.file, each.at[goes]))
-                counts.vectored += int(goes.sum())
-            elif goes.any():
-                going.append(each.file)
+            losing += [(each.file, each.at[goes])] if goes.any() else []
             if soft and alone.any():
                 come.append(meeting.left_marked(each, alone, changes))
         counts.marked = sum(map(len, come)) - counts.come
+        staying = tuple(loss for loss in losing if self._stays(*loss))
+        counts.vectored = sum(len(places) for _, places in staying)
+        going = tuple(loss[0] for loss in losing if not self._stays(*loss))
         rows = sorted_rows(pa.concat_tables([self._rows(of) for of in come]), self.order)
-        return _Outcome(tuple(going), tuple(staying), pa.concat_tables(keys), rows)
+        return _Outcome(going, staying, pa.concat_tables(keys), rows)
 
-    def _stays(self, file: OldFile, gone: int) -> bool:
+    def _new_rows(self, changes: pa.Table, wins: Flags, meets: Flags) -> list[pa.Table]:
+        """The rows that changes make, whatever the table has."""
+        bare, soft = changes[DELETED].to_numpy(), self.rules.soft
+        come = [self._rows(changes).filter(pa.array(wins & ~bare))]
+        if soft and soft.identity.lsn:  # else an older change, landed later, would make the row again
+            come.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
+        return come
+
+    def _stays(self, file: OldFile, gone: Places) -> bool:
         """Whether a file loses rows by a vector: few of many."""
         if not self.vectors or file.bytes < self.vectors_from or any(each.keys for each in file.deletes):
             return False
         before = sum(each.vector.rows if each.vector else file.rows for each in file.deletes)
-        return before + gone <= self.vectors * file.rows
+        return before + len(gone) <= self.vectors * file.rows
 
     def _rows(self, changes: pa.Table) -> pa.Table:
         """The columns of the table, and of ids where rows have some."""
@@ -201,3 +207,12 @@ class Merge:
         if not packed.takes and len(come):
             found += counts.add(move_rows(self.layout, next(names), (), None, come.to_batches()))
         return found
+
+
+def _standing(changes: pa.Table, met: Iterable[Met]) -> tuple[Flags, Flags]:
+    """Of each change whether it wins over what the table has, and whether it meets a row."""
+    wins, meets = np.ones(len(changes), bool), np.zeros(len(changes), bool)
+    for each in met:
+        meets[each.changes[each.meets]] = True
+        wins[each.changes[each.meets & ~each.won]] = False  # the row is newer, so it stays
+    return wins, meets
