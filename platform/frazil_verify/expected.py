@@ -20,6 +20,10 @@ from frazil_verify.values.half import Filled, HalfReader, filled, struct, within
 
 _TYPES = {0: "NO_TIMESTAMP_TYPE", 1: "CREATE_TIME", 2: "LOG_APPEND_TIME"}
 _CHANGES: dict[Any, int] = {"c": GOOD, "r": GOOD, "u": GOOD, "d": DELETE}
+_TEXT = "__debezium_unavailable_value"
+_MARKS = frozenset({_TEXT, _TEXT.encode(), 9_223_372_036_825_200_000, -9_223_372_036_832_400_000})
+"""What Debezium writes for a value that it lacks, and for PostgreSQL's infinity: docs/cdc.md."""
+
 NOT_COMPARED = b""
 
 Row = tuple[Any, ...]
@@ -110,6 +114,10 @@ class Expected:
     def _unwrapped(self, change: Row) -> tuple[int, Row | None, Change]:
         """A change of a database: what it does, the row, and how it is called and where it comes from."""
         op, row, source = change
+        if op == "t":
+            raise UnverifiableError("the source emptied its table, which ends rows of any key")
+        if _is_marked(row):
+            raise UnverifiableError("Debezium's mark for a value that it lacks, or for infinity")
         kind = _CHANGES.get(op, BAD)
         return BAD if kind == GOOD and row is None else kind, row, (op, source)
 
@@ -144,6 +152,11 @@ class Expected:
         return self._key_reader(bytes(payload))
 
 
+def _is_marked(value: Any) -> bool:
+    """Whether a value is a mark of Debezium's, at any depth."""
+    return any(map(_is_marked, value)) if isinstance(value, tuple | list) else value in _MARKS
+
+
 def row_digest(made: Made) -> bytes:
     """What is compared of a row; nothing where its values are not."""
     return NOT_COMPARED if made.row is None else digest(made.row)
@@ -152,6 +165,11 @@ def row_digest(made: Made) -> bytes:
 def _time(message: Message) -> int | None:
     kind, time = message.timestamp()
     return time * 1000 if kind and abs(time) < 2**63 // 1000 else None
+
+
+def _headers(message: Message) -> tuple[tuple[Any, Any], ...] | None:
+    """Null where a record has none."""
+    return sorted_pairs(dict(headers)) if (headers := message.headers()) else None
 
 
 def _source_time(source: Row | None) -> int | None:
@@ -165,7 +183,7 @@ _METADATA: Mapping[str, Callable[[Message, Change], Any]] = {
     "leader-epoch": lambda message, _: message.leader_epoch(),
     "timestamp": lambda message, _: _time(message),
     "timestamp-type": lambda message, _: _TYPES[message.timestamp()[0]],
-    "headers": lambda message, _: sorted_pairs(dict(message.headers() or ())),
+    "headers": lambda message, _: _headers(message),
     "raw-key": lambda message, _: message.key(),
     "raw-value": lambda message, _: message.value(),
     "op": lambda _, change: change[0],

@@ -148,7 +148,19 @@ class TableMetadata:
                     yield file["content"], _data_file(file)
 
     def _avro(self, location: str) -> Iterator[dict[str, Any]]:
-        return cast("Iterator[dict[str, Any]]", fastavro.reader(io.BytesIO(self.files.read(location))))
+        """The records of a file without logical types: a partition may be a day that no Python date holds."""
+        blocks = fastavro.block_reader(io.BytesIO(self.files.read(location)))
+        bare = fastavro.parse_schema(_without_logical_types(blocks.writer_schema))
+        block: Any  # its stub lacks the stream of its records
+        for block in blocks:
+            for _ in range(block.num_records):
+                yield cast("dict[str, Any]", fastavro.schemaless_reader(block.bytes_, bare, None))
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, Mapping):
+        return {k: _without_logical_types(v) for k, v in schema.items() if k != "logicalType"}
+    return [_without_logical_types(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def _data_file(entry: Mapping[str, Any]) -> DataFile:
