@@ -147,7 +147,7 @@ def _record(shape: Shape, chance: Random, partition: int, offset: int, landing: 
     change["source"] = {"ts_ms": _FIRST + chance.randrange(10**9), "lsn": chance.choice((None, offset))}
     bare = Sent(
         partition, offset, _key(shape, key), _value(shape, kind, values | {"key": key}, change, evolved),
-        tuple((f"h{n}", chance.choice((b"v", b"\xff", b"", None))) for n in range(chance.randrange(1, 3))),
+        tuple((f"h{n}", chance.choice((b"v", b"\xff", b"", None))) for n in range(chance.randrange(3))),
         (chance.choice((1, 2)), _FIRST + chance.randrange(10**9)), chance.randrange(9), kind, landing,
     )  # fmt: skip
     own = {"op": change["op"], "source": change["source"]} if shape.mode == "cdc" else {}
@@ -181,7 +181,7 @@ def _schema(shape: Shape, evolved: bool) -> Values:
 
 def _row(sent: Sent, key: str, values: Values, change: Values) -> Values:
     own: Values = {
-        "$$topic": TOPIC, "$$partition": sent.partition, "$$headers": dict(sent.headers),
+        "$$topic": TOPIC, "$$partition": sent.partition, "$$headers": dict(sent.headers) or None,
         "$$leader-epoch": sent.epoch, "$$offset": sent.offset, "$$timestamp": sent.time[1] * 1000,
         "$$timestamp-type": TYPES[sent.time[0]], "$$raw-key": sent.key,
     }  # fmt: skip

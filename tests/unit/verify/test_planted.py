@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 from pyiceberg.table import StaticTable
 
-from frazil_verify.findings import SAMPLES, Report
+from frazil_verify.findings import SAMPLES, Report, UnverifiableError
 from frazil_verify.log.registry import Schemas
 from frazil_verify.request import Request
 from frazil_verify.verification import Verification
@@ -62,6 +64,26 @@ def test_a_table_that_holds_its_topic_has_no_finding(number: int, tmp_path: Path
     assert report.not_compared == {}
     assert report.records == len(case.topic.landed)
     assert report.rows == len(case.last)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "why"),
+    [
+        (rb'"op": ?"[cru]"', b'"op": "t"', "emptied its table"),
+        (rb'"name": ?"[^"]*"', b'"name": "__debezium_unavailable_value"', "mark for a value"),
+    ],
+)
+def test_changes_that_it_does_not_know_make_no_finding(
+    tmp_path: Path, written: bytes, instead: bytes, why: str
+) -> None:
+    case = case_of(Shape("json", "cdc", evolved=False, compacted=False, letters=False), Random(SEED))
+    odd = next(each for each in case.topic.landed if each.kind == "good")
+    value = re.sub(written, instead, odd.value or b"")
+    assert value != odd.value
+    case.topic.records[case.topic.records.index(odd)] = replace(odd, value=value)
+
+    with pytest.raises(UnverifiableError, match=why):
+        verified(case, tmp_path)
 
 
 def test_the_tables_are_those_that_a_library_reads(tmp_path: Path) -> None:
