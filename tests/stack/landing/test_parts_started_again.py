@@ -78,7 +78,7 @@ class Processes:
     def of(self, part: str) -> list[Work]:
         """Who needs a part that landings don't need."""
         if part == "snowflake":
-            return [(RUN, self.run.show), (SERVER, self._show)]
+            return [(RUN, lambda spec: self.run.show(spec, lambda *_: None)), (SERVER, self._show)]
         return [(SERVER, self._compact)]
 
     def _show(self, spec: TableSpec) -> object:
