@@ -154,7 +154,7 @@ class Rewrites(StandIns):
         return stay + puts if matches.older_rows else stay
 
     def kept_by_columns(
-        self, _settings: Any, changes: Changes, table: Table, bins: Sequence[arrow.Bin]
+        self, _settings: Any, changes: Changes, table: Table, bins: Sequence[arrow.Bin], _origins: Any
     ) -> dict[str, Any]:
         """Tasks that write files anew without a branch, all bins as one."""
         heads = self._heads(changes)
@@ -208,7 +208,7 @@ class Rewrites(StandIns):
         counts = {
             "received": len(last), "come": len(come), "rows": len(before), "gone": len(gone),
             "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {}, "values_gone": {},
-            "values_come": {},
+            "values_come": {}, "vectors": [],
         }  # fmt: skip
         report = {"sent": len(sent), "read": [[*record.at] for record in read], "in_rows": {}}
         return pa.table({
