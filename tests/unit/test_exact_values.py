@@ -140,11 +140,11 @@ def test_a_moment_is_pythons_own_where_there_is_one() -> None:
 
 
 OF_CLOCKS = {
-    "alarms/channels.py", "cli/work/cut.py", "cli/work/drift.py", "cli/views/describe.py",
-    "cli/work/forget.py", "confluent/accounts/keys.py", "derive/computation.py", "landing/repairs/acceptance.py",
-    "snowflake/freshness.py",
-    "tables/commits/commit.py", "tables/commits/rollback.py", "telemetry/logs.py",
-    "upkeep/expiry/references.py", "upkeep/row_expiry/run.py",
+    "alarms/channels.py", "cli/work/cut.py", "cli/work/drift.py", "cli/work/forget.py",
+    "cli/views/describe.py", "confluent/accounts/keys.py", "derive/computation.py",
+    "landing/repairs/acceptance.py", "snowflake/freshness.py", "tables/commits/commit.py",
+    "tables/commits/rollback.py", "telemetry/logs.py", "upkeep/expiry/references.py",
+    "upkeep/row_expiry/run.py",
 }  # fmt: skip
 """Modules that make Python's own moments of numbers: of clocks and of snapshots, which are of today."""
 
