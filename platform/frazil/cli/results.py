@@ -157,8 +157,14 @@ def _note(
 
 def _tell_failure(selection: Selection[S], spec: S, error: Exception, verb: str) -> None:
     """Tells of a landing or a derivation that failed; a publication tells which target it was."""
-    if (kind := _KINDS.get(verb)) and (failure := Failure.of(kind, error)):
-        with suppress(Exception):  # the table's own error is the one that counts
+    if kind := _KINDS.get(verb):
+        tell_failure(selection, spec, Failure.of(kind, error))
+
+
+def tell_failure(selection: Selection[S], spec: S, failure: Failure | None) -> None:
+    """Tells of work that failed, if it did; that nobody hears it is no error beside the table's own."""
+    if failure:
+        with suppress(Exception):
             selection.tell(spec, failure)
 
 

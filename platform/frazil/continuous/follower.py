@@ -143,15 +143,17 @@ class Follower:
             self._works(str(name))
 
     def _unshown(self, spec: AnyTable, target: Target, error: Exception) -> None:
-        if failed := Failure.of("publish", error, target.path):
-            self._bulletin.add(spec, failed)
+        self._tell_failure(spec, Failure.of("publish", error, target.path))
+
+    def _tell_failure(self, spec: AnyTable, failure: Failure | None) -> None:
+        if failure:
+            self._bulletin.add(spec, failure)
 
     def _derive(self, name: TableName, spec: DerivedSpec) -> None:
         try:
             report = self._work.derive(spec)
         except Exception as e:
-            if failed := Failure.of("derive", e):
-                self._bulletin.add(spec, failed)
+            self._tell_failure(spec, Failure.of("derive", e))
             raise
         self._bulletin.add(spec, report)
         if report.done:

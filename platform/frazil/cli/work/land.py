@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from frazil.cli.console import console, print_json, print_table
-from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run_id
+from frazil.cli.results import OnStep, R, Results, S, each, each_as_it_ends, run_id, tell_failure
 from frazil.cli.selection import AllTables, Json, Selection, Tables, select, select_derived, select_topics
 from frazil.connections import Connections
 from frazil.errors import DifferentError, PartDownError
@@ -198,9 +198,7 @@ def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results
 
     def do(spec: AnyTable, on_step: OnStep) -> list[Shown]:
         def fail(target: Target, error: Exception) -> None:
-            if failure := Failure.of("publish", error, target.path):
-                with suppress(Exception):  # the table's own error is the one that counts
-                    selection.tell(spec, failure)
+            tell_failure(selection, spec, Failure.of("publish", error, target.path))
 
         return show_all(spec, selection.connections.of(spec), fail)
 
