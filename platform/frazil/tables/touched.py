@@ -5,14 +5,14 @@ Their rows are all that can have changed in between, whichever engine wrote the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from frazil.tables.format_v3.fields import delete_key
-from frazil.tables.metadata.manifests import Entries, manifests_of, read_entries
+from frazil.tables.metadata.manifests import Entries, delete_manifests, manifests_of, read_entries
 from frazil.tables.reading.frame import held_frame
 from frazil.tables.reading.held import deletes_by_file
 
@@ -41,26 +41,20 @@ def touched(table: Table, before: Snapshot, after: Snapshot) -> tuple[Side, Side
     Raises:
         OSError: A file of metadata is gone: the snapshot expired meanwhile.
     """
+    from pyiceberg.manifest import ManifestContent
+
     views = _at(table, before), _at(table, after)
-    lists = [manifests_of(view, view.current_snapshot()) for view in views]
-    deletes = [{m.manifest_path for m in each if m.content != _DATA} for each in lists]
-    if deletes[0] != deletes[1]:
-        held = [_as_read(view, each) for view, each in zip(views, lists, strict=True)]
+    lists = [manifests_of(view, view.current_snapshot(), ManifestContent.DATA) for view in views]
+    if delete_manifests(views[0]) != delete_manifests(views[1]):
+        one, two = (_as_read(view, each) for view, each in zip(views, lists, strict=True))
     else:
         shared = {m.manifest_path for m in lists[0]} & {m.manifest_path for m in lists[1]}
-        held = [
-            _by_path(view, [m for m in each if m.manifest_path not in shared])
-            for view, each in zip(views, lists, strict=True)
-        ]
-    one, two = held
+        one, two = (_by_path(table, (m for m in each if m.manifest_path not in shared)) for each in lists)
     return (
         Side(views[0], tuple(one[key] for key in one.keys() - two.keys())),
         Side(views[1], tuple(two[key] for key in two.keys() - one.keys())),
     )
 
-
-_DATA = 0
-"""Content of manifests that name data files, as `ManifestContent` has it."""
 
 Held = Mapping[tuple[object, ...], "ManifestEntry"]
 """Data files, by all that tells what is read of them."""
@@ -73,17 +67,13 @@ def _at(table: Table, snapshot: Snapshot) -> Table:
     return view
 
 
-def _data(view: Table, manifests: list[ManifestFile]) -> list[ManifestEntry]:
-    return [*chain(*read_entries(view.io, [m for m in manifests if m.content == _DATA], ()))]
+def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> Held:
+    return {(e.data_file.file_path,): e for e in chain(*read_entries(table.io, manifests, ()))}
 
 
-def _by_path(view: Table, manifests: list[ManifestFile]) -> Held:
-    return {(e.data_file.file_path,): e for e in _data(view, manifests)}
-
-
-def _as_read(view: Table, manifests: tuple[ManifestFile, ...]) -> Held:
+def _as_read(view: Table, manifests: Iterable[ManifestFile]) -> Held:
     """The files with the delete files that apply to them."""
-    entries = _data(view, [*manifests])
+    entries = [*chain(*read_entries(view.io, manifests, ()))]
     applying = deletes_by_file(view, entries)
     return {
         (entry.data_file.file_path, *sorted(map(delete_key, deletes), key=repr)): entry

@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import Pointer, load_pointers
 from frazil.tables.commits.suspension import PAUSE, SCHEMA, SUSPENDED, SUSPENDED_BY
 from frazil.tables.commits.works import started_at
-from frazil.tables.metadata.snapshots import number, rows_told, summary_of
+from frazil.tables.metadata.snapshots import number, rows_in_summary, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -121,7 +121,7 @@ def _standing(pointer: Pointer) -> Standing:
     return Standing(
         location=pointer.location or "",
         snapshot_id=head.snapshot_id if head else None,
-        rows=rows_told(summary),
+        rows=rows_in_summary(summary),
         files=number(summary, "total-data-files"),
         bytes=number(summary, "total-files-size"),
         delete_files=number(summary, "total-delete-files"),

@@ -18,6 +18,7 @@ from frazil.tables.format_v3.fields import (
     missing_fields,
 )
 from frazil.tables.format_v3.vectors import OFFSET_IN_FILE, puffin_of, vector_of
+from frazil.tables.reading.columns import place_in_store
 from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.transfer import OldFile, deleted_places
 
@@ -59,7 +60,7 @@ def write_vector(layout: FileLayout, name: str, file: OldFile, gone: NDArray[np.
     places = np.flatnonzero(~is_left)
     vector, path = vector_of(places), f"{layout.location}/{name}-deletes"
     content = puffin_of(vector, file.path, len(places))
-    with layout.store.open_output_stream(path.partition("://")[2] or path) as out:
+    with layout.store.open_output_stream(place_in_store(path)) as out:
         out.write(content)
     return WrittenVector(file.path, path, len(content), len(vector), len(places))
 

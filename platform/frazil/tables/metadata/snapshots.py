@@ -52,7 +52,7 @@ def number_or_none(summary: Mapping[str, str], name: str) -> int | None:
     return found if found >= 0 else None
 
 
-def rows_told(summary: Mapping[str, str]) -> int:
+def rows_in_summary(summary: Mapping[str, str]) -> int:
     """Rows of a snapshot as its summary tells them, without those that are deleted by their places."""
     return max(0, number(summary, "total-records") - number(summary, "total-position-deletes"))
 

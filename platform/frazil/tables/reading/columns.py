@@ -53,7 +53,12 @@ class StoredFile:
 
 def stored_file(path: str, size: int, store: str = "") -> StoredFile:
     """A file as the store has it that holds a table's data."""
-    return StoredFile(path, store, path.partition("://")[2] or path, size)
+    return StoredFile(path, store, place_in_store(path), size)
+
+
+def place_in_store(path: str) -> str:
+    """A file's path as its store has it."""
+    return path.partition("://")[2] or path
 
 
 @dataclass(frozen=True, slots=True)

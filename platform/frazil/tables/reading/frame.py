@@ -124,7 +124,8 @@ def held_frame(
 
     data = tuple(entries)
     by_file = deletes_by_file(table, data)
-    with_ids, origins = moves and has_row_ids(table), origins_of(table, data)
+    with_ids = moves and has_row_ids(table)
+    origins = origins_of(table, data) if moves else {}
     own = [(file, deletes) for file, deletes in by_file if are_readable((file, *deletes))]
     others = [file.file_path for file, deletes in by_file if not are_readable((file, *deletes))]
     rows = _frame(spark, table, planned(table, own, origins), columns, with_path, with_row_ids=with_ids)

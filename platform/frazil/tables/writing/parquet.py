@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from frazil.exact import value_of
 from frazil.tables.format_v3.row_ids import COLUMNS, ENCODING, are_wanted
-from frazil.tables.reading.columns import Names
+from frazil.tables.reading.columns import Names, place_in_store
 from frazil.tables.writing.conversion import table_name
 from frazil.tables.writing.partitions import Key, Partitions, stream_of
 from frazil.tables.writing.presence import count_values
@@ -189,7 +189,7 @@ class _File:
         self._writer = pq.ParquetWriter(sink, layout.schema, **options)
 
     def _opened(self) -> pa.NativeFile:
-        return self._store.open_output_stream(self._path.partition("://")[2] or self._path)
+        return self._store.open_output_stream(place_in_store(self._path))
 
     @property
     def size(self) -> int:
