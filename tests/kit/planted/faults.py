@@ -24,7 +24,7 @@ def place_of(row: Values) -> Place:
     return row["$$partition"], row["$$offset"]
 
 
-def found(kind: str, place: Place, *columns: str) -> Found:
+def finding(kind: str, place: Place, *columns: str) -> Found:
     """A finding of one place."""
     return kind, *place, columns
 
@@ -48,7 +48,7 @@ def altered(column: str, change: Callable[[Any, Random], Any], within: str = "")
             return []
         before, row[column] = row[column], change(row[column], chance)
         name = f"{column}.{within}" if within else column
-        return [] if repr(row[column]) == repr(before) else [found("altered", place_of(row), name)]
+        return [] if repr(row[column]) == repr(before) else [finding("altered", place_of(row), name)]
 
     return plant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from random import Random
 
-from kit.planted.faults import COUNT, Found, Plant, found, place_of
+from kit.planted.faults import COUNT, Found, Plant, finding, place_of
 from kit.planted.tables import Case, landed_rows
 
 
@@ -15,11 +15,11 @@ def position_ahead(case: Case, chance: Random) -> list[Found]:
     case.spans[1][partition] = case.spans[1][partition][0], case.topic.ends[3][partition]
     waiting = [r for r in case.topic.waiting if r.partition == partition]
     if case.shape.mode == "append":
-        return [found("missing", record.place) for record in waiting]
+        return [finding("missing", record.place) for record in waiting]
     rows = {row["key"]: place_of(row) for row in case.last}
     newest = {record.row["key"]: record for record in waiting}
     return [
-        found("superseded", rows[key]) if key in rows else found("missing", record.place)
+        finding("superseded", rows[key]) if key in rows else finding("missing", record.place)
         for key, record in newest.items()
     ]
 
@@ -34,7 +34,7 @@ def position_behind(case: Case, chance: Random) -> list[Found]:
         return []
     case.spans[1][partition] = case.spans[1][partition][0], offset
     return [
-        found("outside", place_of(row))
+        finding("outside", place_of(row))
         for row in rows
         if row["$$partition"] == partition and row["$$offset"] >= offset
     ]
@@ -57,7 +57,7 @@ def ledger_overlaps(case: Case, chance: Random) -> list[Found]:
 def _begins(case: Case, partition: int, by: int) -> list[Found]:
     start, end = case.spans[1][partition]
     case.spans[1][partition] = start + by, end
-    return [found("ledger", (partition, start + by))]
+    return [finding("ledger", (partition, start + by))]
 
 
 def claims_another_number(case: Case, chance: Random) -> list[Found]:
@@ -73,19 +73,19 @@ def bad_records_not_counted(case: Case, chance: Random) -> list[Found]:
     if not case.counted["bad"] or case.shape.letters:
         return []
     case.counted["bad"] -= 1
-    return [found("unaccounted", (-1, -1))]
+    return [finding("unaccounted", (-1, -1))]
 
 
 def letter_of_a_row(case: Case, chance: Random) -> list[Found]:
     place = place_of(chance.choice(case.last))
     case.letters.append(place)
-    return [found("letter_landed", place)]
+    return [finding("letter_landed", place)]
 
 
 def letter_gone(case: Case, chance: Random) -> list[Found]:
     if not case.letters:
         return []
-    return [found("letter_missing", case.letters.pop(chance.randrange(len(case.letters))))]
+    return [finding("letter_missing", case.letters.pop(chance.randrange(len(case.letters))))]
 
 
 def letter_in_the_place_of_a_row(case: Case, chance: Random) -> list[Found]:
@@ -93,12 +93,12 @@ def letter_in_the_place_of_a_row(case: Case, chance: Random) -> list[Found]:
     case.letters.append(place_of(row))
     case.counted["bad"] += 1
     case.counted["dead-letters"] += 1
-    return [found("set_aside", place_of(row))]
+    return [finding("set_aside", place_of(row))]
 
 
 def compaction_lost_a_row(case: Case, chance: Random) -> list[Found]:
     row = case.shown.pop(chance.randrange(len(case.shown)))
-    return [found("missing", place_of(row))]
+    return [finding("missing", place_of(row))]
 
 
 LEDGERS: Mapping[str, Plant] = {

@@ -7,27 +7,27 @@ from copy import deepcopy
 from random import Random
 
 from kit.planted.columns import Values
-from kit.planted.faults import Found, Plant, found, pick, place_of
+from kit.planted.faults import Found, Plant, finding, pick, place_of
 from kit.planted.tables import Case
 from kit.planted.topics import Place, Sent
 
 
 def row_gone(case: Case, chance: Random) -> list[Found]:
     row = case.last.pop(chance.randrange(len(case.last)))
-    return [found("missing", place_of(row))]
+    return [finding("missing", place_of(row))]
 
 
 def row_doubled(case: Case, chance: Random) -> list[Found]:
     row = chance.choice(case.last)
     case.last.insert(chance.randrange(len(case.last)), deepcopy(row))
-    return [found("doubled", place_of(row))]
+    return [finding("doubled", place_of(row))]
 
 
 def doubled_and_altered(case: Case, chance: Random) -> list[Found]:
     row = deepcopy(chance.choice(case.last))
     row["name"] += "!"
     case.last.insert(chance.randrange(len(case.last)), row)
-    return [found("doubled", place_of(row))]
+    return [finding("doubled", place_of(row))]
 
 
 def rows_of_a_landing_gone(case: Case, chance: Random) -> list[Found]:
@@ -36,14 +36,14 @@ def rows_of_a_landing_gone(case: Case, chance: Random) -> list[Found]:
     for row in case.last:
         parts[(row["$$offset"] < end[row["$$partition"]]) == of_first].append(row)
     case.last[:], gone = parts
-    return [found("missing", place_of(row)) for row in gone]
+    return [finding("missing", place_of(row)) for row in gone]
 
 
 def rows_of_a_partition_doubled(case: Case, chance: Random) -> list[Found]:
     partition = chance.randrange(2)
     again = [deepcopy(row) for row in case.last if row["$$partition"] == partition]
     case.last.extend(again)
-    return [found("doubled", place_of(row)) for row in again]
+    return [finding("doubled", place_of(row)) for row in again]
 
 
 def moved_into_a_gap(case: Case, chance: Random) -> list[Found]:
@@ -52,8 +52,8 @@ def moved_into_a_gap(case: Case, chance: Random) -> list[Found]:
     if not gaps:
         return []
     before, (row["$$partition"], row["$$offset"]) = place_of(row), chance.choice(gaps)
-    lost = [found("missing", before)] if case.shape.mode == "append" else []
-    return [*lost, found("baseless", place_of(row))]
+    lost = [finding("missing", before)] if case.shape.mode == "append" else []
+    return [*lost, finding("baseless", place_of(row))]
 
 
 def of_another_partition(case: Case, chance: Random) -> list[Found]:
@@ -62,15 +62,15 @@ def of_another_partition(case: Case, chance: Random) -> list[Found]:
     if row is None:
         return []
     before, row["$$partition"] = place_of(row), 1 - row["$$partition"]
-    lost = [found("missing", before)] if case.shape.mode == "append" else []
-    return [*lost, found("baseless" if place_of(row) in case.topic.gaps else "outside", place_of(row))]
+    lost = [finding("missing", before)] if case.shape.mode == "append" else []
+    return [*lost, finding("baseless" if place_of(row) in case.topic.gaps else "outside", place_of(row))]
 
 
 def of_no_partition(case: Case, chance: Random) -> list[Found]:
     row = chance.choice(case.last)
     before, row["$$partition"] = place_of(row), 7
-    lost = [found("missing", before)] if case.shape.mode == "append" else []
-    return [*lost, found("outside", place_of(row))]
+    lost = [finding("missing", before)] if case.shape.mode == "append" else []
+    return [*lost, finding("outside", place_of(row))]
 
 
 def without_reason(case: Case, chance: Random) -> list[Found]:
@@ -79,7 +79,7 @@ def without_reason(case: Case, chance: Random) -> list[Found]:
         return []
     place = chance.choice(gaps)
     case.last.append(_at(deepcopy(chance.choice(case.last)), place, "nobody"))
-    return [found("baseless", place)]
+    return [finding("baseless", place)]
 
 
 def behind_the_position(case: Case, chance: Random) -> list[Found]:
@@ -88,7 +88,7 @@ def behind_the_position(case: Case, chance: Random) -> list[Found]:
     if case.shape.mode != "append" and record.key in {r.key for r in case.topic.landed}:
         return []
     case.last.append(deepcopy(record.row))
-    return [found("outside", record.place)]
+    return [finding("outside", record.place)]
 
 
 def of_a_bad_record(case: Case, chance: Random) -> list[Found]:
@@ -97,7 +97,7 @@ def of_a_bad_record(case: Case, chance: Random) -> list[Found]:
         return []
     place = chance.choice(bad).place
     case.last.append(_at(deepcopy(chance.choice(case.last)), place, "nobody"))
-    return [found("bad", place)]
+    return [finding("bad", place)]
 
 
 def _at(row: Values, place: Place, key: str) -> Values:
@@ -120,7 +120,7 @@ def older_version(case: Case, chance: Random) -> list[Found]:
     older = chance.choice(_older(case, newest[place_of(row)]))
     row.clear()
     row.update(deepcopy(older.row))
-    return [found("superseded", older.place)]
+    return [finding("superseded", older.place)]
 
 
 def older_version_beside(case: Case, chance: Random) -> list[Found]:
@@ -130,7 +130,7 @@ def older_version_beside(case: Case, chance: Random) -> list[Found]:
         return []
     older = chance.choice(_older(case, newest[place_of(row)]))
     case.last.insert(chance.randrange(len(case.last)), deepcopy(older.row))
-    return [found("doubled", older.place)]
+    return [finding("doubled", older.place)]
 
 
 def delete_undone(case: Case, chance: Random) -> list[Found]:
@@ -139,7 +139,7 @@ def delete_undone(case: Case, chance: Random) -> list[Found]:
         return []
     record = chance.choice(_older(case, chance.choice(gone)))
     case.last.append(deepcopy(record.row))
-    return [found("undeleted", record.place)]
+    return [finding("undeleted", record.place)]
 
 
 def deleted_key_kept(case: Case, chance: Random) -> list[Found]:
@@ -149,13 +149,13 @@ def deleted_key_kept(case: Case, chance: Random) -> list[Found]:
         return []
     record = chance.choice(gone)
     case.last.append(deepcopy(record.row))
-    return [found("undeleted", record.place)]
+    return [finding("undeleted", record.place)]
 
 
 def key_of_nobody(case: Case, chance: Random) -> list[Found]:
     row = chance.choice(case.last)
     row["key"] = "nobody"
-    return [found("missing", place_of(row)), found("out_of_place", place_of(row))]
+    return [finding("missing", place_of(row)), finding("out_of_place", place_of(row))]
 
 
 def keys_exchanged(case: Case, chance: Random) -> list[Found]:
@@ -163,7 +163,7 @@ def keys_exchanged(case: Case, chance: Random) -> list[Found]:
         return []
     one, other = chance.sample(case.last, 2)
     one["key"], other["key"] = other["key"], one["key"]
-    return [found("out_of_place", place_of(row)) for row in (one, other)]
+    return [finding("out_of_place", place_of(row)) for row in (one, other)]
 
 
 ROWS: Mapping[str, Plant] = {

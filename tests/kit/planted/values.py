@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from kit.planted.columns import MOMENTS, Values, is_same
-from kit.planted.faults import Found, Plant, altered, found, pick, place_of
+from kit.planted.faults import Found, Plant, altered, finding, pick, place_of
 from kit.planted.tables import Case, columns_between, landed_rows
 
 _HOUR = 3_600_000_000
@@ -37,7 +37,7 @@ def null_for_a_value(case: Case, chance: Random) -> list[Found]:
     names = [n for n, v in row.items() if v is not None and not n.startswith("$$") and n != "key"]
     name = chance.choice(names)
     row[name] = None
-    return [found("altered", place_of(row), name)]
+    return [finding("altered", place_of(row), name)]
 
 
 def value_for_a_null(case: Case, chance: Random) -> list[Found]:
@@ -45,7 +45,7 @@ def value_for_a_null(case: Case, chance: Random) -> list[Found]:
     if row is None:
         return []
     row["note"] = chance.choice(("", "null", "None"))
-    return [found("altered", place_of(row), "note")]
+    return [finding("altered", place_of(row), "note")]
 
 
 def fields_swapped(case: Case, chance: Random) -> list[Found]:
@@ -53,7 +53,7 @@ def fields_swapped(case: Case, chance: Random) -> list[Found]:
     if row is None:
         return []
     row["name"], row["note"] = row["note"], row["name"]
-    return [found("altered", place_of(row), "name", "note")]
+    return [finding("altered", place_of(row), "name", "note")]
 
 
 def rows_exchange_their_values(case: Case, chance: Random) -> list[Found]:
@@ -65,7 +65,7 @@ def rows_exchange_their_values(case: Case, chance: Random) -> list[Found]:
     for name in names:
         one[name], other[name] = other[name], one[name]
     columns = tuple(part for name in names for part in _parts(name, one, other))
-    return [found("altered", place_of(row), *columns) for row in (one, other)]
+    return [finding("altered", place_of(row), *columns) for row in (one, other)]
 
 
 def _parts(name: str, one: Values, other: Values) -> list[str]:
@@ -77,7 +77,7 @@ def _parts(name: str, one: Values, other: Values) -> list[str]:
 
 def column_wiped(case: Case, chance: Random) -> list[Found]:
     name = chance.choice(("small", "name", "seen", "tags"))
-    lost = [found("altered", place_of(row), name) for row in case.last]
+    lost = [finding("altered", place_of(row), name) for row in case.last]
     for row in case.last:
         row[name] = None
     return lost
@@ -87,7 +87,7 @@ def another_zone(case: Case, chance: Random) -> list[Found]:
     """A time with a zone is taken for one without, in a zone east or west."""
     row = chance.choice(case.last)
     row["seen"] += chance.choice((-9, -1, 1, 2, 5)) * _HOUR
-    return [found("altered", place_of(row), "seen")]
+    return [finding("altered", place_of(row), "seen")]
 
 
 def micros_cut_to_millis(case: Case, chance: Random) -> list[Found]:
@@ -97,7 +97,7 @@ def micros_cut_to_millis(case: Case, chance: Random) -> list[Found]:
     if row is None:
         return []
     row[name] -= row[name] % 1000
-    return [found("altered", place_of(row), name)]
+    return [finding("altered", place_of(row), name)]
 
 
 def number_for_no_number(value: float, _: Random) -> float:
