@@ -44,9 +44,9 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
 
 def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
     """As `schemas_of`; raises ConfigureError where the spec says another format, or a message of it."""
-    found = schemas_of(spec, half, writers)
-    _check(spec, spec.key_format if half == KEY else spec.value_format, found)
-    return found
+    schemas = schemas_of(spec, half, writers)
+    _check(spec, spec.key_format if half == KEY else spec.value_format, schemas)
+    return schemas
 
 
 def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
@@ -111,21 +111,21 @@ def listed_half(spec: TableSpec, half: Half) -> HalfSchemas | None:
     return HalfSchemas(half, listed, subject_name(spec, half.word), framed=False)
 
 
-def _check(spec: TableSpec, wanted: str, found: HalfSchemas) -> None:
-    newest = found.writers[-1]
+def _check(spec: TableSpec, wanted: str, schemas: HalfSchemas) -> None:
+    newest = schemas.writers[-1]
     name = newest.kind.lower()
     if wanted not in ("auto", name):
         raise ConfigureError(
-            f"Subject {found.subject} is of format {name}, the spec says {wanted}.",
+            f"Subject {schemas.subject} is of format {name}, the spec says {wanted}.",
             where=f"version {newest.version}",
             meaning="Nothing was landed.",
-            todo=f"Write {found.half.word}_format: {name} in defs.yaml, or leave it out.",
+            todo=f"Write {schemas.half.word}_format: {name} in defs.yaml, or leave it out.",
         )
-    takes = schema_format(newest.kind, found.subject).takes_record_type
-    if found.record_type and spec.subject_names == "topic" and not takes:
+    takes = schema_format(newest.kind, schemas.subject).takes_record_type
+    if schemas.record_type and spec.subject_names == "topic" and not takes:
         raise ConfigureError(
             f"record_type: {spec.record_type} picks a message of a Protobuf schema, and this one is {name}.",
-            where=f"subject {found.subject}",
+            where=f"subject {schemas.subject}",
             meaning="Nothing was landed.",
             todo="Drop record_type; or say by subject_names that each record has a subject of its own.",
         )

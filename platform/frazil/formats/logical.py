@@ -165,8 +165,8 @@ class Where:
 
     def within(self, kind: Type, name: str) -> Where:
         """The place of a part of the value here; `kind` is that value's type."""
-        said = member_path(self.said, name) if isinstance(kind, Struct) else self.said + _MARKS[name]
-        return Where((*self.path, name), said)
+        text = member_path(self.said, name) if isinstance(kind, Struct) else self.said + _MARKS[name]
+        return Where((*self.path, name), text)
 
     @property
     def dotted(self) -> str:
@@ -272,10 +272,10 @@ def misfit(writer: Type, reader: Type, at: Where = ROOT) -> str | None:
 def relaxed(reader: T, writer: Type) -> T:
     """The reader, with wider types and optional fields where a writer that fits it needs them."""
     if isinstance(reader, Primitive | Decimal | Fixed) and reader != writer:
-        found = wider(stored(writer), stored(reader)) or reader
-        if isinstance(found, Decimal) and isinstance(reader, Decimal):
-            found = replace(found, declared=reader.declared)  # what an older version declared binds nobody
-        return cast("T", found)
+        chosen = wider(stored(writer), stored(reader)) or reader
+        if isinstance(chosen, Decimal) and isinstance(reader, Decimal):
+            chosen = replace(chosen, declared=reader.declared)  # what an older version declared binds nobody
+        return cast("T", chosen)
     if type(reader) is not type(writer):
         return reader
     known = {f.name: f for f in writer.fields}

@@ -73,11 +73,11 @@ class PlainColumns:
         """See `ArrowDecoder.decode`."""
         import pyarrow as pa
 
-        held = _texts(raw) if self.text else raw
+        texts = _texts(raw) if self.text else raw
         rows = pa.nulls(len(raw), pa.struct([]))
         if self.names:
-            rows = pa.StructArray.from_arrays([held], names=list(self.names))
-        return DecodedBatch(rows, held.is_valid(), pa.nulls(len(raw), pa.int32()))
+            rows = pa.StructArray.from_arrays([texts], names=list(self.names))
+        return DecodedBatch(rows, texts.is_valid(), pa.nulls(len(raw), pa.int32()))
 
 
 def _texts(raw: pa.BinaryArray) -> pa.StringArray:

@@ -223,8 +223,10 @@ def topic_columns(spec: TableSpec, registry: RegistryClient) -> RecordColumns:
 
 def row_columns(spec: TableSpec, key: Struct, value: Struct) -> RecordColumns:
     """What keys and values of these columns ask of the table; of an envelope those of the row within it."""
-    found = _envelope(spec, key, value)
-    return record_columns(spec, found.key, found.row) if found else record_columns(spec, key, value)
+    enveloped = _envelope(spec, key, value)
+    return (
+        record_columns(spec, enveloped.key, enveloped.row) if enveloped else record_columns(spec, key, value)
+    )
 
 
 def _envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope | None:

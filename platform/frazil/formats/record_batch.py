@@ -68,9 +68,9 @@ class Verdicts:
         import pyarrow as pa
 
         key, value = (_columns(half, chosen, names) for half in (self.key, self.value))
-        found = {**key, **value, **{name: key[name] for name in self.by_key if name in key}}
+        columns = {**key, **value, **{name: key[name] for name in self.by_key if name in key}}
         asked = {name: self.metadata[name] for name in names or () if name in self.metadata}
-        known = {name: column for name, column in found.items() if name not in self.left_out}
+        known = {name: column for name, column in columns.items() if name not in self.left_out}
         return {name: column.filter(pa.array(chosen)) for name, column in asked.items()} | known
 
 
@@ -157,20 +157,20 @@ class ArrowRecords:
         unwanted = mine & holds & ~self.where.matches(key, value) if self.where else None
         rows = mine & holds if unwanted is None else mine & holds & ~unwanted
         key, value = self._masked(key), self._masked(value)
-        found = Verdicts(
+        verdicts = Verdicts(
             rows, mine & fails, key, value, by_key, self.left_out, change, unwanted, metadata=metadata or {}
         )
         ends = no_value & self.needs_key
-        return self._checked(found, ends | change.ends if change else ends)
+        return self._checked(verdicts, ends | change.ends if change else ends)
 
-    def _checked(self, found: Verdicts, ends: Flags) -> Verdicts:
+    def _checked(self, verdicts: Verdicts, ends: Flags) -> Verdicts:
         """The verdicts with those of the checks; records that end rows are none."""
         if not self.checks:
-            return found
-        rows = found.ok & ~ends
-        judged = self.checks.judged(found.columns_of(rows, names_in(self.checks.of_rows)), rows)
+            return verdicts
+        rows = verdicts.ok & ~ends
+        judged = self.checks.judged(verdicts.columns_of(rows, names_in(self.checks.of_rows)), rows)
         letters = flags_of(judged.fault.is_valid())
-        return replace(found, ok=found.ok & ~letters, bad=found.bad | letters, judged=judged)
+        return replace(verdicts, ok=verdicts.ok & ~letters, bad=verdicts.bad | letters, judged=judged)
 
     def _masked(self, half: DecodedBatch) -> DecodedBatch:
         return replace(half, data=self.masks.of(half.data)) if self.masks else half
@@ -178,11 +178,11 @@ class ArrowRecords:
     def _has_key(self, key: DecodedBatch, value: DecodedBatch) -> Flags:
         import numpy as np
 
-        found = np.ones(len(key.ok), bool)
+        complete = np.ones(len(key.ok), bool)
         for name, of_key in self.row_key:
             half = key if of_key else value
-            found &= flags_of(half.ok) & flags_of(half.data.field(name).is_valid())
-        return found
+            complete &= flags_of(half.ok) & flags_of(half.data.field(name).is_valid())
+        return complete
 
     def _mine(self, raw_value: pa.BinaryArray) -> Flags:
         import numpy as np

@@ -52,12 +52,12 @@ def row_key(spec: TableSpec, columns: RecordColumns) -> RowKey:
     names = tuple(_named_now(spec, n, columns) for n in spec.key_fields) or tuple(f.name for f in columns.key)
     if not names:
         raise _unknown(spec, f"mode: {spec.mode} needs a key, and the topic's keys have no field", columns)
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for name in names:
         half = KEY if columns.key.get(name) else VALUE
         _refuse_unfit(spec, _field(spec, name, columns), columns.value.get(name))
-        found[name] = f"{half.data}.{quoted(name)}"
-    return RowKey(found, tuple(name for name in names if not columns.key.get(name)))
+        sources[name] = f"{half.data}.{quoted(name)}"
+    return RowKey(sources, tuple(name for name in names if not columns.key.get(name)))
 
 
 def _named_now(spec: TableSpec, name: str, columns: RecordColumns) -> str:

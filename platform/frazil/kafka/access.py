@@ -149,8 +149,8 @@ def _quoted(value: str) -> str:
 
 
 def _given(access: KafkaSettings, options: dict[str, str | None]) -> dict[str, str]:
-    found = {name: value for name, value in options.items() if value}
-    return {"security.protocol": access.protocol, **found} if access.protocol != "PLAINTEXT" else {}
+    options_set = {name: value for name, value in options.items() if value}
+    return {"security.protocol": access.protocol, **options_set} if access.protocol != "PLAINTEXT" else {}
 
 
 def _text(file: Path | None) -> str | None:

@@ -93,11 +93,11 @@ def tally_records(settings: Settings, topic: str, spans: Mapping[int, Span]) -> 
 
 def _changes(look: Look, partition: int, head: Found, to: int) -> list[Found]:
     """The first record of every later epoch in (head, to)."""
-    found = []
+    changes = []
     here: Found | None = head
     while here and (here := _next_change(look, partition, here, to)):
-        found.append(here)
-    return found
+        changes.append(here)
+    return changes
 
 
 def _next_change(look: Look, partition: int, head: Found, to: int) -> Found | None:
@@ -110,13 +110,13 @@ def _next_change(look: Look, partition: int, head: Found, to: int) -> Found | No
     end, step, later = to, 1, None
     while end - same > 1:
         at = max(same + 1, end - step) if step else (same + end) // 2
-        found = look({partition: at}).get(partition)
-        if found and found[1] == epoch:
-            if found[0] >= to:
+        change = look({partition: at}).get(partition)
+        if change and change[1] == epoch:
+            if change[0] >= to:
                 return None
-            same, step = found[0], 0
+            same, step = change[0], 0
         else:
-            later = found if found and found[0] < to else later
+            later = change if change and change[0] < to else later
             end, step = at, step * 2
     return later
 

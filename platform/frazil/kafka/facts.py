@@ -56,10 +56,10 @@ def topic_facts(admin: AdminClient, topics: Collection[str], timeout: float = 10
     Raises:
         PartDownError: Kafka does not answer, or has no leader for a partition.
     """
-    found, refused = known_facts(admin, topics, timeout)
+    facts, refused = known_facts(admin, topics, timeout)
     for error in refused.values():
         raise error
-    return found
+    return facts
 
 
 def known_facts(
@@ -86,10 +86,10 @@ def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
         NotYetError: It does not exist; the text names it and those of a like name.
         PartDownError: Kafka does not answer.
     """
-    found = topic_facts(admin, [topic])
-    if topic not in found:
+    facts = topic_facts(admin, [topic])
+    if topic not in facts:
         raise _missing(admin, topic)
-    return found[topic]
+    return facts[topic]
 
 
 def describe(
@@ -102,10 +102,10 @@ def describe(
     """
 
     def ask() -> dict[str, TopicDescription]:
-        found, refused = _describe(admin, sorted(set(topics)), timeout)
+        described, refused = _describe(admin, sorted(set(topics)), timeout)
         for error in refused.values():
             raise error
-        return found
+        return described
 
     return asked(_WHERE, admin, ask)
 
@@ -119,8 +119,8 @@ def allowed_operations(admin: AdminClient, topic: str) -> set[AclOperation] | No
             include_authorized_operations=True,
             request_timeout=_DESCRIBE_SECONDS,
         )
-        found = futures[topic].result().authorized_operations
-        return None if found is None else set(found)
+        operations = futures[topic].result().authorized_operations
+        return None if operations is None else set(operations)
 
     return asked(_WHERE, admin, ask)
 
@@ -151,8 +151,8 @@ class _Look:
 
 
 def _facts(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[str, TopicFacts], Refused]:
-    found, unknown = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
-    places = [TopicPartition(t, p.id) for t, about in found.items() for p in about.partitions]
+    described, unknown = _describe(admin, topics, min(timeout, _DESCRIBE_SECONDS))
+    places = [TopicPartition(t, p.id) for t, about in described.items() for p in about.partitions]
     first, without_first = _offsets(admin, places, _FIRST, timeout)
     # Before the last stable offsets: records that come in between would seem to wait for a transaction.
     high, without_high = _offsets(admin, places, _LAST, timeout, IsolationLevel.READ_UNCOMMITTED)
@@ -167,7 +167,7 @@ def _facts(admin: AdminClient, topics: list[str], timeout: float) -> tuple[dict[
             leader_epochs={p: epoch for p, (_, epoch) in end[topic].items()},
             high={p: at for p, (at, _) in high[topic].items()},
         )
-        for topic, about in found.items()
+        for topic, about in described.items()
         if topic not in refused
     }
     return facts, refused
@@ -203,7 +203,7 @@ def _offsets(
     futures = admin.list_offsets(
         dict.fromkeys(places, spec), isolation_level=isolation, request_timeout=timeout
     )
-    found: dict[str, dict[int, tuple[int, int]]] = {}
+    offsets: dict[str, dict[int, tuple[int, int]]] = {}
     refused: Refused = {}
     for place, future in futures.items():
         try:
@@ -215,8 +215,8 @@ def _offsets(
             refused[place.topic] = KafkaException(_UNTOLD)
             continue
         epoch = -1 if info.leader_epoch is None else info.leader_epoch
-        found.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
-    return found, refused
+        offsets.setdefault(place.topic, {})[place.partition] = (info.offset, epoch)
+    return offsets, refused
 
 
 def _missing(admin: AdminClient, topic: str) -> NotYetError:

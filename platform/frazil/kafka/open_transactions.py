@@ -28,7 +28,7 @@ _since: dict[tuple[str, str, int], tuple[int, float]] = {}
 def open_since(
     settings: Settings,
     facts: TopicFacts,
-    held: Mapping[int, int],
+    waiting: Mapping[int, int],
     now: float,
     *,
     at_first_sight: bool = True,
@@ -39,12 +39,12 @@ def open_since(
     transaction began. Where that is no time of the past it is the moment of this process' first look.
 
     Args:
-        held: By partition how many offsets wait behind its last stable offset.
+        waiting: By partition how many offsets wait behind its last stable offset.
         now: Seconds since the epoch.
         at_first_sight: Whether it is read at once. Who looks all the time waits for the next look: most
             transactions have ended by then.
     """
-    keys = {p: (settings.kafka.bootstrap_servers, facts.topic_id, p) for p in held}
+    keys = {p: (settings.kafka.bootstrap_servers, facts.topic_id, p) for p in waiting}
     asked: dict[int, int] = {}
     for p, key in keys.items():
         offset, since = _since.get(key, (-1, _FIRST_SIGHT))

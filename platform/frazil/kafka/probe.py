@@ -50,24 +50,24 @@ class Probe:
     def look(self, starts: Mapping[int, int]) -> dict[int, Message]:
         """The first record at or after an offset of each partition; left out where there is none."""
         self._go_to(starts)
-        found: dict[int, Message] = {}
+        messages: dict[int, Message] = {}
         ended: set[int] = set()
-        while starts.keys() - found.keys() - ended:
+        while starts.keys() - messages.keys() - ended:
             for message in self.records(1):
                 partition, _ = _place(message)
                 if message.error():
                     ended.add(partition)
-                elif partition not in found:
-                    found[partition] = message
+                elif partition not in messages:
+                    messages[partition] = message
                     self._leave(partition)
-        return found
+        return messages
 
     def forks(self, seen: Mapping[int, Found]) -> dict[int, int]:
         """See `frazil.kafka.epochs.forks`."""
         places = [TopicPartition(self._topic, p, at, leader_epoch=epoch) for p, (at, epoch) in seen.items()]
         with kafka_errors(f"topic {self._topic}", self._reader):
             self._reader.assign(places)
-        left, found = set(seen), dict[int, int]()
+        left, ends = set(seen), dict[int, int]()
         while left:
             message = self._next()
             partition = message.partition()
@@ -75,35 +75,35 @@ class Probe:
             if partition not in left:
                 continue
             if error and (fork := _FORK.search(error.str())):
-                found[partition] = max(0, int(fork[1]))
+                ends[partition] = max(0, int(fork[1]))
             elif error and error.code() != KafkaError._AUTO_OFFSET_RESET:  # retention: the plan tells
                 self._check(error)
             left.discard(partition)
             self._leave(partition)
-        return found
+        return ends
 
     def tally(self, spans: Mapping[int, tuple[int, int]]) -> dict[int, Tally]:
         """The readable records of each span."""
         import numpy as np
 
         self._go_to({p: start for p, (start, _) in spans.items()})
-        found = dict.fromkeys(spans, Tally())
+        tallies = dict.fromkeys(spans, Tally())
         open_spans = {p: to for p, (_, to) in spans.items()}
         while open_spans:
             for partition, offsets, ended in _runs(self.records(10_000)):
                 if (to := open_spans.get(partition)) is None:
                     continue
                 places = np.array([at for at in offsets if at < to], np.int64)
-                found[partition] += Tally.of(partition, places)
+                tallies[partition] += Tally.of(partition, places)
                 if ended or (offsets and offsets[-1] >= to - 1):
                     del open_spans[partition]
                     self._leave(partition)
-        return found
+        return tallies
 
     def taken(self, spans: Mapping[int, tuple[int, int]], most: int) -> tuple[list[Message], dict[int, int]]:
         """Readable records of some spans, of `most` bytes or a little more; and up to where each was read."""
         self._go_to({p: start for p, (start, _) in spans.items()})
-        found: list[Message] = []
+        messages: list[Message] = []
         reached, left, room = {p: start for p, (start, _) in spans.items()}, dict(spans), most
         while left and room > 0:
             for message in self.records(1000):
@@ -111,14 +111,14 @@ class Probe:
                 if (span := left.get(partition)) is None:
                     continue
                 if message.error() is None and offset < span[1]:
-                    found.append(message)
+                    messages.append(message)
                     room -= _size(message)
                     reached[partition] = offset + 1
                 if message.error() is not None or offset >= span[1] - 1:
                     reached[partition] = span[1]
                     del left[partition]
                     self._leave(partition)
-        return found, reached
+        return messages, reached
 
     def records(self, most: int) -> list[Message]:
         """Some records, or the news that a partition ended (as an error)."""
@@ -138,8 +138,8 @@ class Probe:
         since = time.monotonic()
         while time.monotonic() - since < _SILENCE:
             # A record without a value has no length, and would be taken for none.
-            if (found := self._reader.poll(_PATIENCE)) is not None:
-                return found
+            if (message := self._reader.poll(_PATIENCE)) is not None:
+                return message
             check_access(self._reader, f"topic {self._topic}")
             if not self._is_led():
                 break
@@ -152,8 +152,8 @@ class Probe:
 
     def _is_led(self) -> bool:
         with kafka_errors(f"topic {self._topic}", self._reader):
-            found = self._reader.list_topics(self._topic, timeout=_METADATA)
-        return all(p.leader >= 0 for p in found.topics[self._topic].partitions.values())
+            metadata = self._reader.list_topics(self._topic, timeout=_METADATA)
+        return all(p.leader >= 0 for p in metadata.topics[self._topic].partitions.values())
 
     def _go_to(self, starts: Mapping[int, int]) -> None:
         with kafka_errors(f"topic {self._topic}", self._reader):

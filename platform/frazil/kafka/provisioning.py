@@ -144,10 +144,10 @@ def as_specified(admin: AdminClient, spec: TableSpec) -> bool:
     Raises:
         DifferentError: It is, and not as the spec says.
     """
-    found = describe(admin, [spec.topic]).get(spec.topic)
-    if found is None:
+    description = describe(admin, [spec.topic]).get(spec.topic)
+    if description is None:
         return False
-    wrong = [*_layout(found, spec), *_settings(admin, spec)]
+    wrong = [*_layout(description, spec), *_settings(admin, spec)]
     if wrong:
         raise DifferentError(
             f"Topic {spec.topic} is not as the spec says.",
@@ -158,9 +158,9 @@ def as_specified(admin: AdminClient, spec: TableSpec) -> bool:
     return True
 
 
-def _layout(found: TopicDescription, spec: TableSpec) -> list[str]:
-    have = len(found.partitions)
-    copies = min((len(p.replicas) for p in found.partitions), default=0)
+def _layout(description: TopicDescription, spec: TableSpec) -> list[str]:
+    have = len(description.partitions)
+    copies = min((len(p.replicas) for p in description.partitions), default=0)
     wrong = []
     if spec.partitions not in (None, have):
         wrong.append(f"it has {have} partitions, the spec says {spec.partitions}")

@@ -77,11 +77,11 @@ def _xxhash64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     import numpy as np
 
     one, two, three, four, five = (np.uint64(p) for p in _PRIMES)
-    found = np.uint64(42 + 8) + five ^ _rotated(values * two, 31) * one
-    found = _rotated(found, 27) * one + four
-    found = (found ^ found >> np.uint64(33)) * two
-    found = (found ^ found >> np.uint64(29)) * three
-    return found ^ found >> np.uint64(32)
+    mixed = np.uint64(42 + 8) + five ^ _rotated(values * two, 31) * one
+    mixed = _rotated(mixed, 27) * one + four
+    mixed = (mixed ^ mixed >> np.uint64(33)) * two
+    mixed = (mixed ^ mixed >> np.uint64(29)) * three
+    return mixed ^ mixed >> np.uint64(32)
 
 
 def _rotated(values: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:

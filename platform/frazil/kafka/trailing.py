@@ -30,9 +30,9 @@ def without_records(settings: Settings, facts: TopicFacts, begins: Mapping[int, 
     asked = {p: start for p, at in waits.items() if (start := _unread(logs[p], at, facts.end[p])) is not None}
     if asked:
         with open_probe(settings, facts.topic, **ONE_RECORD) as probe:
-            found = probe.first(asked)
+            first = probe.first(asked)
         for p in asked:
-            _note(logs[p], waits[p], facts.end[p], found[p][0] if p in found else None)
+            _note(logs[p], waits[p], facts.end[p], first[p][0] if p in first else None)
     return frozenset(p for p, at in waits.items() if _is_empty(logs[p], at, facts.end[p]))
 
 

@@ -110,16 +110,16 @@ def look_for_arrivals(
     failed: dict[TableName, FrazilError] = {}
 
     def states(of: Iterable[TableName], *, forks: bool) -> dict[TableName, TableState]:
-        found = {}
+        known = {}
         for name in of:
             if table := standings.get(name):
                 try:
-                    found[name] = state_of(
+                    known[name] = state_of(
                         names[name], name, table, topics, settings, now, forks=forks, again=memory is not None
                     )
                 except FrazilError as e:
                     failed[name] = e
-        return found
+        return known
 
     seen = states(names, forks=False)
     wanted = list(names) if memory is None else _wanted(names, seen, standings, now, in_turn=in_turn)[:most]
@@ -188,17 +188,17 @@ def _mended(
         if state.state == "suspended" and standings[name].refused_schema and state.readable
     ]
     due = [name for name in waiting if now - standings[name].compared_at >= _COMPARES_EVERY]
-    found = []
+    caught_up = []
     for name in due[:_MOST_COMPARED]:
         standings[name] = replace(standings[name], compared_at=now)
         try:
             if fits_again(specs[name], connections):
-                found.append(name)
+                caught_up.append(name)
         except PartDownError:
             break  # a look has to end in time
         except FrazilError:
             continue
-    return found
+    return caught_up
 
 
 def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:

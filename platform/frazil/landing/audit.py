@@ -25,13 +25,13 @@ def readable(settings: Settings, plan: Plan, read: int) -> dict[int, Tally]:
     return tally_records(settings, plan.topic, plan.busy)
 
 
-def gaps_of(plan: Plan, held: Mapping[int, Tally]) -> dict[int, int]:
+def gaps_of(plan: Plan, counted: Mapping[int, Tally]) -> dict[int, int]:
     """Per partition the planned offsets that hold no record: transaction markers, compacted records."""
-    gaps = {p: to - start - held[p].count for p, (start, to) in plan.busy.items()}
+    gaps = {p: to - start - counted[p].count for p, (start, to) in plan.busy.items()}
     return {p: n for p, n in gaps.items() if n}
 
 
-def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) -> None:
+def audit(plan: Plan, written: Written, rows: int, counted: Mapping[int, Tally]) -> None:
     """Compares what was read with what the topic holds, and the files' own statistics with both.
 
     Of the latter it looks at the rows, and at how many values each column has.
@@ -39,7 +39,7 @@ def audit(plan: Plan, written: Written, rows: int, held: Mapping[int, Tally]) ->
     Raises:
         AuditFailedError: They don't add up; nothing of the landing is visible.
     """
-    wanted = sum(held.values(), Tally())
+    wanted = sum(counted.values(), Tally())
     if written.tally != wanted:
         raise _failed(plan, f"read {written.tally}; the topic holds {wanted}")
     if rows != written.rows:

@@ -52,8 +52,8 @@ def _added(decoder: RecordDecoder) -> pa.Schema:
         fields += [(half.data, arrow_type(columns))] if columns.fields else []
         fields += [(half.ok, pa.bool_()), (half.writer, pa.int32())]
     if decoder.envelope:
-        said = [("op", pa.string()), ("time", pa.timestamp("us", "UTC")), ("lsn", pa.int64())]
-        fields.append((CHANGE, pa.struct([*said, ("fault", pa.string())])))
+        change_fields = [("op", pa.string()), ("time", pa.timestamp("us", "UTC")), ("lsn", pa.int64())]
+        fields.append((CHANGE, pa.struct([*change_fields, ("fault", pa.string())])))
     checked = [(FAULT, pa.string()), (CHECKED, pa.string())] if decoder.checks else []
     return pa.schema([*fields, (OK, pa.bool_()), (BAD, pa.bool_()), (UNWANTED, pa.bool_()), *checked])
 
@@ -80,13 +80,13 @@ class Decoding:
         """The same; the last row says what checks say of all."""
         from frazil.landing.checking.tally import CheckTally
 
-        tally, held = CheckTally(checks), None
+        tally, waiting = CheckTally(checks), None
         for piece in pieces:
-            if held is not None:
-                yield held
-            held = self._with_verdicts(piece, tally)
-        if held is not None:
-            yield _with_report(held, tally.report())
+            if waiting is not None:
+                yield waiting
+            waiting = self._with_verdicts(piece, tally)
+        if waiting is not None:
+            yield _with_report(waiting, tally.report())
 
     def _with_verdicts(self, batch: pa.RecordBatch, tally: CheckTally | None = None) -> pa.RecordBatch:
         import pyarrow as pa
@@ -124,8 +124,8 @@ def _columns(verdicts: Verdicts) -> Iterator[tuple[str, pa.Array]]:
     """In the order of `_added`."""
     import pyarrow as pa
 
-    for half, found in ((KEY, verdicts.key), (VALUE, verdicts.value)):
-        yield from _of_half(half, found)
+    for half, decoded in ((KEY, verdicts.key), (VALUE, verdicts.value)):
+        yield from _of_half(half, decoded)
     if change := verdicts.change:
         columns = [change.op, change.time, change.lsn, change.fault]
         yield CHANGE, pa.StructArray.from_arrays(columns, names=["op", "time", "lsn", "fault"])
@@ -142,21 +142,21 @@ def _with_report(batch: pa.RecordBatch, report: str) -> pa.RecordBatch:
     import pyarrow as pa
 
     place = batch.schema.get_field_index(CHECKED)
-    told = pa.concat_arrays([pa.nulls(len(batch) - 1, pa.string()), pa.array([report])])
-    return batch.set_column(place, CHECKED, told)
+    reports = pa.concat_arrays([pa.nulls(len(batch) - 1, pa.string()), pa.array([report])])
+    return batch.set_column(place, CHECKED, reports)
 
 
-def _of_half(half: Half, found: DecodedBatch) -> Iterator[tuple[str, pa.Array]]:
-    if found.data.type.num_fields:
-        yield half.data, _good(found)
-    yield half.ok, found.ok
-    yield half.writer, found.writer
+def _of_half(half: Half, decoded: DecodedBatch) -> Iterator[tuple[str, pa.Array]]:
+    if decoded.data.type.num_fields:
+        yield half.data, _good(decoded)
+    yield half.ok, decoded.ok
+    yield half.writer, decoded.writer
 
 
-def _good(found: DecodedBatch) -> pa.StructArray:
+def _good(decoded: DecodedBatch) -> pa.StructArray:
     """The rows; null where there is none."""
     import numpy as np
     import pyarrow as pa
 
-    ok = flags_of(found.ok)
-    return found.data if ok.all() else found.data.take(pa.array(np.arange(len(ok)), mask=~ok))
+    ok = flags_of(decoded.ok)
+    return decoded.data if ok.all() else decoded.data.take(pa.array(np.arange(len(ok)), mask=~ok))

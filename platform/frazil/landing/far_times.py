@@ -36,10 +36,10 @@ def with_records(reading: Reading, settings: Settings, plan: Plan, most: int = M
         PartDownError: Kafka does not answer.
     """
     with open_probe(settings, plan.topic) as probe:
-        found, reached = probe.taken(plan.busy, most)
+        messages, reached = probe.taken(plan.busy, most)
     shorter = plan.until(reached)
     return replace(
-        reading, spans=shorter.busy, held=_held(plan.topic, found, settings.spark.max_record_bytes)
+        reading, spans=shorter.busy, held=_held(plan.topic, messages, settings.spark.max_record_bytes)
     ), shorter
 
 

@@ -204,9 +204,9 @@ class _Landing:
         try:
             return self._landed(reading, plan, decoder, table)
         except UnreadableTimesError:
-            held, shorter = with_records(reading, self._connections.settings, plan)
+            readable_part, shorter = with_records(reading, self._connections.settings, plan)
             self._rest = shorter.offsets < plan.offsets
-            return self._landed(held, shorter, decoder, self._handle.load())
+            return self._landed(readable_part, shorter, decoder, self._handle.load())
 
     def _landed(self, reading: Reading, plan: Plan, decoder: RecordDecoder, table: Table) -> LandingReport:
         written = self._write(reading, decoder, table, plan, work_name(LANDING))
@@ -218,14 +218,14 @@ class _Landing:
 
     def _outcomes(self, plan: Plan, decoder: RecordDecoder, written: Written) -> tuple[CheckOutcome, ...]:
         """What the spec's checks say; where one stops the table nothing is published, and it says why."""
-        found = outcomes_of(decoder.checks, written.checks)
+        outcomes = outcomes_of(decoder.checks, written.checks)
         try:
-            refuse_failing(found, self._handle.name, plan.topic)
+            refuse_failing(outcomes, self._handle.name, plan.topic)
         except ChecksFailedError as e:
             begins = {p: start for p, (start, _) in plan.busy.items()}
             set_properties(self._handle, {SUSPENDED: e.where}, only=lambda table: _waits(table, begins))
             raise
-        return found
+        return outcomes
 
     def _write(
         self, reading: Reading, decoder: RecordDecoder, table: Table, plan: Plan, landing: str
@@ -263,8 +263,8 @@ class _Landing:
     def _bad(self, reading: Reading, decoder: RecordDecoder, plan: Plan, written: Written) -> list[BadRecord]:
         if not written.bad or self._spec.on_bad_record == "skip":
             return []
-        found = find_bad(reading.frame, decoder, plan, written)
-        return [b for b in found if b.key not in self._past]
+        bad = find_bad(reading.frame, decoder, plan, written)
+        return [b for b in bad if b.key not in self._past]
 
     def _suspend(
         self, bad: Sequence[BadRecord], plan: Plan, decoder: RecordDecoder, written: Written
@@ -295,10 +295,10 @@ class _Landing:
     def _publish(
         self, plan: Plan, written: Written, bad: Sequence[BadRecord], checks: tuple[CheckOutcome, ...]
     ) -> LandingReport:
-        held = readable(self._connections.settings, plan, written.read)
-        audit(plan, written, written.files.rows, held)
+        counted = readable(self._connections.settings, plan, written.read)
+        audit(plan, written, written.files.rows, counted)
         self._done("audited")
-        entry = written.entry(plan, gaps_of(plan, held), len(bad), self._run_id)
+        entry = written.entry(plan, gaps_of(plan, counted), len(bad), self._run_id)
         entry = replace(entry, failing=failing_numbers(checks))
         work = written.landed(entry, plan.before)
         if bad:

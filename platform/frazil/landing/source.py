@@ -144,11 +144,11 @@ def read_slices(
 
 def _client(settings: Settings, logs: Logs) -> dict[str, str]:
     """What consumers are told, by the names that Spark's source has for it."""
-    told = java_access(settings.kafka, settings.aws) | settings.kafka.client
+    spark_options = java_access(settings.kafka, settings.aws) | settings.kafka.client
     options = {
         **_OPTIONS,
         "kafka.bootstrap.servers": settings.kafka.bootstrap_servers,
-        **{f"kafka.{name}": value for name, value in told.items()},
+        **{f"kafka.{name}": value for name, value in spark_options.items()},
     }
     return {**options, "kafka.group.id": _group(settings, options, logs)} if logs else options
 

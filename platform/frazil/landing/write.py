@@ -178,19 +178,19 @@ def columns_sql(spec: TableSpec, table: Table, decoder: RecordDecoder) -> list[s
     known |= decoder.row_key.columns
     types, want = {f.name: f.type for f in decoder.columns.fields}, from_iceberg(table.schema())
     refuse_unmatched(Struct(decoder.columns.fields), want, ".".join(table.name()), known)
-    found = []
+    expressions = []
     for own in want:
         source = known.get(own.name, "NULL")
         column = laid_out(source, types.get(own.name, own.type), own.type)
-        found.append(f"{column} AS {quoted(own.name)}")
-    return found
+        expressions.append(f"{column} AS {quoted(own.name)}")
+    return expressions
 
 
 def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     """What is counted on the way, by alias."""
     groups = range(0, len(writers), _BITS)
     seen = f"shiftleft(1L, {VALUE.writer} % {_BITS})"
-    found = {
+    expressions = {
         "read": "count(1)",
         "bad": f"count_if({BAD})",
         "skipped": f"count_if(NOT {OK} AND NOT {BAD})",
@@ -201,13 +201,13 @@ def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
     }
     for g in groups:
         of_group = f"{VALUE.writer} div {_BITS} = {g // _BITS}"
-        found[f"seen_{g}"] = f"bit_or(CASE WHEN {of_group} THEN {seen} END)"
+        expressions[f"seen_{g}"] = f"bit_or(CASE WHEN {of_group} THEN {seen} END)"
     if spec.on_bad_record != "skip":
         # So that the second pass decodes the bad ones only. 16 bytes each, however many there are.
-        found["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
+        expressions["bad_at"] = f"collect_list(CASE WHEN {BAD} THEN {PLACE} END)"
     if spec.checks:
-        found["checks"] = f"collect_list({CHECKED})"
-    return found
+        expressions["checks"] = f"collect_list({CHECKED})"
+    return expressions
 
 
 def written_by(landing: str, writers: Sequence[int], counts: dict[str, Any]) -> Written:

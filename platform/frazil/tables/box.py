@@ -103,13 +103,13 @@ class Box:
 
 def measures(types: Mapping[str, str], columns: Iterable[str], only: str = "true") -> dict[str, str]:
     """Aggregates that tell the box around those rows for which `only` is true, by their aliases."""
-    found = {}
+    expressions = {}
     for number, name in enumerate(_bounded(types, columns)):
         value = _forms(types[name])[0].format(f"CAST({quoted(name)} AS {types[name]})")
-        found[f"low_{number}"] = f"min({value}) FILTER (WHERE {only})"
-        found[f"high_{number}"] = f"max({value}) FILTER (WHERE {only})"
-        found[f"missing_{number}"] = f"count_if({quoted(name)} IS NULL) FILTER (WHERE {only})"
-    return found
+        expressions[f"low_{number}"] = f"min({value}) FILTER (WHERE {only})"
+        expressions[f"high_{number}"] = f"max({value}) FILTER (WHERE {only})"
+        expressions[f"missing_{number}"] = f"count_if({quoted(name)} IS NULL) FILTER (WHERE {only})"
+    return expressions
 
 
 def box_from(types: Mapping[str, str], columns: Iterable[str], measured: Mapping[str, Any]) -> Box:

@@ -129,16 +129,16 @@ class Changelog:
     def __iter__(self) -> Iterator[Change]:
         """The changes one by one; an update is one change."""
         gone: _Half | None = None
-        for told in self._halves():
-            if told.came and gone and self._place(gone) == self._place(told):
-                yield Change("update", told.snapshot_id, gone.row, told.row)
+        for half in self._halves():
+            if half.came and gone and self._place(gone) == self._place(half):
+                yield Change("update", half.snapshot_id, gone.row, half.row)
                 gone = None
                 continue
             if gone:
                 yield Change("delete", gone.snapshot_id, before=gone.row)
-            gone = None if told.came else told
-            if told.came:
-                yield Change("insert", told.snapshot_id, after=told.row)
+            gone = None if half.came else half
+            if half.came:
+                yield Change("insert", half.snapshot_id, after=half.row)
         if gone:
             yield Change("delete", gone.snapshot_id, before=gone.row)
 
@@ -148,9 +148,9 @@ class Changelog:
                 kind, _, snapshot = (row.pop(name) for name in _OWN)
                 yield _Half(kind == _CAME, snapshot, row)
 
-    def _place(self, told: _Half) -> tuple[Any, ...]:
+    def _place(self, half: _Half) -> tuple[Any, ...]:
         """What a row before and the row after have in common."""
-        return told.snapshot_id, *(told.row[name] for name in self.key)
+        return half.snapshot_id, *(half.row[name] for name in self.key)
 
 
 def changelog(

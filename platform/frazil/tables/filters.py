@@ -70,7 +70,7 @@ class _Signs:
 
     def hide(self, where: str) -> str:
         """The filter with other signs in its quoted names and texts."""
-        return _QUOTED.sub(lambda found: self._hidden(found[0]), where)
+        return _QUOTED.sub(lambda match: self._hidden(match[0]), where)
 
     def show(self, text: str) -> str:
         """A name or a text as it was written."""
@@ -78,9 +78,9 @@ class _Signs:
 
     def _hidden(self, text: str) -> str:
         if text.startswith("'"):
-            return _IN_TEXTS.sub(lambda found: self.to[found[0]], text)
+            return _IN_TEXTS.sub(lambda match: self.to[match[0]], text)
         inner = text[1:-1].replace('""', '"')
-        return f'"{_IN_NAMES.sub(lambda found: self.to[found[0]], inner)}"'
+        return f'"{_IN_NAMES.sub(lambda match: self.to[match[0]], inner)}"'
 
 
 def _shown(asked: Any, show: Callable[[str], str]) -> Any:

@@ -40,12 +40,12 @@ def keys_in(
     from pyiceberg.expressions import AlwaysTrue
 
     rows = where or AlwaysTrue()
-    found: set[Key] = set()
+    present: set[Key] = set()
     with files_there(table):
         for partition, offsets in _by_partition(keys).items():
-            held = _offsets_in(table, partition, offsets, names, rows)
-            found |= {(partition, offset) for offset in held}
-    return found
+            offsets_held = _offsets_in(table, partition, offsets, names, rows)
+            present |= {(partition, offset) for offset in offsets_held}
+    return present
 
 
 def within(spans: Mapping[int, tuple[int, int]], names: tuple[str, str] = NAMES) -> BooleanExpression:

@@ -93,11 +93,11 @@ def partition_spec(schema: Schema, transforms: Transforms) -> PartitionSpec:
 
 def _asked(spec: AnyTable) -> dict[str, Any]:
     """What a spec says of the layout; what it leaves open is not in it."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if explicit := _properties(spec.write, spec.write.model_fields_set):
-        found["write"] = explicit
-    found |= {k: list(getattr(spec, k)) for k in ("partition_by", "sort_by") if k in spec.model_fields_set}
-    return found
+        settings["write"] = explicit
+    settings |= {k: list(getattr(spec, k)) for k in ("partition_by", "sort_by") if k in spec.model_fields_set}
+    return settings
 
 
 def _applied(table: Table) -> dict[str, Any]:
@@ -105,8 +105,8 @@ def _applied(table: Table) -> dict[str, Any]:
 
 
 def _layout(text: str) -> dict[str, Any]:
-    found = dict(json.loads(text))
-    return {**found, "write": dict(found["write"])} if "write" in found else found
+    settings = dict(json.loads(text))
+    return {**settings, "write": dict(settings["write"])} if "write" in settings else settings
 
 
 def _stage(spec: AnyTable, table: Table, tx: Transaction) -> None:

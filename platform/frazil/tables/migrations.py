@@ -36,7 +36,7 @@ class _Done:
 def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) -> list[Verdict]:
     """Stages the migrations that the schemas now ask for, and remembers them in the table."""
     before = _read(tx.table_metadata)
-    now, found = dict(before), []
+    now, verdicts = dict(before), []
     coming: set[str] = set()
     todo = [m for m in migrations if m.id not in before and not m.mask]
     for number, migration in enumerate(todo):
@@ -45,14 +45,14 @@ def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) ->
         match standing(migration, table, wanted, later=later, coming=coming):
             case "due":
                 now[migration.id] = _stage(tx, migration, wanted)
-                found.append(_verdict(migration, table))
+                verdicts.append(_verdict(migration, table))
             case "settled":
                 now[migration.id] = _Done(str(migration))
             case "waits":
                 coming.add(target(migration))
     if now != before:
         tx.set_properties({MIGRATIONS: _write(now)})
-    return found
+    return verdicts
 
 
 def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[str, str]:
@@ -159,10 +159,10 @@ def _verdict(migration: Migration, table: Struct) -> Verdict:
     where = Where(tuple(migration.column.split(".")), migration.column)
     change: Change = "rename" if migration.rename else "drop" if migration.drop else "retype"
     rule = f"approved by migration {migration.id}: {migration}"
-    found = find(table, migration.column)
-    if found and migration.rename:
-        found = replace(found, name=migration.rename.to)
-    return Verdict(where, change, True, rule, wanted=found)
+    column = find(table, migration.column)
+    if column and migration.rename:
+        column = replace(column, name=migration.rename.to)
+    return Verdict(where, change, True, rule, wanted=column)
 
 
 def _read(metadata: TableMetadata) -> dict[str, _Done]:

@@ -55,11 +55,11 @@ def months_of(days: int) -> int:
 def _of_time(column: pa.Array, make: Callable[[Numbers, bool], Numbers]) -> pa.Array:
     is_date = pa.types.is_date32(column.type)
     numbers = column.view(pa.int32() if is_date else pa.int64())
-    held = numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers_filled = numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     gone = numbers.is_null().to_numpy(zero_copy_only=False)
     # An hour beyond what an int holds is the last one that it does: so the order stays.
-    found = np.clip(make(held, is_date), _INT.min, _INT.max)
-    return pa.array(found.astype(np.int32), mask=gone)
+    clipped = np.clip(make(numbers_filled, is_date), _INT.min, _INT.max)
+    return pa.array(clipped.astype(np.int32), mask=gone)
 
 
 def _days(numbers: Numbers, is_date: bool) -> Numbers:

@@ -75,13 +75,13 @@ class AvroDecoder:
     """Decodes Avro, each record with the schema it was written with."""
 
     def __init__(self, schemas: HalfSchemas) -> None:
-        found = versions(schemas)
-        self.columns, self.writers = found.columns, tuple(found.pairs)
-        self._subject, self._newest, self._unreadable = schemas.subject, found.newest, found.unreadable
+        known = versions(schemas)
+        self.columns, self.writers = known.columns, tuple(known.pairs)
+        self._subject, self._newest, self._unreadable = schemas.subject, known.newest, known.unreadable
         self._wire = WireFormat(schemas.framed, schemas.writers[-1].schema_id)
-        self._pairs = found.pairs
-        self._texts = texts_of({i: writer for i, (writer, _) in found.pairs.items()}, schemas.framed)
-        self._reasons = {i: AvroReasons(*pair, self.columns) for i, pair in found.pairs.items()}
+        self._pairs = known.pairs
+        self._texts = texts_of({i: writer for i, (writer, _) in known.pairs.items()}, schemas.framed)
+        self._reasons = {i: AvroReasons(*pair, self.columns) for i, pair in known.pairs.items()}
 
     def arrow(self) -> ArrowDecoder:
         """See `Decoder.arrow`."""

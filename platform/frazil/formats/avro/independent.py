@@ -30,15 +30,17 @@ def columns_of_record(writer: Any, reader: Any, columns: Struct, value: dict[str
         columns: The table's.
         value: As `fastavro.schemaless_reader` gives it, with the names of named types.
     """
-    found = {}
+    values_by_name = {}
     for (field, source), column in zip(written(reader, writer), columns, strict=True):
         if source is not None:
-            found[column.name] = _value(source["type"], field["type"], column.type, value[source["name"]])
+            values_by_name[column.name] = _value(
+                source["type"], field["type"], column.type, value[source["name"]]
+            )
         elif field.get("default") is None:
-            found[column.name] = None
+            values_by_name[column.name] = None
         else:
-            found[column.name] = Unknown("a default")
-    return found
+            values_by_name[column.name] = Unknown("a default")
+    return values_by_name
 
 
 def _value(writer: Any, reader: Any, wanted: Type, value: Any) -> Any:

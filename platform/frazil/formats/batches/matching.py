@@ -20,9 +20,9 @@ def refuse_unmatched(decoded: Struct, table: Struct, name: str, own: Collection[
     Raises:
         FaultError: Any is left over.
     """
-    if found := list(_left_over(decoded, table, Where(), own)):
+    if unmatched := list(_left_over(decoded, table, Where(), own)):
         raise FaultError(
-            f"What is decoded does not fit {name}: {'; '.join(found)}.",
+            f"What is decoded does not fit {name}: {'; '.join(unmatched)}.",
             where=f"table {name}",
             meaning="Nothing was landed.",
             todo="Land again: the table then follows its schema. If it stays, report it with the schema.",

@@ -38,12 +38,12 @@ def is_moment(text: str) -> bool:
 def micros(text: str) -> int | None:
     """Microseconds since 1970, None where the text is no moment; digits behind the microseconds are cut."""
     try:
-        found = datetime.fromisoformat(text) if re.match(_FORM, text) else None
+        moment = datetime.fromisoformat(text) if re.match(_FORM, text) else None
     except ValueError:
         return None
-    if found is None or abs(found.utcoffset() or timedelta()) > _FARTHEST:
+    if moment is None or abs(moment.utcoffset() or timedelta()) > _FARTHEST:
         return None
-    return (found - _EPOCH) // timedelta(microseconds=1)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def moments(texts: pa.StringArray) -> pa.TimestampArray:
@@ -53,20 +53,20 @@ def moments(texts: pa.StringArray) -> pa.TimestampArray:
 
     kind, usual = pa.timestamp("us", "UTC"), pc.match_substring_regex(texts, _USUAL)
     try:
-        found = pc.if_else(usual, texts, None).cast(kind)
+        parsed = pc.if_else(usual, texts, None).cast(kind)
     except pa.ArrowInvalid:  # one of them is of no day, or of no time
         return pa.array(map(_micros, values_of(texts)), kind)
     others = pc.invert(usual.fill_null(True))
     if not others.true_count:
-        return found
-    return pc.replace_with_mask(found, others, pa.array(map(_micros, values_of(texts.filter(others))), kind))
+        return parsed
+    return pc.replace_with_mask(parsed, others, pa.array(map(_micros, values_of(texts.filter(others))), kind))
 
 
 def moments_or_bad(texts: pa.StringArray, rows: Rows) -> pa.TimestampArray:
     """The same; a record with any other text is bad."""
-    found = moments(texts)
-    rows.spoil(flags_of(found.is_null()) & flags_of(texts.is_valid()))
-    return found
+    parsed = moments(texts)
+    rows.spoil(flags_of(parsed.is_null()) & flags_of(texts.is_valid()))
+    return parsed
 
 
 def _micros(text: str | None) -> int | None:

@@ -33,14 +33,14 @@ def bound_checks(
     checks: Iterable[OwnCheck], fields: Sequence[Field], topic: str
 ) -> tuple[tuple[OwnCheck, Expression], ...]:
     """Each check of a topic's table with its expression; raises as `bound_where` does."""
-    found = []
+    usable = []
     for check in checks:
         try:
-            found.append((check, bound(check.expression, fields)))
+            usable.append((check, bound(check.expression, fields)))
         except ValueError as e:
             what = f"checks: {check.name}: {check.expect!r} can't be asked of rows of {topic}: {e}."
             raise _refusal(what, fields) from None
-    return tuple(found)
+    return tuple(usable)
 
 
 def refuse_unknown(spec: TableSpec, fields: Sequence[Field] | None, place: str) -> None:
@@ -68,9 +68,9 @@ def bound(of: Expression, fields: Sequence[Field]) -> Expression:
         replace(each, of=_placed(each.of, known) if each.of else None) for each in of.aggregates
     )
     root = of.root if of.aggregates else _placed(of.root, known)
-    found = replace(of, root=root, aggregates=aggregates)
-    _try_types(found, fields)
-    return found
+    expression = replace(of, root=root, aggregates=aggregates)
+    _try_types(expression, fields)
+    return expression
 
 
 def _placed(node: Node, known: Struct) -> Node:
@@ -90,11 +90,11 @@ def _path(written: Sequence[str], known: Struct) -> tuple[str, ...]:
         if not isinstance(kind, Struct):
             raise ValueError(f"{'.'.join(path)} is {kind}, and has no field {parts[0]}")
         name, rest = _first(parts, kind)
-        found = kind.get(name)
-        if found is None:
+        member = kind.get(name)
+        if member is None:
             raise ValueError(f"there is no column {'.'.join(written)}{_nearest(name, kind)}")
         path.append(name)
-        kind, parts = found.type, rest
+        kind, parts = member.type, rest
     return tuple(path)
 
 

@@ -143,8 +143,8 @@ def rest_field(spec: TableSpec) -> Field | None:
 
 def metadata_told(spec: TableSpec) -> dict[str, Field]:
     """The metadata columns of the table that Kafka tells, by word: known before a record is decoded."""
-    told = {column.word for column in (*_STANDARD, *_RAW)}
-    return {c.word: c.field(spec.metadata_names) for c in metadata_columns(spec) if c.word in told}
+    words = {column.word for column in (*_STANDARD, *_RAW)}
+    return {c.word: c.field(spec.metadata_names) for c in metadata_columns(spec) if c.word in words}
 
 
 def names_by_word(spec: TableSpec) -> dict[str, str]:
@@ -220,8 +220,8 @@ def _wide(fields: Iterable[Field], at: Where = ROOT, kind: Type | None = None) -
         where = at.within(kind or Struct(()), own.name)
         if isinstance(own.type, Decimal) and own.type.declared:
             return f"field {where.said} is {too_many_digits(own.type.declared)}"
-        if found := _wide(own.type.fields, where, own.type):
-            return found
+        if wide := _wide(own.type.fields, where, own.type):
+            return wide
     return ""
 
 

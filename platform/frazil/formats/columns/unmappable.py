@@ -44,8 +44,8 @@ class Unmappable:
     ) -> Unmappable:
         """What a spec says."""
         paths = {EVERYWHERE: words} if isinstance(words, str) else dict(words)
-        found = {word: {plain(path) for path, each in paths.items() if each == word} for word in _WORDS}
-        return cls(frozenset(found["text"]), frozenset(found["refuse"]), ("", *within), digits)
+        by_word = {word: {plain(path) for path, each in paths.items() if each == word} for word in _WORDS}
+        return cls(frozenset(by_word["text"]), frozenset(by_word["refuse"]), ("", *within), digits)
 
     @property
     def is_everywhere(self) -> bool:
@@ -105,10 +105,10 @@ def digits_text(unscaled: bytes, scale: int) -> Written:
 
 def number_text(number: str) -> str:
     """A number's digits, without an exponent; raises ValueError where they would be far too many."""
-    found = Decimal(number)
-    if abs(found.adjusted()) > _MOST_DIGITS:
+    exact = Decimal(number)
+    if abs(exact.adjusted()) > _MOST_DIGITS:
         raise ValueError(f"{number:.100} is no decimal")
-    return format(found, "f")
+    return format(exact, "f")
 
 
 def fitting(unmappable: Unmappable, walk: Callable[[int], T], deepest: int) -> T:

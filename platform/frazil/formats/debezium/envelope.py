@@ -88,10 +88,10 @@ def envelope(spec: TableSpec, key: Struct, value: Struct) -> Envelope:
 
 
 def _within(values: Bare, path: Sequence[str]) -> Any:
-    found: Any = values
+    value: Any = values
     for name in path:
-        found = None if found is None else found.get(name)
-    return found
+        value = None if value is None else value.get(name)
+    return value
 
 
 def _of_documents(value: Struct) -> bool:
@@ -129,12 +129,14 @@ def _payload(columns: Struct) -> tuple[Struct, tuple[str, ...]]:
 
 
 def _is_number(value: Struct, path: str) -> bool:
-    found = find(value, path)
-    return found is not None and found.type in _WHOLE
+    member = find(value, path)
+    return member is not None and member.type in _WHOLE
 
 
-def _refusal(spec: TableSpec, found: Field | None, name: str, what: str, value: Struct) -> SchemaRefusedError:
-    why = f"field {name} is {found.type}" if found else f"there is no field {name}"
+def _refusal(
+    spec: TableSpec, member: Field | None, name: str, what: str, value: Struct
+) -> SchemaRefusedError:
+    why = f"field {name} is {member.type}" if member else f"there is no field {name}"
     return SchemaRefusedError(
         f"The values of topic {spec.topic} are no changes of rows: {why}. It must be {what}.",
         where=f"topic {spec.topic}, mode: cdc; fields {', '.join(f.name for f in value)}",

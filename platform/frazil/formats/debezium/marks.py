@@ -45,17 +45,17 @@ def are_infinite(kind: Type, values: pa.Array) -> Flags | None:
 
 
 def _anywhere(mark: Mark, kind: Type, values: pa.Array, of_many: bool = False) -> Flags | None:
-    found = [mark(kind, values, of_many)]
+    marked = [mark(kind, values, of_many)]
     match kind:
         case Struct():
             parts = zip(kind, values.flatten(), strict=True)
-            found += [_anywhere(mark, part.type, array) for part, array in parts]
+            marked += [_anywhere(mark, part.type, array) for part, array in parts]
         case List():
-            found.append(_within(values, mark, kind.element, values.values))
+            marked.append(_within(values, mark, kind.element, values.values))
         case Map():
-            found.append(_within(values, mark, kind.key, values.keys))
-            found.append(_within(values, mark, kind.value, values.items))
-    hits = [flags for flags in found if flags is not None]
+            marked.append(_within(values, mark, kind.key, values.keys))
+            marked.append(_within(values, mark, kind.value, values.items))
+    hits = [flags for flags in marked if flags is not None]
     return None if not hits else sum(hits[1:], hits[0])
 
 
@@ -68,8 +68,8 @@ def _within(lists: pa.Array, mark: Mark, kind: Type, items: pa.Array) -> Flags |
     if hit is None:
         return None
     before = np.concatenate([[0], np.cumsum(hit)])
-    found: Flags = before[ends] > before[starts]
-    return found
+    hits: Flags = before[ends] > before[starts]
+    return hits
 
 
 def _extents(lists: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -94,8 +94,8 @@ def _unavailable(kind: Type, values: pa.Array, of_many: bool) -> Flags | None:
             return _hold_one(values, both)
         case List(Primitive(word)) if word in _FACTORS:
             numbers = [[factor * byte for byte in TEXT.encode()] for factor in _FACTORS[word]]
-            found = [_are_numbers(values, each) for each in numbers]
-            return sum(found[1:], found[0])
+            alike = [_are_numbers(values, each) for each in numbers]
+            return sum(alike[1:], alike[0])
         case _:
             return None
 
@@ -142,9 +142,9 @@ def _hold_one(lists: pa.Array, hit: Flags) -> Flags:
 
     starts, ends = _extents(lists)
     alone = np.flatnonzero(ends - starts == 1)
-    found = np.zeros(len(lists), bool)
-    found[alone] = hit[starts[alone]]
-    return found
+    hits = np.zeros(len(lists), bool)
+    hits[alone] = hit[starts[alone]]
+    return hits
 
 
 def _are_numbers(lists: pa.Array, numbers: Sequence[int]) -> Flags:
@@ -154,11 +154,11 @@ def _are_numbers(lists: pa.Array, numbers: Sequence[int]) -> Flags:
 
     starts, ends = _extents(lists)
     alike = np.flatnonzero(ends - starts == len(numbers))
-    found = np.zeros(len(lists), bool)
+    same_number = np.zeros(len(lists), bool)
     if len(alike):
         items = lists.values.cast(pa.int32()) if pa.types.is_date32(lists.values.type) else lists.values
         places = starts[alike][:, None] + np.arange(len(numbers))
         taken = items.cast(pa.int64()).take(pa.array(places.ravel()))
         same = taken.fill_null(-1).to_numpy().reshape(places.shape) == np.array(numbers)
-        found[alike] = same.all(axis=1)
-    return found
+        same_number[alike] = same.all(axis=1)
+    return same_number

@@ -53,14 +53,14 @@ def _text(text: str, translate: Callable[[dict[str, Any]], dict[str, Any]]) -> s
 
 def _avro(node: dict[str, Any]) -> dict[str, Any]:
     kind = (node.get("type"), _name(node.get("connect.name")))
-    found = _AVRO.get(kind) if isinstance(kind[0], str) else None  # type: ignore[arg-type]
-    return {**node, "logicalType": found} if found and "logicalType" not in node else node
+    logical = _AVRO.get(kind) if isinstance(kind[0], str) else None  # type: ignore[arg-type]
+    return {**node, "logicalType": logical} if logical and "logicalType" not in node else node
 
 
 def _json(node: dict[str, Any]) -> dict[str, Any]:
     kind = node.get("connect.type", node.get("type"))  # of a text Connect says no more than its title
-    found = _JSON.get((kind, _name(node.get("title")))) if isinstance(kind, str) else None
-    return {**node, **found} if found else node
+    extra = _JSON.get((kind, _name(node.get("title")))) if isinstance(kind, str) else None
+    return {**node, **extra} if extra else node
 
 
 def _name(name: Any) -> str:

@@ -76,15 +76,15 @@ class Part:
 
     def read(self, texts: Sequence[bytes | msgspec.Raw | None], rows: Rows) -> Values:
         """The values of texts; None where there is none, and where it is bad, which makes its record bad."""
-        found: Values = [None] * len(texts)
+        decoded: Values = [None] * len(texts)
         bad = np.zeros(len(texts), bool)
         for place, text in enumerate(texts):
             try:
-                found[place] = None if text is None else self._decode(text)
+                decoded[place] = None if text is None else self._decode(text)
             except BAD:
                 bad[place] = True
         rows.spoil(bad)
-        return found
+        return decoded
 
 
 class _Scalars:
@@ -92,8 +92,8 @@ class _Scalars:
         self._node, self._kind = node, arrow_type(wanted)
 
     def array(self, values: Values, rows: Rows) -> pa.Array:
-        found = scalar_array(self._node, values, rows)
-        return found if found.type == self._kind else found.cast(self._kind)
+        array = scalar_array(self._node, values, rows)
+        return array if array.type == self._kind else array.cast(self._kind)
 
 
 class _Lists:
@@ -104,8 +104,8 @@ class _Lists:
     def array(self, values: Values, rows: Rows) -> pa.Array:
         offsets = _offsets(values)
         elements = [each for value in values if value is not None for each in value]
-        held = self._element.array(elements, rows.within(offsets))
-        return pa.ListArray.from_arrays(_int32(offsets), held, type=self._kind, mask=_mask(values))
+        elements_array = self._element.array(elements, rows.within(offsets))
+        return pa.ListArray.from_arrays(_int32(offsets), elements_array, type=self._kind, mask=_mask(values))
 
 
 class _Maps:
@@ -116,23 +116,23 @@ class _Maps:
 
     def array(self, values: Values, rows: Rows) -> pa.Array:
         read = [None if value is None else self._entries(value) for value in values]
-        bad = [v is not None and found is None for v, found in zip(values, read, strict=True)]
+        bad = [v is not None and entries is None for v, entries in zip(values, read, strict=True)]
         rows.spoil(np.array(bad, bool))
         offsets = _offsets(read)
-        keys = pa.array([key for found in read if found for key in found], pa.string())
-        items = [item for found in read if found for item in found.values()]
-        held = self._value.array(items, rows.within(offsets))
-        return pa.MapArray.from_arrays(_int32(offsets), keys, held, type=self._kind, mask=_mask(read))
+        keys = pa.array([key for entries in read if entries for key in entries], pa.string())
+        items = [item for entries in read if entries for item in entries.values()]
+        items_array = self._value.array(items, rows.within(offsets))
+        return pa.MapArray.from_arrays(_int32(offsets), keys, items_array, type=self._kind, mask=_mask(read))
 
     def _entries(self, text: bytes) -> dict[str, Any] | None:
         """The entries; None where they are none, or a key stands twice."""
         try:
-            found: dict[str, Any] = self._decode(text)
+            entries: dict[str, Any] = self._decode(text)
         except BAD:
             return None
         # Each entry has a colon, so as many as there are keys prove that no key was there twice.
-        if text.count(b":") == len(found) or _members(text) == len(found):
-            return found
+        if text.count(b":") == len(entries) or _members(text) == len(entries):
+            return entries
         return None
 
 
@@ -291,9 +291,9 @@ def _repeats(text: bytes | None) -> bool:
 
 def _repeating(keys: pa.Array, offsets: np.ndarray) -> np.ndarray:
     """Which maps have a key twice."""
-    held = [repr(key) for key in values_of(keys)]
+    names = [repr(key) for key in values_of(keys)]
     spans = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-    return np.array([len(set(held[a:b])) < b - a for a, b in spans], bool)
+    return np.array([len(set(names[a:b])) < b - a for a, b in spans], bool)
 
 
 def _without_null_keys(

@@ -73,11 +73,11 @@ class JsonVersion:
 
     def decode(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.StructArray, np.ndarray]:
         """See `Version.decode`."""
-        held = values_of(payloads)
-        sound = self._sound(payloads, held)
+        texts = values_of(payloads)
+        sound = self._sound(payloads, texts)
         read = Rows(~sound)
         values = self._value.read(
-            [text if fine else None for text, fine in zip(held, sound, strict=True)], read
+            [text if fine else None for text, fine in zip(texts, sound, strict=True)], read
         )
         places = np.flatnonzero(~read.bad)
         rows = Rows(np.zeros(len(places), bool))
@@ -85,25 +85,25 @@ class JsonVersion:
         data = column if self._is_object else pa.StructArray.from_arrays([column], fields=list(self._kind))
         return places, data, ~rows.bad
 
-    def _sound(self, payloads: pa.BinaryArray, held: list[bytes]) -> np.ndarray:
+    def _sound(self, payloads: pa.BinaryArray, texts: list[bytes]) -> np.ndarray:
         """Which payloads are text, not too wide, and as all rules say where they count."""
         try:
             payloads.cast(pa.string())
-            are_text = np.ones(len(held), bool)
+            are_text = np.ones(len(texts), bool)
         except pa.ArrowInvalid:
-            are_text = np.array([_is_text(text) for text in held], bool)
-        sound: np.ndarray = are_text & self._narrow(held) & self._valid(held)
+            are_text = np.array([_is_text(text) for text in texts], bool)
+        sound: np.ndarray = are_text & self._narrow(texts) & self._valid(texts)
         return sound
 
-    def _narrow(self, held: list[bytes]) -> np.ndarray:
-        if max(map(len, held), default=0) * self._per_byte <= MOST_PLACES:
-            return np.ones(len(held), bool)
-        return np.array([fault(self._node, text) is None for text in held], bool)
+    def _narrow(self, texts: list[bytes]) -> np.ndarray:
+        if max(map(len, texts), default=0) * self._per_byte <= MOST_PLACES:
+            return np.ones(len(texts), bool)
+        return np.array([fault(self._node, text) is None for text in texts], bool)
 
-    def _valid(self, held: list[bytes]) -> np.ndarray:
+    def _valid(self, texts: list[bytes]) -> np.ndarray:
         if self._rules is None:
-            return np.ones(len(held), bool)
-        return np.array([self._follows_rules(text) for text in held], bool)
+            return np.ones(len(texts), bool)
+        return np.array([self._follows_rules(text) for text in texts], bool)
 
     def _follows_rules(self, text: bytes) -> bool:
         try:

@@ -23,106 +23,106 @@ _THOUSANDFOLD = ("time_millis", "millis", "local_millis")
 
 def columns_of_text(node: Node, columns: logical.Struct, payload: bytes) -> Bare:
     """The columns that a text becomes, which is what its schema says."""
-    found = json.loads(payload, parse_float=Decimal, object_pairs_hook=Repeated)
+    record = json.loads(payload, parse_float=Decimal, object_pairs_hook=Repeated)
     if isinstance(node, Members):
-        held: Bare = _value(node, found)
-        return held
-    return {columns.fields[0].name: _value(node, found)}
+        columns_by_name: Bare = _value(node, record)
+        return columns_by_name
+    return {columns.fields[0].name: _value(node, record)}
 
 
-def _value(node: Node, found: Any) -> Any:
-    if found is None:
+def _value(node: Node, value: Any) -> Any:
+    if value is None:
         return None
     match node:
         case Scalar():
-            return _scalar(node, found)
+            return _scalar(node, value)
         case Items():
-            return [_value(node.element, each) for each in found]
+            return [_value(node.element, each) for each in value]
         case Entries():
-            return [(key, _value(node.value, each)) for key, each in found.items()]
+            return [(key, _value(node.value, each)) for key, each in value.items()]
         case Pairs():
-            return [(_value(node.key, e.get("key")), _value(node.value, e.get("value"))) for e in found]
+            return [(_value(node.key, e.get("key")), _value(node.value, e.get("value"))) for e in value]
         case Members():
-            return {m.name: _value(m.node, found.get(m.name)) for m in node.members}
+            return {m.name: _value(m.node, value.get(m.name)) for m in node.members}
         case Branches():
-            taken = _taken(node, found)
-            return {m.name: _value(m.node, found) if m is taken else None for m in node.members}
+            taken = _taken(node, value)
+            return {m.name: _value(m.node, value) if m is taken else None for m in node.members}
 
 
-def _taken(node: Branches, found: Any) -> Member | None:
+def _taken(node: Branches, value: Any) -> Member | None:
     """Of the branches that a value fits the one that knows most of its keys; of equals the first."""
-    fitting = [member for member in node.members if _fits(member.node, found)]
-    return max(fitting, key=lambda member: _known(member.node, found), default=None)
+    fitting = [member for member in node.members if _fits(member.node, value)]
+    return max(fitting, key=lambda member: _known(member.node, value), default=None)
 
 
-def _known(node: Node, found: Any) -> int:
-    return len({m.name for m in node.members} & found.keys()) if isinstance(node, Members) else 0
+def _known(node: Node, value: Any) -> int:
+    return len({m.name for m in node.members} & value.keys()) if isinstance(node, Members) else 0
 
 
-def _fits(node: Node, found: Any, optional: bool = False) -> bool:
-    if found is None:
+def _fits(node: Node, value: Any, optional: bool = False) -> bool:
+    if value is None:
         return optional
-    match node, found:
+    match node, value:
         case Scalar(), _:
-            return _is(node, found) and (node.allowed is None or _is_one_of(node.allowed, found))
+            return _is(node, value) and (node.allowed is None or _is_one_of(node.allowed, value))
         case Items(), list():
-            return all(_fits(node.element, each, node.optional) for each in found)
+            return all(_fits(node.element, each, node.optional) for each in value)
         case Entries(), Repeated():
-            alone = found.again is None
-            return alone and all(_fits(node.value, each, node.optional) for each in found.values())
+            alone = value.again is None
+            return alone and all(_fits(node.value, each, node.optional) for each in value.values())
         case Pairs(), list():
-            return _are_entries(node, found)
+            return _are_entries(node, value)
         case Members(), dict():
-            return all(_fits(m.node, found.get(m.name), m.optional) for m in node.members)
+            return all(_fits(m.node, value.get(m.name), m.optional) for m in node.members)
         case Branches(), _:
-            return _taken(node, found) is not None
+            return _taken(node, value) is not None
     return False
 
 
-def _are_entries(node: Pairs, found: list[Any]) -> bool:
-    if not all(isinstance(each, dict) for each in found):
+def _are_entries(node: Pairs, entries: list[Any]) -> bool:
+    if not all(isinstance(each, dict) for each in entries):
         return False
-    keys = {repr(each.get("key")) for each in found}
-    return len(keys) == len(found) and all(
+    keys = {repr(each.get("key")) for each in entries}
+    return len(keys) == len(entries) and all(
         _fits(node.key, each.get("key")) and _fits(node.value, each.get("value"), node.optional)
-        for each in found
+        for each in entries
     )
 
 
-def _is(node: Scalar, found: Any) -> bool:
+def _is(node: Scalar, value: Any) -> bool:
     """Whether a value is written as a scalar is, within its bounds. Python counts truth as a number."""
-    number = isinstance(found, int | Decimal) and not isinstance(found, bool)
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool)
     match node.wire:
         case "json":
             return True
         case "string":
-            return isinstance(found, str)
+            return isinstance(value, str)
         case "boolean":
-            return isinstance(found, bool)
+            return isinstance(value, bool)
         case "float" | "double":
-            return number and math.isfinite(_rounded(node.wire, found))
+            return number and math.isfinite(_rounded(node.wire, value))
         case "number":
             assert isinstance(node.type, logical.Decimal)
-            return number and node.type.holds(Decimal(found))
+            return number and node.type.holds(Decimal(value))
         case "base64" | "base64_number":
-            return isinstance(found, str) and _is_base64(node, found)
+            return isinstance(value, str) and _is_base64(node, value)
         case "zoned" | "local" | "day":
-            return isinstance(found, str) and ARE_ISO[node.wire][0](found)
+            return isinstance(value, str) and ARE_ISO[node.wire][0](value)
         case _:
             low, high = node.bounds or (-(2**63), 2**63 - 1)
-            return isinstance(found, int) and number and low <= found <= high
+            return isinstance(value, int) and number and low <= value <= high
 
 
-def _rounded(wire: str, found: int | Decimal) -> float:
+def _rounded(wire: str, number: int | Decimal) -> float:
     try:
-        return float(found) if wire == "double" else float(struct.unpack("f", struct.pack("f", found))[0])
+        return float(number) if wire == "double" else float(struct.unpack("f", struct.pack("f", number))[0])
     except OverflowError:
         return math.inf
 
 
-def _is_base64(node: Scalar, found: str) -> bool:
+def _is_base64(node: Scalar, text: str) -> bool:
     try:
-        raw = base64.b64decode(found, validate=True)
+        raw = base64.b64decode(text, validate=True)
     except ValueError:
         return False
     match node.type:
@@ -134,38 +134,38 @@ def _is_base64(node: Scalar, found: str) -> bool:
     return True
 
 
-def _is_one_of(allowed: tuple[Any, ...], found: Any) -> bool:
-    return any(isinstance(each, bool) == isinstance(found, bool) and each == found for each in allowed)
+def _is_one_of(allowed: tuple[Any, ...], value: Any) -> bool:
+    return any(isinstance(each, bool) == isinstance(value, bool) and each == value for each in allowed)
 
 
-def _scalar(node: Scalar, found: Any) -> Any:
+def _scalar(node: Scalar, value: Any) -> Any:
     match node.wire:
         case "digits":
-            return format(Decimal(found), "f")
+            return format(Decimal(value), "f")
         case "base64_digits":
-            unscaled = int.from_bytes(base64.b64decode(found), "big", signed=True)
+            unscaled = int.from_bytes(base64.b64decode(value), "big", signed=True)
             return format(Decimal(unscaled).scaleb(-node.declared[1], _EXACT), "f")
         case "json":
             return Unknown("a text in the place of what no column holds")
         case "base64":
-            return base64.b64decode(found)
+            return base64.b64decode(value)
         case "base64_number":
             assert isinstance(node.type, logical.Decimal)
-            unscaled = int.from_bytes(base64.b64decode(found), "big", signed=True)
+            unscaled = int.from_bytes(base64.b64decode(value), "big", signed=True)
             return Decimal(unscaled).scaleb(-node.type.scale, _EXACT)
         case "number":
-            return Decimal(found)
+            return Decimal(value)
         case "float" | "double":
-            return float(found)
+            return float(value)
         case "zoned" | "local" | "day":
-            return _of_iso(node.wire, found)
+            return _of_iso(node.wire, value)
         case wire:
-            return found * 1000 if wire in _THOUSANDFOLD else found
+            return value * 1000 if wire in _THOUSANDFOLD else value
 
 
-def _of_iso(wire: str, found: str) -> int:
+def _of_iso(wire: str, text: str) -> int:
     """Days, or microseconds, since 1970."""
     if wire == "day":
-        return (date.fromisoformat(found) - _EPOCH.date()).days
-    moment = datetime.fromisoformat(found)
+        return (date.fromisoformat(text) - _EPOCH.date()).days
+    moment = datetime.fromisoformat(text)
     return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)

@@ -41,28 +41,28 @@ class JsonReasons:
         except UnicodeDecodeError as e:
             return "utf8", f"byte {e.start} of the text is not UTF-8"
         try:
-            found, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
+            value, end = json.JSONDecoder(parse_constant=_no_constant).raw_decode(text)
             exact, _ = json.JSONDecoder(parse_float=exact_number, object_pairs_hook=Repeated).raw_decode(text)
         except (ValueError, RecursionError) as e:
             return "not_json", f"the text is no JSON: {e!s:.200}"
         if rest := text[end:].strip(_SPACE):
             return "trailing_bytes", f"{len(rest.encode())} bytes follow the value"
         try:
-            return self._of_value(found, exact) or ("value", "a value does not fit its column")
+            return self._of_value(value, exact) or ("value", "a value does not fit its column")
         except RecursionError:
             return "not_json", "the text is nested too deeply"
 
-    def _of_value(self, found: Any, exact: Any) -> Reason | None:
-        held = fault(self._node, exact)
-        if held and held[0] != "type":
-            return held
-        broken = self._broken(found, _TYPES) or held
-        return broken or (self._broken(found, None) if self._strict else None) or repeated(exact)
+    def _of_value(self, value: Any, exact: Any) -> Reason | None:
+        reason = fault(self._node, exact)
+        if reason and reason[0] != "type":
+            return reason
+        broken = self._broken(value, _TYPES) or reason
+        return broken or (self._broken(value, None) if self._strict else None) or repeated(exact)
 
-    def _broken(self, found: Any, rules: frozenset[str] | None) -> Reason | None:
+    def _broken(self, value: Any, rules: frozenset[str] | None) -> Reason | None:
         """The first rule that a value breaks: one of those named, or any."""
         try:
-            errors = list(self._validator.iter_errors(found))
+            errors = list(self._validator.iter_errors(value))
         except Exception:  # noqa: BLE001 - half of a surrogate pair, or a schema that it does not take
             return None
         for error in errors:
@@ -98,127 +98,127 @@ class Repeated(dict[str, Any]):
         self.again = next((k for k, n in Counter(k for k, _ in given).items() if n > 1), None)
 
 
-def fault(node: Node, found: Any, path: str = "") -> Reason | None:
+def fault(node: Node, value: Any, path: str = "") -> Reason | None:
     """Why the first value that its column can't hold is bad; objects are `Repeated`, fractions Decimal."""
-    return next(_reasons(node, found, path), None)
+    return next(_reasons(node, value, path), None)
 
 
-def repeated(found: Any) -> Reason | None:
+def repeated(value: Any) -> Reason | None:
     """The reason where a key stands twice in an object, at any depth."""
-    if isinstance(found, Repeated) and found.again is not None:
-        return "repeated_key", f"the key {found.again!r} stands there twice"
-    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    if isinstance(value, Repeated) and value.again is not None:
+        return "repeated_key", f"the key {value.again!r} stands there twice"
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return next((reason for each in inner if (reason := repeated(each))), None)
 
 
-def halved(found: Any) -> Reason | None:
+def halved(value: Any) -> Reason | None:
     """The reason where a text, at any depth, holds half of a surrogate pair."""
-    if isinstance(found, str):
-        return None if is_text(found) else ("utf8", "half of a surrogate pair is no character")
-    inner = [*found, *found.values()] if isinstance(found, dict) else found if isinstance(found, list) else ()
+    if isinstance(value, str):
+        return None if is_text(value) else ("utf8", "half of a surrogate pair is no character")
+    inner = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
     return next((reason for each in inner if (reason := halved(each))), None)
 
 
-def _reasons(node: Node, found: Any, path: str) -> Iterator[Reason]:
-    match node, found:
+def _reasons(node: Node, value: Any, path: str) -> Iterator[Reason]:
+    match node, value:
         case _, None:
             return
         case Scalar(wire="json"), _:
-            if reason := repeated(found) or halved(found):
+            if reason := repeated(value) or halved(value):
                 yield reason
         case Scalar(), _:
-            yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, found))
+            yield from ((code, f"{path or '(root)'}: {why}") for code, why in _scalar(node, value))
         case Branches(), _:
-            yield from _union(node, found, path or "(root)")
+            yield from _union(node, value, path or "(root)")
         case Pairs(), list():
-            yield from _pairs(node, found, path)
-        case Entries(), Repeated() if found.again is not None:
-            yield "repeated_key", f"{path}: the key {found.again!r} stands there twice"
+            yield from _pairs(node, value, path)
+        case Entries(), Repeated() if value.again is not None:
+            yield "repeated_key", f"{path}: the key {value.again!r} stands there twice"
         case (Items(), list()) | ((Entries() | Members()), dict()):
-            for inner, each, at in _within(node, found, path):
+            for inner, each, at in _within(node, value, path):
                 yield from _reasons(inner, each, at)
         case _:
-            yield "type", f"{path or '(root)'}: {found!s:.100} is of another type"
+            yield "type", f"{path or '(root)'}: {value!s:.100} is of another type"
 
 
-def _union(node: Branches, found: Any, path: str) -> Iterator[Reason]:
-    if reason := repeated(found):
+def _union(node: Branches, value: Any, path: str) -> Iterator[Reason]:
+    if reason := repeated(value):
         yield reason
-    reasons = [fault(m.node, found, path) for m in node.members]
+    reasons = [fault(m.node, value, path) for m in node.members]
     bad = [r for r in reasons if r]
     if len(bad) == len(reasons):
         yield next((r for r in bad if r[0] != "type"), ("type", f"{path}: no type of the union holds it"))
 
 
-def _within(node: Node, found: Any, path: str) -> list[tuple[Node, Any, str]]:
+def _within(node: Node, value: Any, path: str) -> list[tuple[Node, Any, str]]:
     """The parts of a list or an object, and their paths."""
-    match node, found:
+    match node, value:
         case Items(), list():
-            return [(node.element, each, f"{path}[{i}]") for i, each in enumerate(found)]
+            return [(node.element, each, f"{path}[{i}]") for i, each in enumerate(value)]
         case Entries(), dict():
-            return [(node.value, each, member_path(path, key)) for key, each in found.items()]
+            return [(node.value, each, member_path(path, key)) for key, each in value.items()]
         case Members(), dict():
-            return [(m.node, found.get(m.name), member_path(path, m.name)) for m in node.members]
+            return [(m.node, value.get(m.name), member_path(path, m.name)) for m in node.members]
     return []
 
 
-def _pairs(node: Pairs, found: list[Any], path: str) -> Iterator[Reason]:
-    keys = [e.get("key") for e in found if isinstance(e, dict)]
+def _pairs(node: Pairs, entries: list[Any], path: str) -> Iterator[Reason]:
+    keys = [e.get("key") for e in entries if isinstance(e, dict)]
     if None in keys:
         yield "repeated_key", f"{path}: an entry has no key"
     if len({repr(k) for k in keys}) < len(keys):
         yield "repeated_key", f"{path}: a key stands there twice"
-    for i, entry in enumerate(e for e in found if isinstance(e, dict)):
+    for i, entry in enumerate(e for e in entries if isinstance(e, dict)):
         yield from _reasons(node.key, entry.get("key"), f"{path}[{i}].key")
         yield from _reasons(node.value, entry.get("value"), f"{path}[{i}].value")
 
 
-def _scalar(node: Scalar, found: Any) -> Iterator[Reason]:
+def _scalar(node: Scalar, value: Any) -> Iterator[Reason]:
     match node.wire:
-        case "string" if isinstance(found, str) and not is_text(found):
+        case "string" if isinstance(value, str) and not is_text(value):
             yield "utf8", "half of a surrogate pair is no character"
-        case "float" | "double" if isinstance(found, int | Decimal):
-            if not Decimal(found).copy_abs() < _INFINITY[node.wire]:
-                yield "range", f"{found!s:.100} is beyond a {node.wire}"
-        case "number" | "digits" if isinstance(found, int | Decimal):
-            yield from _exact(node, Decimal(found))
-        case "base64" | "base64_number" | "base64_digits" if isinstance(found, str):
-            yield from _binary(node, found)
+        case "float" | "double" if isinstance(value, int | Decimal):
+            if not Decimal(value).copy_abs() < _INFINITY[node.wire]:
+                yield "range", f"{value!s:.100} is beyond a {node.wire}"
+        case "number" | "digits" if isinstance(value, int | Decimal):
+            yield from _exact(node, Decimal(value))
+        case "base64" | "base64_number" | "base64_digits" if isinstance(value, str):
+            yield from _binary(node, value)
         case "integer" | "days" | "time_millis" | "millis" | "local_millis" | "local_micros":
-            yield from _integer(node, found)
-        case "zoned" | "local" | "day" if isinstance(found, str):
-            yield from _iso(node.wire, found)
-        case "string" | "boolean" if isinstance(found, _PLAIN[node.wire]):
+            yield from _integer(node, value)
+        case "zoned" | "local" | "day" if isinstance(value, str):
+            yield from _iso(node.wire, value)
+        case "string" | "boolean" if isinstance(value, _PLAIN[node.wire]):
             return
         case wire:
-            yield "type", f"{found!s:.100} is no {wire}"
+            yield "type", f"{value!s:.100} is no {wire}"
 
 
-def _integer(node: Scalar, found: Any) -> Iterator[Reason]:
+def _integer(node: Scalar, value: Any) -> Iterator[Reason]:
     low, high = node.bounds or _LONG
-    if isinstance(found, Decimal):
-        yield "number_form", f"the integer is written {found!s:.100}, with a fraction or an exponent"
-    elif not isinstance(found, int):
-        yield "type", f"{found!s:.100} is no integer"
-    elif not low <= found <= high:
-        yield "range", f"{found!s:.100} is not within {low} and {high}"
+    if isinstance(value, Decimal):
+        yield "number_form", f"the integer is written {value!s:.100}, with a fraction or an exponent"
+    elif not isinstance(value, int):
+        yield "type", f"{value!s:.100} is no integer"
+    elif not low <= value <= high:
+        yield "range", f"{value!s:.100} is not within {low} and {high}"
 
 
-def _iso(wire: str, found: str) -> Iterator[Reason]:
+def _iso(wire: str, text: str) -> Iterator[Reason]:
     is_one, name = ARE_ISO[wire]
-    if not is_one(found):
-        yield "range", f"{found!r:.100} is no {name}, as ISO 8601 writes it"
+    if not is_one(text):
+        yield "range", f"{text!r:.100} is no {name}, as ISO 8601 writes it"
 
 
-def _exact(node: Scalar, found: Decimal) -> Iterator[Reason]:
-    if isinstance(node.type, logical.Decimal) and not node.type.holds(found):
-        yield "range", f"{found!s:.100} does not fit {node.type}"
+def _exact(node: Scalar, number: Decimal) -> Iterator[Reason]:
+    if isinstance(node.type, logical.Decimal) and not node.type.holds(number):
+        yield "range", f"{number!s:.100} does not fit {node.type}"
 
 
-def _binary(node: Scalar, found: str) -> Iterator[Reason]:
-    raw = from_base64(found)
+def _binary(node: Scalar, text: str) -> Iterator[Reason]:
+    raw = from_base64(text)
     if raw is None:
-        yield "base64", f"{found!r:.100} is no base64"
+        yield "base64", f"{text!r:.100} is no base64"
         return
     match node.type:
         case logical.Fixed() if len(raw) != node.type.length:

@@ -39,10 +39,10 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
     kind = arrow_type(node.type)
     match node.wire:
         case "float":
-            found = pa.array(values, pa.float64()).cast(kind, safe=False)
-            rows.spoil(flags_of(pc.is_inf(found)))
+            array = pa.array(values, pa.float64()).cast(kind, safe=False)
+            rows.spoil(flags_of(pc.is_inf(array)))
         case "boolean" | "string" | "integer" | "double":
-            found = pa.array(values, kind)
+            array = pa.array(values, kind)
         case "days":
             return pa.array(values, pa.int32()).cast(kind)
         case "time_millis":
@@ -56,8 +56,8 @@ def scalar_array(node: Scalar, values: list[Any], rows: Rows) -> pa.Array:
         case _:
             return _each(values, _MAKERS[node.wire](node), kind, rows)
     if node.allowed is not None:
-        rows.spoil(~flags_of(pc.is_in(found, _allowed(node, kind))) & flags_of(found.is_valid()))
-    return found
+        rows.spoil(~flags_of(pc.is_in(array, _allowed(node, kind))) & flags_of(array.is_valid()))
+    return array
 
 
 def _allowed(node: Scalar, kind: pa.DataType) -> pa.Array:
@@ -113,8 +113,8 @@ def _binary(node: Scalar) -> Callable[[str], bytes | None]:
     length = node.type.length if isinstance(node.type, Fixed) else None
 
     def raw(text: str) -> bytes | None:
-        found = from_base64(text)
-        return None if found is None or length not in (None, len(found)) else found
+        content = from_base64(text)
+        return None if content is None or length not in (None, len(content)) else content
 
     return raw
 

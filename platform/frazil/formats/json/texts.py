@@ -42,8 +42,8 @@ def _no_constant(name: str) -> Any:
 def _whole(value: Any) -> Any:
     """A value of which each key stands there once."""
     if isinstance(value, _Object):
-        found = {name: _whole(each) for name, each in value}
-        if len(found) < len(value):
+        members = {name: _whole(each) for name, each in value}
+        if len(members) < len(value):
             raise _Repeated
-        return found
+        return members
     return [_whole(each) for each in value] if isinstance(value, list) else value

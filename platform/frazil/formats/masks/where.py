@@ -32,6 +32,6 @@ class ArrowWhere:
         from frazil.exact import flags_of
         from frazil.expressions.arrow import Rows
 
-        held = {name: (key if of_key else value).data for name, of_key in self.columns}
-        columns = {name: data.flatten()[data.type.get_field_index(name)] for name, data in held.items()}
+        halves = {name: (key if of_key else value).data for name, of_key in self.columns}
+        columns = {name: data.flatten()[data.type.get_field_index(name)] for name, data in halves.items()}
         return flags_of(Rows(columns, len(value.ok), self.now).flags(self.condition.root))

@@ -99,8 +99,8 @@ class ProtobufRecipe:
 
     def decode(self, raw: pa.BinaryArray) -> DecodedBatch:
         """See `ArrowDecoder.decode`."""
-        found = batches_of(self).decode(raw)
-        return DecodedBatch(*(found.field(name) for name in ("d", "ok", "w")))
+        decoded = batches_of(self).decode(raw)
+        return DecodedBatch(*(decoded.field(name) for name in ("d", "ok", "w")))
 
     @property
     def places_per_byte(self) -> float:
@@ -135,7 +135,7 @@ class ProtobufBatches:
         self._recipe = recipe
         self._type = arrow_type(recipe.columns)
         self._places = {schema_id: i for i, (schema_id, _) in enumerate(recipe.descriptors)}
-        self._files = {schema_id: file_of(found) for schema_id, found in recipe.descriptors}
+        self._files = {schema_id: file_of(descriptor) for schema_id, descriptor in recipe.descriptors}
         self._known: dict[tuple[int, tuple[int, ...]], Message | Reason] = {}
 
     def decode(self, raw: pa.Array) -> pa.StructArray:
@@ -156,13 +156,13 @@ class ProtobufBatches:
 
     def explain(self, raw: bytes) -> Reason:
         """Why `decode` finds a record bad, by google.protobuf alone."""
-        found = self._row(raw)
-        return found if isinstance(found, tuple) else ("value", "a value is outside its type")
+        row = self._row(raw)
+        return row if isinstance(row, tuple) else ("value", "a value is outside its type")
 
     def values(self, raw: bytes) -> Bare | None:
         """See `Decoder.values`."""
-        found = self._row(raw)
-        return None if isinstance(found, tuple) else found
+        row = self._row(raw)
+        return None if isinstance(row, tuple) else row
 
     def _row(self, raw: bytes) -> Bare | Reason:
         try:

@@ -62,20 +62,20 @@ def file_of(descriptors: bytes) -> FileDescriptor:
 
 def message_at(file: FileDescriptor, indexes: tuple[int, ...]) -> Descriptor | None:
     """The message that a record's header points to: by place in the file, then within the message."""
-    found: Descriptor | None = None
+    message: Descriptor | None = None
     messages = list(file.message_types_by_name.values())
     for index in indexes:
         if not 0 <= index < len(messages):
             return None
-        found = messages[index]
-        messages = list(found.nested_types)
-    return found
+        message = messages[index]
+        messages = list(message.nested_types)
+    return message
 
 
 @lru_cache(maxsize=512)
 def _compile(text: str, dependencies: tuple[tuple[str, str], ...]) -> bytes:
     files = {**dict(dependencies), MAIN: text}
-    ready = {name: found for name, content in files.items() if (found := _serialized(name, content))}
+    ready = {name: parsed for name, content in files.items() if (parsed := _serialized(name, content))}
     _refuse_names(name for name, _ in dependencies)
     _refuse_names(name for file in ready.values() for name in file.dependency)
     _refuse_folders({*files, *(name for file in ready.values() for name in file.dependency)})
@@ -147,19 +147,19 @@ def _serialized(name: str, text: str) -> FileDescriptorProto | None:
     from google.protobuf.message import DecodeError
 
     try:
-        found = FileDescriptorProto.FromString(base64.b64decode("".join(text.split()), validate=True))
+        file = FileDescriptorProto.FromString(base64.b64decode("".join(text.split()), validate=True))
     except (binascii.Error, DecodeError, ValueError):
         return None
-    found.name = name
-    return found if text.strip() else None
+    file.name = name
+    return file if text.strip() else None
 
 
 def _folder(package: str) -> Path:
     """Where a package lies that brings files for protoc."""
-    found = find_spec(package)
-    assert found
-    assert found.submodule_search_locations
-    return Path(next(iter(found.submodule_search_locations)))
+    spec = find_spec(package)
+    assert spec
+    assert spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations)))
 
 
 def _complaint(stderr: str) -> str:

@@ -30,7 +30,7 @@ class _Printer(json_format._Printer):  # type: ignore[misc]  # it has no types
 
     def _AnyMessageToJsonObject(self, message: Any) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = super()._AnyMessageToJsonObject(message)
+            document: dict[str, Any] = super()._AnyMessageToJsonObject(message)
         except (TypeError, DecodeError):
             return {"@type": message.type_url, "value": base64.b64encode(message.value).decode()}
-        return found
+        return document

@@ -61,21 +61,21 @@ class UpbMessages:
         rows: list[Any] = []
         reasons: dict[int, Reason] = {}
         for place, payload in enumerate(values_of(payloads)):
-            found = self.row(payload)
-            rows.append(None if isinstance(found, tuple) else found)
-            if isinstance(found, tuple):
-                reasons[place] = found
+            row = self.row(payload)
+            rows.append(None if isinstance(row, tuple) else row)
+            if isinstance(row, tuple):
+                reasons[place] = row
         return pa.array(rows, self._type), reasons
 
     def refused(self, payloads: pa.Array) -> dict[int, Reason]:
         """The places of the payloads that can't be parsed at all."""
-        found = {}
+        reasons = {}
         for place, payload in enumerate(values_of(payloads)):
             try:
                 self._class.FromString(payload)
             except DecodeError:
-                found[place] = _DAMAGED
-        return found
+                reasons[place] = _DAMAGED
+        return reasons
 
     def row(self, payload: bytes) -> dict[str, Any] | Reason:
         """One payload's columns, or why it has none."""
@@ -102,10 +102,10 @@ class _Walk:
         """The columns of a message, by their types."""
         regular, choices = self._plan(message.DESCRIPTOR)
         types = {field.name: field.type for field in kind}
-        found = {f.name: self._field(message, f, types[f.name]) for f in regular}
+        values = {f.name: self._field(message, f, types[f.name]) for f in regular}
         for oneof, members in choices:
-            found[oneof] = self._oneof(message, oneof, members, types[oneof])
-        return found
+            values[oneof] = self._oneof(message, oneof, members, types[oneof])
+        return values
 
     def _oneof(self, message: Any, oneof: str, members: list[FieldDescriptor], kind: Type) -> Any:
         chosen, types = message.WhichOneof(oneof), {field.name: field.type for field in kind.fields}
@@ -189,13 +189,13 @@ class PtarsMessages:
         ranges = [(0, len(payloads))]
         while ranges:
             start, end = ranges.pop()
-            found = self._range(payloads.slice(start, end - start))
-            if found is None:
+            decoded = self._range(payloads.slice(start, end - start))
+            if decoded is None:
                 middle = (start + end) // 2
                 ranges += [(middle, end), (start, middle)]
                 continue
-            parts.append(found[0])
-            reasons |= {start + place: reason for place, reason in found[1].items()}
+            parts.append(decoded[0])
+            reasons |= {start + place: reason for place, reason in decoded[1].items()}
         return pa.concat_arrays(parts), reasons
 
     def _range(self, payloads: pa.Array) -> Decoded | None:

@@ -85,10 +85,10 @@ def record_message(writer: WriterSchema, subject: str, record_type: str | None =
     """The type of a subject's records: the message of that full name, else the file's first."""
     file = file_of(compiled(writer, subject))
     named = _named(file.message_types_by_name.values(), record_type) if record_type else None
-    found = named or message_at(file, (0,))
-    if found is None:
+    message = named or message_at(file, (0,))
+    if message is None:
         raise Mapping(subject).refusal("", "the file declares no message", "Declare one.")
-    return found
+    return message
 
 
 def message_to_logical(message: Descriptor, subject: str, unmappable: Unmappable = REFUSED) -> Struct:
@@ -167,13 +167,13 @@ class _Columns(Mapping):
 
     def _decimal(self, field: FieldDescriptor, path: str) -> Type:
         todo = 'Write [(confluent.field_meta).params = {key: "precision", value: "18"}, ...] behind it.'
-        found = decimal_of(field)
-        if found is None:
+        decimal = decimal_of(field)
+        if decimal is None:
             raise self.refusal(path, f"{DECIMAL} without precision and scale has no column type", todo)
-        if found.declared and self._unmappable.digits:
-            self._texts[plain(path)] = too_many_digits(found.declared)
+        if decimal.declared and self._unmappable.digits:
+            self._texts[plain(path)] = too_many_digits(decimal.declared)
             return JSON_TEXT
-        return decimal_type(found.declared or found.precision, found.scale, partial(self.refusal, path))
+        return decimal_type(decimal.declared or decimal.precision, decimal.scale, partial(self.refusal, path))
 
 
 def _named(messages: Sequence[Descriptor], name: str) -> Descriptor | None:

@@ -39,10 +39,10 @@ def shapes_of(file: FileDescriptor) -> FileDescriptor:
 
 
 def _in_order(file: FileDescriptor) -> list[FileDescriptor]:
-    found: dict[str, FileDescriptor] = {}
+    ordered: dict[str, FileDescriptor] = {}
     for needed in file.dependencies:
-        found |= {f.name: f for f in _in_order(needed)}
-    return [*(f for n, f in found.items() if n != file.name), file]
+        ordered |= {f.name: f for f in _in_order(needed)}
+    return [*(f for n, f in ordered.items() if n != file.name), file]
 
 
 def _plain(file: FileDescriptorProto) -> FileDescriptorProto:
@@ -75,34 +75,34 @@ def _with_presence(entry: DescriptorProto) -> None:
         entry.oneof_decl.add(name=f"_{field.name}")
 
 
-def columns_array(message: Descriptor, found: pa.StructArray) -> pa.StructArray:
+def columns_array(message: Descriptor, array: pa.StructArray) -> pa.StructArray:
     """The columns of messages that are there or null, by their fields as ptars reads `shapes_of` the file.
 
     Raises Doubt or pyarrow.ArrowInvalid where a value fits no column, or google.protobuf might read another.
     """
-    parts = dict(zip([f.name for f in found.type], found.flatten(), strict=True))
-    columns = {f.name: _field(f, parts[f.name], found.null_count) for f in pb.regular_fields(message)}
+    parts = dict(zip([f.name for f in array.type], array.flatten(), strict=True))
+    columns = {f.name: _field(f, parts[f.name], array.null_count) for f in pb.regular_fields(message)}
     for oneof in pb.oneofs(message):
         columns[oneof.name] = _oneof(oneof, parts)
-    return _struct(columns, _missing(found))
+    return _struct(columns, _missing(array))
 
 
-def _missing(found: pa.Array) -> pa.Array | None:
-    return found.is_null() if found.null_count else None
+def _missing(array: pa.Array) -> pa.Array | None:
+    return array.is_null() if array.null_count else None
 
 
 def _struct(columns: dict[str, pa.Array], missing: pa.Array | None) -> pa.StructArray:
     return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=missing)
 
 
-def _field(field: FieldDescriptor, found: pa.Array, absent: int) -> pa.Array:
+def _field(field: FieldDescriptor, array: pa.Array, absent: int) -> pa.Array:
     if pb.is_entry(field):
-        return _map(field, found)
+        return _map(field, array)
     if field.is_repeated:
-        return _list(field, found)
-    if field.is_required and found.null_count > absent:
+        return _list(field, array)
+    if field.is_required and array.null_count > absent:
         raise Doubt(f"{field.full_name} is missing")
-    return _single(field, found)
+    return _single(field, array)
 
 
 def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
@@ -113,71 +113,71 @@ def _oneof(oneof: OneofDescriptor, parts: dict[str, pa.Array]) -> pa.Array:
     return _struct(members, pc.equal(counts, 0))
 
 
-def _list(field: FieldDescriptor, found: pa.ListArray) -> pa.ListArray:
-    return pa.ListArray.from_arrays(found.offsets, _single(field, found.values), mask=_missing(found))
+def _list(field: FieldDescriptor, array: pa.ListArray) -> pa.ListArray:
+    return pa.ListArray.from_arrays(array.offsets, _single(field, array.values), mask=_missing(array))
 
 
-def _map(field: FieldDescriptor, found: pa.ListArray) -> pa.MapArray:
+def _map(field: FieldDescriptor, array: pa.ListArray) -> pa.MapArray:
     key, item = field.message_type.fields
-    keys, items = found.values.flatten()
+    keys, items = array.values.flatten()
     if keys.null_count or (items.null_count and field.message_type.GetOptions().map_entry):
         raise Doubt(f"{field.full_name} has an entry without key or value")
-    _check_unique(found, keys, field)
+    _check_unique(array, keys, field)
     keys, items = _single(key, keys), _single(item, items)
-    return pa.MapArray.from_arrays(found.offsets, keys, items, mask=_missing(found))
+    return pa.MapArray.from_arrays(array.offsets, keys, items, mask=_missing(array))
 
 
-def _check_unique(found: pa.ListArray, keys: pa.Array, field: FieldDescriptor) -> None:
+def _check_unique(array: pa.ListArray, keys: pa.Array, field: FieldDescriptor) -> None:
     if not len(keys):
         return
-    pairs = pa.table({"row": pc.list_parent_indices(found), "key": keys})
+    pairs = pa.table({"row": pc.list_parent_indices(array), "key": keys})
     if pairs.group_by(["row", "key"]).aggregate([]).num_rows < len(keys):
         raise Doubt(f"{field.full_name} has a key twice")
 
 
-def _single(field: FieldDescriptor, found: pa.Array) -> pa.Array:
+def _single(field: FieldDescriptor, array: pa.Array) -> pa.Array:
     if field.message_type is not None:
-        return _message(field, found)
+        return _message(field, array)
     if field.enum_type is not None:
-        return _enum(field, found)
-    return found.cast(arrow_type(pb.scalar_type(field)))  # checked: 2^63 raises
+        return _enum(field, array)
+    return array.cast(arrow_type(pb.scalar_type(field)))  # checked: 2^63 raises
 
 
-def _enum(field: FieldDescriptor, found: pa.Array) -> pa.Array:
+def _enum(field: FieldDescriptor, array: pa.Array) -> pa.Array:
     enum = field.enum_type
     symbols = {v.number: enum.values_by_number[v.number].name for v in enum.values}  # the first of aliases
-    places = pc.index_in(found, pa.array(list(symbols), pa.int32()))
+    places = pc.index_in(array, pa.array(list(symbols), pa.int32()))
     names = pa.array(list(symbols.values()), pa.string()).take(places)
-    if names.null_count == found.null_count:
+    if names.null_count == array.null_count:
         return names
     if enum.is_closed:
         raise Doubt(f"{field.full_name} has a number that its enum has not")
-    return pc.coalesce(names, found.cast(pa.string()))
+    return pc.coalesce(names, array.cast(pa.string()))
 
 
-def _message(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
+def _message(field: FieldDescriptor, array: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
     if name in well_known.WRAPPERS:
-        return _single(field.message_type.fields[0], found.flatten()[0])
+        return _single(field.message_type.fields[0], array.flatten()[0])
     if name == well_known.TIMESTAMP:
-        return _timestamps(*found.flatten()).cast(arrow_type(well_known.moment_type(field)))
+        return _timestamps(*array.flatten()).cast(arrow_type(well_known.moment_type(field)))
     if name in well_known.KNOWN or name == well_known.DECIMAL:
-        return _one_by_one(field, found)
-    rows = columns_array(field.message_type, found)
+        return _one_by_one(field, array)
+    rows = columns_array(field.message_type, array)
     return rows.flatten()[0] if pb.payload_of(field) else rows
 
 
 def _timestamps(seconds: pa.Array, nanos: pa.Array) -> pa.Array:
-    for found, (least, most) in ((seconds, well_known.SECONDS), (nanos, well_known.NANOS)):
-        seen = value_of(pc.min_max(found))
+    for part, (least, most) in ((seconds, well_known.SECONDS), (nanos, well_known.NANOS)):
+        seen = value_of(pc.min_max(part))
         if seen["min"] is not None and (seen["min"] < least or seen["max"] > most):
             raise Doubt("a Timestamp is out of range")
     return pc.add(pc.multiply(seconds, _MICROS), pc.divide(nanos, 1000))
 
 
-def _one_by_one(field: FieldDescriptor, found: pa.StructArray) -> pa.Array:
+def _one_by_one(field: FieldDescriptor, array: pa.StructArray) -> pa.Array:
     name = field.message_type.full_name
-    rows = [v and tuple(v.values()) for v in values_of(found)]
+    rows = [v and tuple(v.values()) for v in values_of(array)]
     try:
         if name == well_known.DECIMAL:
             kind = well_known.decimal_of(field)

@@ -60,8 +60,8 @@ def params_of(field: FieldDescriptor) -> Mapping[str, str]:
     from google.protobuf.message_factory import GetMessageClass
 
     # The options' own class knows no extension of this pool: it keeps the bytes.
-    found = GetMessageClass(options).FromString(field.GetOptions().SerializeToString())
-    return dict(found.Extensions[meta].params)
+    extensions = GetMessageClass(options).FromString(field.GetOptions().SerializeToString())
+    return dict(extensions.Extensions[meta].params)
 
 
 def decimal_of(field: FieldDescriptor) -> Decimal | None:

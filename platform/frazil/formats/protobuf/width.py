@@ -32,8 +32,8 @@ class Width:
     @cached_property
     def most(self) -> float:
         """Places that a byte may take: those of the widest message that may be there many times."""
-        found = [self._places(m) for m in self._repeated(self._message, set())]
-        return max(1.0, max(found, default=0) / _LEAST)
+        counts = [self._places(m) for m in self._repeated(self._message, set())]
+        return max(1.0, max(counts, default=0) / _LEAST)
 
     def too_wide(self, payloads: pa.Array) -> dict[int, Reason]:
         """Which payloads take too many places, and why they are bad; most need no count."""
@@ -42,8 +42,8 @@ class Width:
 
         sizes = pc.binary_length(payloads).to_numpy().astype(np.int64)
         doubtful = np.flatnonzero(sizes * self.most > MOST_PLACES + sizes).tolist()
-        found = ((place, self.fault(value_of(payloads[place]))) for place in doubtful)
-        return {place: fault for place, fault in found if fault}
+        faults = ((place, self.fault(value_of(payloads[place]))) for place in doubtful)
+        return {place: fault for place, fault in faults if fault}
 
     def fault(self, payload: bytes) -> Reason | None:
         """Why a payload is bad that takes too many places; None where it does not."""
@@ -60,7 +60,7 @@ class Width:
         return self._count(self._message, payload, 0, len(payload))
 
     def _count(self, message: Descriptor, raw: bytes, at: int, end: int) -> int:
-        found, fields = 0, message.fields_by_number
+        places, fields = 0, message.fields_by_number
         try:
             while at < end:
                 tag, at = _varint(raw, at)
@@ -69,7 +69,7 @@ class Width:
                     size, at = _varint(raw, at)
                     field = fields.get(tag >> 3)
                     if field is not None and field.message_type is not None:
-                        found += self._within(field, raw, at, min(at + size, end))
+                        places += self._within(field, raw, at, min(at + size, end))
                     at += size
                 elif kind in (1, 5):
                     at += 8 if kind == 1 else 4
@@ -77,7 +77,7 @@ class Width:
                     _, at = _varint(raw, at)
         except IndexError:
             pass
-        return found
+        return places
 
     def _within(self, field: FieldDescriptor, raw: bytes, at: int, end: int) -> int:
         inner = field.message_type

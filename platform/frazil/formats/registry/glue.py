@@ -62,13 +62,13 @@ class GlueRegistry(RegistryClient):
 
     def _version(self, subject: str, number: Mapping[str, Any]) -> WriterSchema:
         schema = {"RegistryName": self.name, "SchemaName": subject}
-        found = self._asked(SchemaId=schema, SchemaVersionNumber=dict(number))
-        if found.get("Status", _AVAILABLE) != _AVAILABLE:
+        answer = self._asked(SchemaId=schema, SchemaVersionNumber=dict(number))
+        if answer.get("Status", _AVAILABLE) != _AVAILABLE:
             raise _Absent
-        kind, version_id = str(found["DataFormat"]), str(found["SchemaVersionId"])
+        kind, version_id = str(answer["DataFormat"]), str(answer["SchemaVersionId"])
         if kind not in _KINDS:
             raise TypeError(f"{kind!r:.100} is no format of a schema")
-        number_of_it, text = int(found["VersionNumber"]), str(found["SchemaDefinition"])
+        number_of_it, text = int(answer["VersionNumber"]), str(answer["SchemaDefinition"])
         return WriterSchema(number_of(version_id), number_of_it, text, kind, glue_id=version_id)
 
     def _asked(self, **arguments: Any) -> Mapping[str, Any]:

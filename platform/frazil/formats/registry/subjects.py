@@ -101,17 +101,17 @@ def _version(client: RegistryClient, subject: str, version: int, is_deleted: boo
     return replace(writer_schema(client.get_version(subject, version, deleted=True)), is_deleted=is_deleted)
 
 
-def writer_schema(found: RegisteredSchema) -> WriterSchema:
+def writer_schema(registered: RegisteredSchema) -> WriterSchema:
     """The registry's answer, frozen."""
-    schema = found.schema
+    schema = registered.schema
     references = tuple((str(r.name), str(r.subject), r.version or 0) for r in schema.references or ())
     writer = WriterSchema(
-        schema_id=found.schema_id or 0,
-        version=found.version or 0,
+        schema_id=registered.schema_id or 0,
+        version=registered.version or 0,
         text=schema.schema_str or "",
         kind=schema.schema_type or "AVRO",
         references=references,
-        guid=found.guid or "",
+        guid=registered.guid or "",
     )
     numbers, texts = (writer.schema_id, writer.version), (writer.text, writer.kind, writer.guid)
     parts = [*((number, int) for number in numbers), *((text, str) for text in texts)]
@@ -136,8 +136,8 @@ def _complete(client: RegistryClient, writer: WriterSchema) -> WriterSchema:
 
 
 def _referred(client: RegistryClient, writer: WriterSchema) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, subject, version in writer.references:
         needed = _version(client, subject, version)
-        found |= _referred(client, needed) | {name: needed.text}
-    return found
+        texts |= _referred(client, needed) | {name: needed.text}
+    return texts

@@ -106,14 +106,14 @@ def _plain(compression: int, payload: bytes) -> bytes:
         raise _WireFault("compression", f"{compression} is no compression of Glue's wire")
     most, opened = max(MOST, TIMES * len(payload)), zlib.decompressobj()
     try:
-        found = opened.decompress(payload, most)
+        opened_payload = opened.decompress(payload, most)
     except zlib.error:
         raise _WireFault("compression", "the compressed payload is damaged") from None
     if opened.unconsumed_tail:
         raise _WireFault("compression", f"the compressed payload comes to more than {most:,} bytes")
     if not opened.eof or opened.unused_data:
         raise _WireFault("compression", "the compressed payload is damaged")
-    return found
+    return opened_payload
 
 
 def _varint(payload: bytes) -> tuple[int, int]:

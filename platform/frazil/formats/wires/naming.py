@@ -73,16 +73,16 @@ class Naming:
         if self.glue:
             return self.glue.prefixed(raw)
         there = set(values_of(pc.unique(names.flatten())))  # one look: most batches have none of them
-        found = [
+        halves = [
             (_last(names, values, name), meaning) for name, meaning in self._headers.items() if name in there
         ]
-        named = [values for values, _ in found if values is not None]
+        named = [values for values, _ in halves if values is not None]
         marks = self._marks(raw, named)
         if not named and marks is None:
             return raw
         prefix = pa.nulls(len(raw), pa.binary())
         is_named = pa.array([False] * len(raw))
-        for each, meaning in (*found, (marks, self._of_mark)):
+        for each, meaning in (*halves, (marks, self._of_mark)):
             if each is not None:
                 known = pc.if_else(is_named, None, _translated(each, meaning))
                 prefix, is_named = pc.coalesce(prefix, known), pc.or_(is_named, each.is_valid())
@@ -210,13 +210,13 @@ def _id(name: bytes) -> int | None:
     return int.from_bytes(name[1:HEADER], "big") if name.startswith(ID) and len(name) >= HEADER else None
 
 
-def _translated(found: pa.BinaryArray, meaning: Meaning) -> pa.BinaryArray:
+def _translated(names: pa.BinaryArray, meaning: Meaning) -> pa.BinaryArray:
     """What each value means; null where there is none, or it means nothing."""
     import pyarrow as pa
 
-    told = found.dictionary_encode()
-    means = [meaning(name) for name in values_of(told.dictionary)]
-    return pa.array(means, pa.binary()).take(told.indices)
+    encoded = names.dictionary_encode()
+    means = [meaning(name) for name in values_of(encoded.dictionary)]
+    return pa.array(means, pa.binary()).take(encoded.indices)
 
 
 def _last(names: pa.ListArray, values: pa.ListArray, name: str) -> pa.BinaryArray | None:
@@ -225,10 +225,10 @@ def _last(names: pa.ListArray, values: pa.ListArray, name: str) -> pa.BinaryArra
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    every, told = names.flatten(), values.flatten()
-    hits = np.flatnonzero(flags_of(pc.equal(every, name).fill_null(False)) & flags_of(told.is_valid()))
+    every, contents = names.flatten(), values.flatten()
+    hits = np.flatnonzero(flags_of(pc.equal(every, name).fill_null(False)) & flags_of(contents.is_valid()))
     if not len(hits):
         return None
     at = np.full(len(names), -1)
     at[pc.list_parent_indices(names).to_numpy()[hits]] = hits
-    return told.take(pa.array(at, mask=at < 0))
+    return contents.take(pa.array(at, mask=at < 0))

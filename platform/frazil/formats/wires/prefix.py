@@ -97,8 +97,8 @@ def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
             yield Header(int.from_bytes(head[1:HEADER], "big"), FIRST, _SHORT), places
         else:
             _sort_in(others, raw, places)
-    for header, found in others.items():
-        yield header, np.asarray(found)
+    for header, rows in others.items():
+        yield header, np.asarray(rows)
 
 
 def by_schema_id(raw: pa.Array) -> Iterator[tuple[int, np.ndarray]]:
@@ -138,10 +138,10 @@ def _by_head(raw: pa.Array, size: int) -> Iterator[tuple[bytes, np.ndarray]]:
         yield head, order[ends[number] : ends[number + 1]]
 
 
-def _sort_in(found: dict[Header, list[int]], raw: pa.Array, places: np.ndarray) -> None:
+def _sort_in(places_by: dict[Header, list[int]], raw: pa.Array, places: np.ndarray) -> None:
     for place in places.tolist():
         try:
-            found.setdefault(header_of(value_of(raw[place])), []).append(place)
+            places_by.setdefault(header_of(value_of(raw[place])), []).append(place)
         except WireError:
             continue
 

@@ -108,9 +108,9 @@ def _begin(
 ) -> None:
     facts: dict[TableName, TopicFacts] = {}
     for own, clients in apart(specs, connections):
-        found = topic_facts(clients.admin, [spec.topic for spec in own])
+        known = topic_facts(clients.admin, [spec.topic for spec in own])
         names = {writable(spec, connections.settings): spec.topic for spec in own}
-        facts |= {name: found[topic] for name, topic in names.items() if topic in found}
+        facts |= {name: known[topic] for name, topic in names.items() if topic in known}
     for handle in members:
         entry = replace(
             EMPTY, because=f"cut {note.name}", landing=work_name("cut_"), version=version("frazil")
@@ -171,10 +171,10 @@ class _Begun(Staged):
     def _noted(self, before: Ledger) -> Note:
         """The note of this table. A partition in which nothing ever was has no end."""
         assert self.facts, "see `next_entry`"
-        held = {
+        ends = {
             p: end for p, end in self.facts.end.items() if p in before.position or end > self.facts.first[p]
         }
-        return replace(self.note, log=before.log, ends=held)
+        return replace(self.note, log=before.log, ends=ends)
 
 
 @dataclass(frozen=True)

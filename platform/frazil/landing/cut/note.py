@@ -74,8 +74,8 @@ class Note:
 def notes(properties: Mapping[str, str]) -> dict[str, Note]:
     """By name the cuts that a table is part of; raises PositionLostError where a note can't be read."""
     noted = {key: text for key, text in properties.items() if key.startswith(_PROPERTY)}
-    found = [read(key, text, _parsed) for key, text in sorted(noted.items())]
-    return {note.name: note for note in found}
+    parsed = [read(key, text, _parsed) for key, text in sorted(noted.items())]
+    return {note.name: note for note in parsed}
 
 
 def _parsed(text: str) -> Note:

@@ -68,8 +68,8 @@ def paused(specs: Sequence[TableSpec], connections: Connections) -> list[TableSp
     """
     states, down = known_states(specs, connections)
     raise_first(down.values())
-    found = {state.identifier for state in states if state.state == "paused"}
-    return [spec for spec in specs if str(things(spec, connections.settings).table) in found]
+    names = {state.identifier for state in states if state.state == "paused"}
+    return [spec for spec in specs if str(things(spec, connections.settings).table) in names]
 
 
 def _reason(by: str, because: str, at: datetime) -> str:

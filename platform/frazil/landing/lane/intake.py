@@ -117,8 +117,8 @@ class Intake:
         verdicts = records.decode(batch["raw_key"], batch["raw_value"], names, values, asked)
         verdicts = verdicts.without(batch[TOO_LARGE].is_valid())
         if change := verdicts.change:
-            for name, told in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):
-                batch = batch.append_column(name, told)
+            for name, array in ((OP, change.op), (TIME, change.time), (LSN, change.lsn)):
+                batch = batch.append_column(name, array)
         self._count(batch, verdicts)
         if self._checks:
             self._checks.add(verdicts, batch["partition"], batch["offset"])
@@ -137,8 +137,8 @@ class Intake:
         """One list of the bad records; null where they are too large."""
         if self._kept > KEPT:
             return pa.nulls(1, pa.list_(BAD))
-        found = pa.concat_arrays([b.to_struct_array() for b in self._bad] or [pa.nulls(0, BAD)])
-        return pa.ListArray.from_arrays(pa.array([0, len(found)], pa.int32()), found)
+        bad = pa.concat_arrays([b.to_struct_array() for b in self._bad] or [pa.nulls(0, BAD)])
+        return pa.ListArray.from_arrays(pa.array([0, len(bad)], pa.int32()), bad)
 
     def _epochs(self, batch: pa.RecordBatch) -> pa.Array:
         """A constant where, as nearly always, there is one for all."""
@@ -147,12 +147,12 @@ class Intake:
         if len(values) <= 1:
             return pa.repeat(pa.scalar(next(iter(values), None), pa.int32()), len(batch))
         partitions, offsets = (batch[name].to_numpy() for name in ("partition", "offset"))
-        found, known = np.zeros(len(batch), np.int32), np.zeros(len(batch), bool)
+        by_row, known = np.zeros(len(batch), np.int32), np.zeros(len(batch), bool)
         for partition, steps in epochs.items():
             for first, epoch in steps:
                 later = (partitions == partition) & (offsets >= first)
-                found[later], known[later] = epoch, True
-        return pa.array(found, mask=~known)
+                by_row[later], known[later] = epoch, True
+        return pa.array(by_row, mask=~known)
 
     def _rows(self, good: pa.RecordBatch, verdicts: Verdicts) -> pa.RecordBatch:
         """The good records as the table's rows."""
@@ -166,17 +166,17 @@ class Intake:
     def _metadata(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Those that the table has: a spec may ask for more of a table that was made before."""
         task = self._task
-        held = {table_name(own) for own in task.layout.schema}
-        found = {
+        names = {table_name(own) for own in task.layout.schema}
+        values = {
             "op": lambda: batch[OP].fill_null(DELETE),
             "deleted": lambda: deletes(batch),
             "deleted-at": lambda: pc.if_else(
                 deletes(batch), pc.coalesce(batch[TIME], batch["timestamp"]), None
             ),
         }
-        asked = {word: name for word, name in task.metadata.items() if name in held}
-        own = {name: found[word]() for word, name in asked.items() if word in found}
-        others = {word: name for word, name in asked.items() if word not in found}
+        asked = {word: name for word, name in task.metadata.items() if name in names}
+        own = {name: values[word]() for word, name in asked.items() if word in values}
+        others = {word: name for word, name in asked.items() if word not in values}
         return own | record_metadata(batch, others, task.topic)
 
     def _count(self, batch: pa.RecordBatch, verdicts: Verdicts) -> None:

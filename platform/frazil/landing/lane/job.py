@@ -59,10 +59,10 @@ class Lane:
             FrazilError: See `spark_job`.
         """
         with spark_job(landing_job(plan)):
-            found = run(self._part(reading, spec, table, plan))
-        counts = [json.loads(report) for report in values_of(found["report"])]
-        files = (file for of_task in values_of(found["files"]) for file in of_task)
-        return self.written(counts, values_of(found["bad"]), files, table, landing)
+            returned = run(self._part(reading, spec, table, plan))
+        counts = [json.loads(report) for report in values_of(returned["report"])]
+        files = (file for of_task in values_of(returned["files"]) for file in of_task)
+        return self.written(counts, values_of(returned["bad"]), files, table, landing)
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
         from frazil.landing.lane.task import Appends
@@ -130,8 +130,8 @@ class Lane:
         from frazil.tables.writing.presence import values_in_files
 
         called = {own.name: table_name(own) for own in self.layout.of_moved_rows.schema}
-        found = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)
-        return {called[name]: number for name, number in found.items()}
+        counts = values_in_files(pq.read_metadata(BytesIO(file.footer)) for file in files)
+        return {called[name]: number for name, number in counts.items()}
 
 
 def lane_of(spec: TableSpec, decoder: RecordDecoder, table: Table) -> Lane:

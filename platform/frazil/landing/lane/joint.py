@@ -98,8 +98,8 @@ def run_together(parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
     records = first.records if len(parts) == 1 else _read(parts, logs)
     tasks = Tasks(tuple(part.work for part in parts), version("frazil"))
     columns = {**READ, "landing": _numbers([part.reading.topic for part in parts])}
-    found = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
-    return [found.filter(pc.equal(found["landing"], number)) for number in range(len(parts))]
+    returned = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
+    return [returned.filter(pc.equal(returned["landing"], number)) for number in range(len(parts))]
 
 
 def alone(part: Part) -> pa.Table:
@@ -223,9 +223,9 @@ class JointJobs:
 
     def _alone(self, part: Part) -> pa.Table:
         self._failing.add(part.reading.topic)
-        found = alone(part)
+        returned = alone(part)
         self._failing.discard(part.reading.topic)
-        return found
+        return returned
 
     def _served(self, part: Part) -> _Seat:
         seat = _Seat(part, self._clock())
@@ -297,12 +297,12 @@ def _fitting(seats: Sequence[_Seat]) -> list[_Seat]:
 
 def _serve(seats: Sequence[_Seat], logs: Logs) -> None:
     try:
-        found = run_together([seat.part for seat in seats], logs)
+        returned = run_together([seat.part for seat in seats], logs)
     except Exception as e:  # noqa: BLE001 - whose it is, each part by itself will tell
         if len(seats) == 1:
             seats[0].error = e
         else:
             _log.info("A job of %d landings failed; each of them goes alone", len(seats), exc_info=e)
         return
-    for seat, rows in zip(seats, found, strict=True):
+    for seat, rows in zip(seats, returned, strict=True):
         seat.found = rows

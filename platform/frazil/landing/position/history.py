@@ -78,9 +78,9 @@ class History:
         changed = self._changed()
         if changed and not self.accepted.topic:
             raise changed
-        found = replace(self, ledger=self._adopted()) if changed else self
-        found._check_losses()
-        return found
+        history = replace(self, ledger=self._adopted()) if changed else self
+        history._check_losses()
+        return history
 
     def _changed(self) -> TopicChangedError | None:
         if self.ledger is None:

@@ -93,12 +93,12 @@ def _read_only(spec: TableSpec, handle: TableHandle, before: Standing | None) ->
         return Standing()
     if before and before.location == table.metadata_location:
         return before
-    found = _standing(Pointer(handle.name, table.metadata_location, table.metadata))
+    standing = _standing(Pointer(handle.name, table.metadata_location, table.metadata))
     return replace(
-        found,
+        standing,
         ledger=ledger_of_files(spec, table),
         landed_at=rows_came_at(table.metadata),
-        bytes_per_record=found.bytes / found.rows if found.rows else None,
+        bytes_per_record=standing.bytes / standing.rows if standing.rows else None,
     )
 
 

@@ -135,8 +135,8 @@ def known_states(
             return None
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # some may have to ask Kafka
-        found = pool.map(state, [name for name in names if name in standings])
-        return [each for each in found if each], down
+        looked_at = pool.map(state, [name for name in names if name in standings])
+        return [each for each in looked_at if each], down
 
 
 def _topics(
@@ -144,10 +144,10 @@ def _topics(
 ) -> tuple[Mapping[str, TopicFacts], dict[str, FrazilError]]:
     """Facts by topic; and by table why there are none."""
     try:
-        found, refused = known_facts(connections.admin, {spec.topic for spec in specs})
+        known, refused = known_facts(connections.admin, {spec.topic for spec in specs})
     except PartDownError as e:
         return {}, dict.fromkeys(map(str, names), e)
-    return found, {str(n): refused[spec.topic] for n, spec in names.items() if spec.topic in refused}
+    return known, {str(n): refused[spec.topic] for n, spec in names.items() if spec.topic in refused}
 
 
 def look_at_parts(
@@ -223,11 +223,11 @@ def state_of(
         ledger = beside_topic(table.ledger, facts)
         table = replace(table, ledger=past_markers(settings, facts, ledger) if forks else ledger)
     readable = waiting(facts, table.position) if facts else 0
-    held = facts.held(table.position) if facts else {}
-    lag = readable + sum(held.values())
+    unreadable = facts.held(table.position) if facts else {}
+    lag = readable + sum(unreadable.values())
     since = None
-    if facts and held and forks:
-        since = open_since(settings, facts, held, now, at_first_sight=not again)
+    if facts and unreadable and forks:
+        since = open_since(settings, facts, unreadable, now, at_first_sight=not again)
     accepted = Accepted.by(spec)
     refused = look(settings, name, facts, table.ledger, accepted, ask=forks).trouble if facts else None
     todo = WHAT_TO_DO if spec.is_read_only else refused.todo if refused else ""
@@ -241,7 +241,7 @@ def state_of(
         bytes=table.bytes,
         position=table.position,
         lag=lag,
-        freshness=_freshness(table.landed_at, readable, sum(held.values()), since, now),
+        freshness=_freshness(table.landed_at, readable, sum(unreadable.values()), since, now),
         state="unknown" if topics is None else _word(facts, table, lag, refused),
         reason=table.stopped or (f"{refused.what} {refused.where}: {todo}" if refused else ""),
         bytes_per_record=table.bytes_per_record,
@@ -249,19 +249,19 @@ def state_of(
         dead_letters=table.ledger.total_dead_letters if table.ledger else 0,
         delete_files=table.delete_files,
         landed=table.ledger.total_records if table.ledger else 0,
-        held=sum(held.values()),
+        held=sum(unreadable.values()),
         open_since=since,
     )
 
 
 def _freshness(
-    landed_at: float | None, readable: int, held: int, since: float | None, now: float
+    landed_at: float | None, readable: int, unreadable: int, since: float | None, now: float
 ) -> float | None:
     """Seconds for which what waits is late; see `TableState`."""
     if landed_at is None:
         return None
     ages = [now - landed_at] if readable else []
-    if held:  # a transaction that nobody knows the age of has not lasted for two looks
+    if unreadable:  # a transaction that nobody knows the age of has not lasted for two looks
         ages.append(now - since if since else 0.0)
     return max(0.0, round(max(ages, default=0.0), 3))
 

@@ -55,12 +55,14 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
 
 def commit_text(snapshot: Snapshot) -> str:
     """A foreign commit in words: its id, time, operation, rows, and who says to have made it."""
-    said, at = summary_of(snapshot), datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+    summary, at = summary_of(snapshot), datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown operation"
-    rows = f"{number(said, 'deleted-records'):,} rows out, {number(said, 'added-records'):,} in"
-    if by_files := number(said, "added-position-deletes") + number(said, "added-equality-deletes"):
+    rows = f"{number(summary, 'deleted-records'):,} rows out, {number(summary, 'added-records'):,} in"
+    if by_files := number(summary, "added-position-deletes") + number(summary, "added-equality-deletes"):
         rows += f", {by_files:,} deleted by delete files"
-    engine = " ".join(said[name] for name in _ENGINES if said.get(name)) or "an engine that does not say"
+    engine = (
+        " ".join(summary[name] for name in _ENGINES if summary.get(name)) or "an engine that does not say"
+    )
     return f"{snapshot.snapshot_id} of {at:%F %T} UTC ({operation} by {engine}; {rows})"
 
 
@@ -94,13 +96,13 @@ def accept(
     handle = writable_handle(spec, connections)
     with catalog_errors(connections.settings):
         table = handle.load()
-        found = _find(table, snapshot_id)
-        rows = _taken(table, found, connections)
+        snapshot = _find(table, snapshot_id)
+        rows = _taken(table, snapshot, connections)
         entry = replace(
             EMPTY, accepted=rows, accepted_snapshot=snapshot_id, because=because, accepted_by=by,
             landing=work_name("acceptance"), run_id=run_id, version=version("frazil"),
         )  # fmt: skip
-        published = publish(handle, _Acceptance(StagedFiles(), entry, found.timestamp_ms))
+        published = publish(handle, _Acceptance(StagedFiles(), entry, snapshot.timestamp_ms))
     return AcceptReport(str(handle), snapshot_id, rows, because, published.snapshot_id)
 
 

@@ -77,12 +77,12 @@ def _read_again(
 ) -> Sequence[Mapping[str, Any]]:
     with spark_job(landing_job(plan)):
         # The verdict is asked here: Spark would push a filter on it below the join, and decode everything.
-        found = with_decoded(_at(records, written.bad_at), decoder).selectExpr(
+        rows = with_decoded(_at(records, written.bad_at), decoder).selectExpr(
             "partition", "offset", "timestamp", "timestampType AS timestamp_type", "leader_epoch",
             "map_from_entries(headers) AS headers", "raw_key", "raw_value", TOO_LARGE,
             f"{KEY.ok} AS key_ok", f"{VALUE.ok} AS value_ok", f"{BAD} AS bad", f"{decoder.fault} AS fault",
         ).toArrow()  # fmt: skip
-    return [{n: v for n, v in row.items() if n != "bad"} for row in rows_of(found) if row["bad"]]
+    return [{n: v for n, v in row.items() if n != "bad"} for row in rows_of(rows) if row["bad"]]
 
 
 def _at(records: DataFrame, keys: Sequence[Key]) -> DataFrame:

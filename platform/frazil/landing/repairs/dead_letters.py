@@ -198,14 +198,14 @@ def of_log(log: str) -> BooleanExpression:
 def read_letters(table: Table, where: BooleanExpression, keys: Collection[Key]) -> list[DeadLetter]:
     """The chosen dead letters, each once, by partition and offset."""
     names = [f.name for f in fields(DeadLetter)]
-    found: dict[Key, DeadLetter] = {}
+    by_key: dict[Key, DeadLetter] = {}
     for batch in table.scan(where).to_arrow_batch_reader():
         for row in _rows_of(batch, keys):
             micros = row["timestamp"]
             values: dict[str, Any] = {**{n: row.get(n) for n in names}, "headers": _map(row["headers"])}
             letter = DeadLetter(**{**values, "timestamp": utc(micros), "timestamp_micros": micros})
-            found.setdefault(letter.key, letter)
-    return [found[key] for key in sorted(found)]
+            by_key.setdefault(letter.key, letter)
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def survey(handle: TableHandle, reason: str = "reason_code", at: str = "timestamp") -> DeadLetters:
@@ -219,8 +219,8 @@ def survey(handle: TableHandle, reason: str = "reason_code", at: str = "timestam
     if table is None:
         return DeadLetters(by_reason={})
     rows, counts = table.scan(selected_fields=(reason, at)).to_arrow(), Counter[str]()
-    for found in values_of(pc.value_counts(rows[reason])):
-        counts[str(found["values"]).partition(":")[0]] += found["counts"]
+    for group in values_of(pc.value_counts(rows[reason])):
+        counts[str(group["values"]).partition(":")[0]] += group["counts"]
     return DeadLetters(rows.num_rows, dict(sorted(counts.items())), utc(value_of(pc.max(rows[at]))))
 
 

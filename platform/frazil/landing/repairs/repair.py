@@ -21,12 +21,12 @@ def find_repair(named: str) -> Repair:
     """
     module, _, function = named.partition(":")
     try:
-        found = getattr(import_module(module), function, None) if module and function else None
+        loaded = getattr(import_module(module), function, None) if module and function else None
     except Exception as e:  # the user's module may raise anything
         raise _no_repair(named, f"{type(e).__name__}: {e}") from e
-    if not callable(found):
+    if not callable(loaded):
         raise _no_repair(named, f"module {module or '(none)'} has no function {function or '(none)'}")
-    repair: Repair = found
+    repair: Repair = loaded
     return repair
 
 
@@ -36,8 +36,8 @@ def repaired(letters: Iterable[DeadLetter], repair: Repair) -> list[DeadLetter]:
     Raises:
         ConfigureError: It raises, or gives something else than it should.
     """
-    found = [(letter, _called(letter, repair)) for letter in letters]
-    return [_as_letter(letter, made) for letter, made in found if made is not None]
+    pairs = [(letter, _called(letter, repair)) for letter in letters]
+    return [_as_letter(letter, made) for letter, made in pairs if made is not None]
 
 
 def _called(letter: DeadLetter, repair: Repair) -> bytes | DeadLetter | None:

@@ -68,8 +68,8 @@ def _position(turn: Turn[Ledger]) -> Mapping[int, int]:
 def _again(turn: Turn[Ledger], topic: TopicFacts | None) -> dict[int, Span]:
     """Per partition what was landed behind the snapshot, of the log that the table stands in."""
     now, then = None if turn.returns else _newest(turn, topic), turn.recorded.entry
-    held = then.position if then and now and then.log == now.log else {}
-    spans = {p: (held.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
+    position = then.position if then and now and then.log == now.log else {}
+    spans = {p: (position.get(p, now.start.get(p, at)), at) for p, at in now.position.items()} if now else {}
     return {p: (start, to) for p, (start, to) in spans.items() if start < to}
 
 

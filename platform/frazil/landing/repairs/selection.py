@@ -75,13 +75,13 @@ def choose(spec: TableSpec, handle: TableHandle, where: str) -> Chosen:
     rows = _rows(kept, where, ledger.log)
     asked = {key: at for key, at in _keys(kept, rows) if ledger.covers(*key)}
     among = _of_times(spec, asked.values()) if ledger.earlier_logs else None
-    held = keys_in(table, asked, names, among)
+    present = keys_in(table, asked, names, among)
     cutoff = _cutoff(table, ledger)
-    missing = {key for key, at in asked.items() if key not in held and not _is_past(at, cutoff)}
+    missing = {key for key, at in asked.items() if key not in present and not _is_past(at, cutoff)}
     letters = read_letters(kept, rows, set(sorted(missing)[:MOST]))
-    past = len(asked) - len(held) - len(missing)
+    past = len(asked) - len(present) - len(missing)
     return Chosen(
-        tuple(letters), len(asked), len(held), head.snapshot_id, ledger, names, past, among,
+        tuple(letters), len(asked), len(present), head.snapshot_id, ledger, names, past, among,
         forgettings(table.metadata),
     )  # fmt: skip
 
@@ -91,8 +91,8 @@ def letters_within(handle: TableHandle, ledger: Ledger, spans: Mapping[int, Span
     kept = handle.dead_letters.load_or_none()
     if kept is None:
         return set()
-    found = (key for key, _ in _keys(kept, _of_log(kept, within(spans), ledger.log)))
-    return {(p, at) for p, at in found if p in spans and spans[p][0] <= at < spans[p][1]}
+    keys = (key for key, _ in _keys(kept, _of_log(kept, within(spans), ledger.log)))
+    return {(p, at) for p, at in keys if p in spans and spans[p][0] <= at < spans[p][1]}
 
 
 def offset_columns(spec: TableSpec) -> tuple[str, str]:

@@ -92,9 +92,9 @@ class Comparison:
             raise self._turned_bad(bad[min(turned)], len(turned))
         fine = present.letters - bad.keys()
         sql = within_sql(self.plan.busy, self.names)
-        found = difference(self.spark, self.name, present, self.new, sql, self.names, fine, self.job)
-        back = found.back - len(found.mended)
-        if lost := found.gone - len(turned) + len(fine - found.mended):
+        compared = difference(self.spark, self.name, present, self.new, sql, self.names, fine, self.job)
+        back = compared.back - len(compared.mended)
+        if lost := compared.gone - len(turned) + len(fine - compared.mended):
             raise self._lost(lost)
         if self._is_strange(back, present.ledger):
             raise self._comes_back(back)
@@ -104,7 +104,7 @@ class Comparison:
         return Outcome(
             new_letters=tuple(bad[key] for key in sorted(new - present.redriven) if self.keeps_letters),
             dead_letters=len(new) if self.keeps_letters else 0,
-            redriven=len(found.mended),
+            redriven=len(compared.mended),
             left_out=self.written.skipped + (0 if self.keeps_letters else len(new)),
         )
 

@@ -107,13 +107,13 @@ def _refuse_foreign(table: Table) -> None:
 
 
 def _refuse_not_held(name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> None:
-    held = ledger.logs[-1][1]
+    position = ledger.logs[-1][1]
     for p, (start, to) in spans.items():
-        first, last = held.get(p, (0, 0))
+        first, last = position.get(p, (0, 0))
         if not first <= start < to <= last:
             raise UsageError(
                 f"Span {p}:{start}-{to} is not within what {name} holds.",
-                where=f"partition {p}: [{first}, {last})" if p in held else f"partition {p}: nothing",
+                where=f"partition {p}: [{first}, {last})" if p in position else f"partition {p}: nothing",
                 meaning=_NOTHING,
                 todo=f"Name offsets within it. `frazil land {name}` lands what comes later.",
             )

@@ -205,10 +205,10 @@ class _Replay:
         try:
             return self._replayed(reading.frame, plan, decoder, table)
         except UnreadableTimesError:
-            held, read = with_records(reading, self._connections.settings, plan)
+            readable_part, read = with_records(reading, self._connections.settings, plan)
             if read.offsets < plan.offsets:
                 raise
-            return self._replayed(held.frame, plan, decoder, table)
+            return self._replayed(readable_part.frame, plan, decoder, table)
 
     def _replayed(self, records: DataFrame, plan: Plan, decoder: RecordDecoder, table: Table) -> ReplayReport:
         written = write_rows(records, decoder, self._spec, table, plan, work_name(REPLAY))

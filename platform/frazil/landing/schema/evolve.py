@@ -57,8 +57,8 @@ def evolve(spec: TableSpec, table: Table, columns: RecordColumns) -> Table:
         CommitConflictError: Others kept committing in between.
     """
 
-    def stage(found: Table) -> Transaction | None:
-        planned = plan_evolution(spec, found, columns)
+    def stage(current: Table) -> Transaction | None:
+        planned = plan_evolution(spec, current, columns)
         if stopping := refused(planned.verdicts):
             raise _refusal(spec, stopping)
         if planned.staged and planned.renames_key:
@@ -82,21 +82,21 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     approved = [*_rename_branches(tx, wanted), *migrate(tx, spec.migrations, wanted)]
     metadata = metadata_names(spec.model_copy(update={"metadata": "full"}))  # also of a former spec
     own = {*metadata, *retired(tx.table_metadata)}
-    found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
+    changes = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
     rowless, noted = is_rowless(table.metadata), NotedMasks.of(table.metadata)
     masked = [] if rowless else _masked(spec, tx, columns, noted, wanted)
-    every = (*approved, *masked, *found)
+    every = (*approved, *masked, *changes)
     if rowless:
         add_metadata(spec, tx)
-    if refused(found) and rowless:
-        make_anew(spec, tx, columns, found, metadata)
-        every = (*approved, *without_rows(found))
+    if refused(changes) and rowless:
+        make_anew(spec, tx, columns, changes, metadata)
+        every = (*approved, *without_rows(changes))
         own |= {*retired(tx.table_metadata)}
-        found = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
-    if refused((*masked, *found)):
+        changes = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
+    if refused((*masked, *changes)):
         return Evolution(every, table.schema(), None)
     renames_key = _rename_key(tx, table, approved)
-    apply_changes(tx, [v for v in found if v.wanted], metadata)
+    apply_changes(tx, [v for v in changes if v.wanted], metadata)
     stage_masks(tx, noted, columns.masks, masked, wanted, spec.migrations)
     if gone := _marks(table):
         tx.remove_properties(*gone)
@@ -112,13 +112,13 @@ def _masked(
 
 def _rename_branches(tx: Transaction, wanted: Struct) -> list[Verdict]:
     """Stages the new names of unions' branches, see `branch_renames`."""
-    found = list(branch_renames(from_iceberg(tx.table_metadata.schema()), wanted))
-    if found:
+    renames = list(branch_renames(from_iceberg(tx.table_metadata.schema()), wanted))
+    if renames:
         with tx.update_schema() as update:
-            for where, name in found:
+            for where, name in renames:
                 update.rename_column(where.path, name)
     rule = "a branch of a union has a name without dots and dashes, and keeps its rows"
-    return [Verdict(where, "rename", True, f"{rule}: {name}") for where, name in found]
+    return [Verdict(where, "rename", True, f"{rule}: {name}") for where, name in renames]
 
 
 def _rename_key(tx: Transaction, table: Table, approved: Iterable[Verdict]) -> bool:

@@ -39,13 +39,13 @@ def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:
 def _checks(spec: TableSpec, decoder: RecordDecoder, now: int) -> ArrowChecks:
     (_, key), (_, value) = decoder.halves
     table = {f.name: f for f in decoder.columns.fields}
-    told = metadata_told(spec)
-    known = (*table_fields_of(_fields(key, value), table), *told.values())
+    kinds = metadata_told(spec)
+    known = (*table_fields_of(_fields(key, value), table), *kinds.values())
     bound = bound_checks(spec.checks, known, spec.topic)
     asked = tuple(Asked(check.name, expression, check.on_failure) for check, expression in bound)
     shown = tuple(decoder.row_key.columns) or tuple(f.name for f in key if f.name in table)
     names = names_in(asked)
-    metadata = {word: own.name for word, own in told.items() if own.name in names and own.name not in table}
+    metadata = {word: own.name for word, own in kinds.items() if own.name in names and own.name not in table}
     return ArrowChecks(asked, now, shown, metadata)
 
 

@@ -56,11 +56,11 @@ def mask_verdicts(
 
 
 def stage_masks(
-    tx: Transaction, noted: NotedMasks, marks: Mapping[str, str], found: Sequence[Verdict], wanted: Struct,
+    tx: Transaction, noted: NotedMasks, marks: Mapping[str, str], changes: Sequence[Verdict], wanted: Struct,
     migrations: Sequence[Migration],
 ) -> None:  # fmt: skip
     """Stages what the table notes of its masks, and the comments of columns whose masks changed."""
-    changed = {v.where.dotted for v in found}
+    changed = {v.where.dotted for v in changes}
     done = {m.id for m in migrations if m.mask and m.mask.column in changed}
     now = NotedMasks(marks, tuple(sorted({*noted.done, *done})))
     if now.properties == noted.properties:
@@ -78,8 +78,8 @@ def _verdicts(
 ) -> Iterator[Verdict]:  # fmt: skip
     for path in sorted({*before, *marks}):
         was, now = before.get(path, ""), marks.get(path, "")
-        held, asked = find(have, path), find(wanted, path)
-        if was == now or held is None or asked is None or not same_type(held.type, asked.type):
+        current, asked = find(have, path), find(wanted, path)
+        if was == now or current is None or asked is None or not same_type(current.type, asked.type):
             continue
         yield _verdict(path, was, now, _approval(noted, path, now, migrations))
 

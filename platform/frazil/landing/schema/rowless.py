@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _RULE = "the table has no rows, so the column is made anew"
 
 
-def without_rows(found: Iterable[Verdict]) -> list[Verdict]:
+def without_rows(changes: Iterable[Verdict]) -> list[Verdict]:
     """The verdicts on a table without rows: what is refused elsewhere is done."""
-    return [v if v.allowed else replace(v, allowed=True, rule=_RULE, todo="") for v in found]
+    return [v if v.allowed else replace(v, allowed=True, rule=_RULE, todo="") for v in changes]
 
 
 def add_metadata(spec: TableSpec, tx: Transaction) -> None:
@@ -50,7 +50,7 @@ def make_anew(
     spec: TableSpec,
     tx: Transaction,
     columns: RecordColumns,
-    found: Sequence[Verdict],
+    changes: Sequence[Verdict],
     metadata: Collection[str],
 ) -> None:
     """Stages the columns anew of which a verdict refuses what the schemas ask for.
@@ -58,7 +58,7 @@ def make_anew(
     A column by which the table was ever divided or sorted can't go, for its metadata names it: it stays
     under another name, and is empty.
     """
-    names = dict.fromkeys(v.where.path[0] for v in refused(found))
+    names = dict.fromkeys(v.where.path[0] for v in refused(changes))
     there = [name for name in names if name in tx.table_metadata.schema().column_names]
     if aside := [name for name in there if divided_by(tx.table_metadata, name)]:
         set_aside(tx, aside)

@@ -138,8 +138,8 @@ def compare_rows(
         elif facts.first.get(partition, to) > start:
             unknown[partition] = missing
         else:
-            held = tally_records(settings, facts.topic, {partition: span})[partition]
+            expected = tally_records(settings, facts.topic, {partition: span})[partition]
             gaps[partition] = missing
-            if seen != held:
-                wrong[partition] = f"{seen}; the topic holds {held}"
+            if seen != expected:
+                wrong[partition] = f"{seen}; the topic holds {expected}"
     return Comparison({p: n for p, n in gaps.items() if p not in wrong}, unknown, wrong)

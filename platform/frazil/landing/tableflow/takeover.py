@@ -104,12 +104,12 @@ def take_over(
         entry = _entry(spec, connections, handle.name, table, accept_gaps)
         if own is None:
             _register(handle, table)
-        said = replace(
+        signed = replace(
             entry, because=f"taken over from Tableflow's {source}", landing=work_name(TAKEOVER),
             run_id=run_id, version=version("frazil"),
         )  # fmt: skip
         head = table.metadata.current_snapshot_id or 0
-        published = publish(handle, _Takeover(StagedFiles(), said, head))
+        published = publish(handle, _Takeover(StagedFiles(), signed, head))
     return TakeoverReport(
         str(handle), spec.topic, str(source), published.snapshot_id, entry.records, entry.position,
         sum(entry.gaps.values()), sum(entry.lost.values()),
@@ -187,9 +187,9 @@ def _entry(
     _of_this_topic(connections, name, ledger, facts)
     if strange := rows_held(table, table.current_snapshot()) - ledger.records:
         raise audit_failed(_what(spec), f"{strange} rows name no partition, or no offset")
-    found = compare_rows(connections.settings, table, place_columns(spec, table), ledger, facts)
-    _adds_up(spec, ledger, facts, found, accept_gaps)
-    return replace(ledger, gaps=found.gaps, lost=found.unknown)
+    comparison = compare_rows(connections.settings, table, place_columns(spec, table), ledger, facts)
+    _adds_up(spec, ledger, facts, comparison, accept_gaps)
+    return replace(ledger, gaps=comparison.gaps, lost=comparison.unknown)
 
 
 def _fits(spec: TableSpec, connections: Connections, table: Table) -> None:
@@ -210,9 +210,9 @@ def _other_metadata(spec: TableSpec, there: Struct) -> Iterator[str]:
     """Metadata columns of the table, or of the spec, that the other one has not, or has otherwise."""
     wanted = {c.name(spec.metadata_names): c.type for c in metadata_columns(spec)}
     for name, kind in wanted.items():
-        found = there.get(name)
-        if found is None or found.type != kind:
-            yield f"{name}: {found.type if found else 'missing'}, not {kind}"
+        field = there.get(name)
+        if field is None or field.type != kind:
+            yield f"{name}: {field.type if field else 'missing'}, not {kind}"
     for column in metadata_columns(spec.model_copy(update={"metadata": "full"})):
         name = column.name(spec.metadata_names)
         if there.get(name) and name not in wanted:
@@ -232,12 +232,12 @@ def _of_this_topic(connections: Connections, name: TableName, ledger: Ledger, fa
 
 
 def _adds_up(
-    spec: TableSpec, ledger: Ledger, facts: TopicFacts, found: Comparison, accept_gaps: bool
+    spec: TableSpec, ledger: Ledger, facts: TopicFacts, comparison: Comparison, accept_gaps: bool
 ) -> None:
-    if found.wrong:
-        reasons = "; ".join(f"partition {p}: {why}" for p, why in found.wrong.items())
+    if comparison.wrong:
+        reasons = "; ".join(f"partition {p}: {why}" for p, why in comparison.wrong.items())
         raise audit_failed(_what(spec), reasons)
-    doubtful = list(_doubts(ledger, facts, found))
+    doubtful = list(_doubts(ledger, facts, comparison))
     if doubtful and not accept_gaps:
         raise RepairError(
             f"The table lacks records of {spec.topic}, or nobody tells whether it does.",
@@ -252,9 +252,9 @@ def _what(spec: TableSpec) -> str:
     return f"Tableflow's table of {spec.topic}"
 
 
-def _doubts(ledger: Ledger, facts: TopicFacts, found: Comparison) -> Iterator[str]:
+def _doubts(ledger: Ledger, facts: TopicFacts, comparison: Comparison) -> Iterator[str]:
     for p, at in ledger.start.items():
         if (first := facts.first.get(p, at)) < at:
             yield f"partition {p}: the topic still holds [{first}, {at}), before the first row"
-    for p, missing in found.unknown.items():
+    for p, missing in comparison.unknown.items():
         yield f"partition {p}: {missing} offsets have no row, and the topic no longer holds them"

@@ -82,8 +82,8 @@ def keep_by_columns(
         return None
     until = latest_commit(spec.upkeep.orphans_after)
     with spark_job(landing_job(plan)):
-        found = _run(settings, changes, table, bins, origins_of(table, files.entries))
-    return _audited(table, files, bins, matches, found, plan, until)
+        returned = _run(settings, changes, table, bins, origins_of(table, files.entries))
+    return _audited(table, files, bins, matches, returned, plan, until)
 
 
 def plan_bins(
@@ -98,8 +98,8 @@ def plan_bins(
     for place, group in groupby(sorted(old, key=_place), key=_place):
         files = tuple(group)
         own = tuple(f for f in new if _place(f) == place)
-        come = sum(f.file_size_in_bytes for f in own)
-        packed = pack(files, lambda f: f.file_size_in_bytes, come, 0 if apart else small, most)
+        new_bytes = sum(f.file_size_in_bytes for f in own)
+        packed = pack(files, lambda f: f.file_size_in_bytes, new_bytes, 0 if apart else small, most)
         yield from (Bin((f,)) for f in packed.alone)
         if packed.together:
             yield Bin(packed.together, own if packed.takes else ())
@@ -148,8 +148,8 @@ def _ended(changes: Changes, table: Table) -> pa.Table:
     from frazil.tables.writing.conversion import fitted
     from frazil.tables.writing.data_files import file_layout
 
-    held = dict(zip((f.name for f in table.schema().fields), file_layout(table).schema, strict=True))
-    own = [held[name] for name in changes.key]
+    fields = dict(zip((f.name for f in table.schema().fields), file_layout(table).schema, strict=True))
+    own = [fields[name] for name in changes.key]
     if not changes.ends:
         return pa.table({f.name: pa.array([], f.type) for f in own})
     ended = changes.bare.select(*map(quoted, changes.key)).toArrow().combine_chunks()
@@ -158,23 +158,23 @@ def _ended(changes: Changes, table: Table) -> pa.Table:
 
 
 def _audited(
-    table: Table, files: Candidates, bins: Sequence[Bin], matches: Matches, found: pa.Table, plan: Plan,
+    table: Table, files: Candidates, bins: Sequence[Bin], matches: Matches, returned: pa.Table, plan: Plan,
     until: float,
 ) -> Kept:  # fmt: skip
     """Compares what tasks read and left out with manifests and matches, and with the new files' footers."""
     from frazil.tables.writing.transfer import files_written
 
-    staged = StagedFiles(files_written(table, found), until=until)
+    staged = StagedFiles(files_written(table, returned), until=until)
     work, again = f"A merge of topic {plan.topic}", "Land again."
     before = sum(f.record_count for b in bins for f in b.old)
-    come = sum(f.record_count for b in bins for f in b.new)
-    read, gone = (sum(values_of(found[name])) for name in ("rows", "gone"))
-    numbers = f"of {before} rows {matches.gone} go, {come} come; {read} were read, {gone} left out"
+    added = sum(f.record_count for b in bins for f in b.new)
+    read, gone = (sum(values_of(returned[name])) for name in ("rows", "gone"))
+    numbers = f"of {before} rows {matches.gone} go, {added} come; {read} were read, {gone} left out"
     if (read, gone) != (before, matches.gone):
         raise audit_failed(work, numbers, again)
-    audit_rows(staged, before - matches.gone + come, work, numbers, again)
+    audit_rows(staged, before - matches.gone + added, work, numbers, again)
     new = values_told((f for b in bins for f in b.new), table.schema())
-    gone = total_of(json.loads(text) for text in values_of(found["values_gone"]))
+    gone = total_of(json.loads(text) for text in values_of(returned["values_gone"]))
     moves = Moves(gone, new.whole, new.silent)
     audit_values(work, table, files.named, files.rows, staged.files, moves, again)
     return Kept(staged, frozenset(f.file_path for b in bins for f in b.new))

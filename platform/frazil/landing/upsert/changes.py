@@ -140,9 +140,9 @@ def write_changes(
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
     measures = counters(writers, spec) | ({"truncates": TRUNCATES_TOLD} if decoder.envelope else {})
     with spark_job(job):
-        told = with_decoded(records, decoder)
-        told = with_truncates_told(told, decoder) if decoder.envelope else told
-        decoded = Watched(told, measures, job, twice=twice)
+        decoded_rows = with_decoded(records, decoder)
+        decoded_rows = with_truncates_told(decoded_rows, decoder) if decoder.envelope else decoded_rows
+        decoded = Watched(decoded_rows, measures, job, twice=twice)
         of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
         rules = rules_in_frames(spec, table, key)
         heads = newest_changes(of_row.selectExpr(*row, *deletes), rules)
@@ -154,10 +154,10 @@ def write_changes(
         columns = (quoted(f.name) for f in table.schema().fields)
         rows = last.rows.where(f"NOT {quoted(DELETED)}").selectExpr(*columns)
         files = insert_dealt(rows, spec, table, landing)
-    found, counts = tuple(last.measured["ends"]), decoded.measured
+    ends, counts = tuple(last.measured["ends"]), decoded.measured
     truncates = last_truncates(read_truncates(counts.get("truncates") or ()))
     written = replace(written_by(landing, writers, counts), files=files)
-    return written, last.measured["keys"] - len(found), found, truncates
+    return written, last.measured["keys"] - len(ends), ends, truncates
 
 
 def insert_dealt(rows: DataFrame, spec: TableSpec, table: Table, landing: str) -> StagedFiles:

@@ -69,8 +69,8 @@ def keep_key(table: Table, spec: TableSpec, key: RowKey) -> None:
     Raises:
         DifferentError: They are told apart, or deleted, in another way than the spec says.
     """
-    if found := difference(table, spec, key):
-        raise found
+    if error := difference(table, spec, key):
+        raise error
     if key_columns(table) != told_apart(spec, key) and _is_open(table):
         set_properties(
             TableHandle.of(table), {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key)

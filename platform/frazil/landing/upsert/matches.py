@@ -115,15 +115,15 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     judged = judged_rows(met, rules, {names[word]: own for word, own in places(spec).items()}, key)
     with spark_job(landing_job(plan)):
         counts = judged.groupBy("_file").agg(*(F.expr(sql).alias(word) for word, sql in _COUNTS.items()))
-        found = [row.asDict() for row in counts.collect()]
-    older = any(row["older"] for row in found)
+        matched = [row.asDict() for row in counts.collect()]
+    older = any(row["older"] for row in matched)
     return Matches(
-        {row["_file"]: row["gone"] for row in found if row["gone"]},
-        sum(row["deleted"] for row in found),
-        sum(row["bare"] for row in found),
+        {row["_file"]: row["gone"] for row in matched if row["gone"]},
+        sum(row["deleted"] for row in matched),
+        sum(row["bare"] for row in matched),
         judged.where(f"NOT {_WON}").select(*map(quoted, key)) if older else None,
-        sum(row["older_rows"] for row in found),
-        *_strange(changes, judged, sum(row["met"] for row in found)),
+        sum(row["older_rows"] for row in matched),
+        *_strange(changes, judged, sum(row["met"] for row in matched)),
         judged.where(f"{_WON} AND NOT {quoted(BARE)}").select(*map(quoted, [*key, *ids])) if ids else None,
     )
 

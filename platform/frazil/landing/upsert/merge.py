@@ -133,9 +133,9 @@ def write_upserts(
 
 def files_of(table: Table, within: KeyRange, paths: Collection[str]) -> Candidates:
     """Some files of a head, by their paths; `within` is where their rows are that matter."""
-    found = files_matching(table, within.box.expression)
-    files = tuple(e for e in found.entries if e.data_file.file_path in paths)
-    return Candidates(files, found.named)
+    matching = files_matching(table, within.box.expression)
+    files = tuple(e for e in matching.entries if e.data_file.file_path in paths)
+    return Candidates(files, matching.named)
 
 
 @dataclass(frozen=True)

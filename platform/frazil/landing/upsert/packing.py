@@ -18,12 +18,14 @@ class Packed(Generic[T]):
     takes: bool = False  # whether the rows that came go into that one, too
 
 
-def pack(files: Iterable[T], size: Callable[[T], int], come: int, small: float, most: float) -> Packed[T]:
+def pack(
+    files: Iterable[T], size: Callable[[T], int], new_bytes: int, small: float, most: float
+) -> Packed[T]:
     """Puts the small ones together with what came, as long as they fit.
 
     Args:
         size: Bytes of a file.
-        come: Bytes of what came.
+        new_bytes: Bytes of what came.
         small: Of fewer bytes than these a file is small.
         most: Bytes that one may have.
     """
@@ -32,6 +34,6 @@ def pack(files: Iterable[T], size: Callable[[T], int], come: int, small: float, 
     if not few:
         return Packed(tuple(ordered))
     alone = ordered[: -len(few)]
-    if sum(map(size, few)) + come > most:  # then the smallest takes them
+    if sum(map(size, few)) + new_bytes > most:  # then the smallest takes them
         alone, few = ordered[:-1], ordered[-1:]
-    return Packed(tuple(alone), tuple(few), sum(map(size, few)) + come <= most)
+    return Packed(tuple(alone), tuple(few), sum(map(size, few)) + new_bytes <= most)

@@ -103,18 +103,18 @@ class Newest:
         from frazil.tables.writing.task import begin_task
 
         begin_task(self.version)
-        held: list[pa.RecordBatch] = []
+        waiting: list[pa.RecordBatch] = []
         room = _HELD
         for batch in batches:
-            held.append(batch)
-            if sum(each.nbytes for each in held) > room:
-                changes = pa.Table.from_batches(held).combine_chunks()
+            waiting.append(batch)
+            if sum(each.nbytes for each in waiting) > room:
+                changes = pa.Table.from_batches(waiting).combine_chunks()
                 known = _last_key(changes.select(self.rules.identity.key))
                 yield from self._newest(changes.slice(0, known))
-                held = changes.slice(known).to_batches()
-                room = max(_HELD, 2 * sum(each.nbytes for each in held))
-        if len(held) > 0:
-            yield from self._newest(pa.Table.from_batches(held).combine_chunks())
+                waiting = changes.slice(known).to_batches()
+                room = max(_HELD, 2 * sum(each.nbytes for each in waiting))
+        if len(waiting) > 0:
+            yield from self._newest(pa.Table.from_batches(waiting).combine_chunks())
 
     def _newest(self, changes: pa.Table) -> list[pa.RecordBatch]:
         return self.rules.order.newest(changes).select(self.names).to_batches() if len(changes) else []
@@ -161,8 +161,8 @@ class Judge:
         flags = {name: pc.fill_null(batch[name], True) for name in (DELETED, BARE)}
         ends = wins & flags[DELETED].to_numpy(zero_copy_only=False) & ~self.rules.are_deleted(rows)
         flags |= {MET: flags_of[BARE], WINS: pa.array(wins), ENDS: pa.array(ends)}
-        found = pa.table({name: flags[name] if name in flags else batch[name] for name in self.names})
-        return found.filter(pa.array(wins | known))
+        flagged = pa.table({name: flags[name] if name in flags else batch[name] for name in self.names})
+        return flagged.filter(pa.array(wins | known))
 
 
 @dataclass(frozen=True, slots=True)

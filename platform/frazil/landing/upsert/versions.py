@@ -62,11 +62,11 @@ def write_versions(
         AuditFailedError: The files written anew do not hold as many rows as they should.
         FrazilError: See `spark_job`.
     """
-    written, counts, come = _write_new(records, decoder, spec, table, plan, landing)
+    written, counts, truncates = _write_new(records, decoder, spec, table, plan, landing)
     key = key_types(table, decoder)
     new = _Versions(
         records.sparkSession, table, spec, key, counts["put"], bool(counts["unsure"]), counts["oldest"],
-        come, written, plan,
+        truncates, written, plan,
     )  # fmt: skip
     now = TableHandle.of(table).load()
     with files_there(now):
@@ -98,22 +98,22 @@ def _write_new(
         rows = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}").selectExpr(
             *columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}"
         )
-        found = judged(rows, spec, list(key_types(table, decoder)))
-        versions = Watched(found, measures, job, twice=twice)
+        judged_rows = judged(rows, spec, list(key_types(table, decoder)))
+        versions = Watched(judged_rows, measures, job, twice=twice)
         columns = [f.name for f in table.schema().fields]
         files = insert_dealt(_settled(versions.rows, spec, columns), spec, table, landing)
-    come = read_truncates(decoded.measured["truncates"] or ())
-    return replace(written_by(landing, writers, decoded.measured), files=files), versions.measured, come
+    truncates = read_truncates(decoded.measured["truncates"] or ())
+    return replace(written_by(landing, writers, decoded.measured), files=files), versions.measured, truncates
 
 
 def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
     """Rows of the table's columns; those for which `where` is true with what was found of them."""
-    found = {own: quoted(name) for own, name in found_columns(spec).items()}
-    found[LAST_UPDATED_COLUMN] = "CAST(NULL AS bigint)"  # the commit says when that was
+    updates = {own: quoted(name) for own, name in found_columns(spec).items()}
+    updates[LAST_UPDATED_COLUMN] = "CAST(NULL AS bigint)"  # the commit says when that was
 
     def taken(column: str) -> str:
         own = quoted(column)
-        return f"CASE WHEN {where} THEN {found[column]} ELSE {own} END" if column in found else own
+        return f"CASE WHEN {where} THEN {updates[column]} ELSE {own} END" if column in updates else own
 
     return rows.selectExpr(*(f"{taken(c)} AS {quoted(c)}" for c in columns))
 
@@ -169,20 +169,22 @@ class _Versions:
 
     def _meets(self, table: Table, truncates: Truncates) -> bool:
         """Whether anything can end another way than it was written."""
-        held = rows_held(table, table.current_snapshot())
-        return bool(held and (self.put or truncates.come)) or bool(self.put and truncates)
+        rows = rows_held(table, table.current_snapshot())
+        return bool(rows and (self.put or truncates.come)) or bool(self.put and truncates)
 
     def _range(self, table: Table, truncates: Truncates) -> KeyRange:
         """Where those rows of a head are that matter to the new ones, and to truncates."""
         names = names_by_word(self.spec)
         begin, end = names["valid-from"], names["valid-to"]
-        found = range_of(self._rows, self.key, table, self.plan, {begin: "timestamp"})
-        times = [*(side.low for side in found.box.sides if side.name == begin), truncates.since]
+        key_range = range_of(self._rows, self.key, table, self.plan, {begin: "timestamp"})
+        times = [*(side.low for side in key_range.box.sides if side.name == begin), truncates.since]
         low = min(time for time in times if isinstance(time, int))
         later = () if self.unsure else (Side(end, "timestamp", low, None, missing=True),)
         if truncates.come:
             return KeyRange(Box(later))
-        return KeyRange(Box((*(s for s in found.box.sides if s.name != begin), *later)), found.buckets)
+        return KeyRange(
+            Box((*(s for s in key_range.box.sides if s.name != begin), *later)), key_range.buckets
+        )
 
     def _ended(self, table: Table, within: KeyRange, truncates: Truncates) -> _Ended:
         from pyspark.sql import functions as F
@@ -199,19 +201,19 @@ class _Versions:
         keys = held(self._rows.select(*map(quoted, key)).distinct(), self.put)
         there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
         met = there if truncates.come else there.join(keys, key, "left_semi")
-        found = judged(met.unionByName(new), self.spec, key, truncates)
+        judged_rows = judged(met.unionByName(new), self.spec, key, truncates)
         same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in found_columns(self.spec).items())
-        found = found.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
+        judged_rows = judged_rows.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
         measures = (
             F.expr(f"count_if({quoted(_CHANGED)})").alias("changed"),
             F.expr("count(1)").alias("rows"),
         )
         with spark_job(landing_job(self.plan)):
-            counts = {row[_FILE]: row for row in found.groupBy(quoted(_FILE)).agg(*measures).collect()}
+            counts = {row[_FILE]: row for row in judged_rows.groupBy(quoted(_FILE)).agg(*measures).collect()}
         own = counts.pop(None, None)
         kept, changed = (own["rows"], own["changed"]) if own else (0, 0)
         files = {path: row["changed"] for path, row in counts.items() if row["changed"]}
-        return _Ended(files, found, kept, changed > 0 or kept < self.put)
+        return _Ended(files, judged_rows, kept, changed > 0 or kept < self.put)
 
     def _anew(self, table: Table, ended: _Ended, within: KeyRange) -> StagedFiles:
         """Writes files anew in which versions end; and the new ones, if some are not as they were written."""
@@ -220,11 +222,11 @@ class _Versions:
             self.spark, table, files, lambda rows: moved.judged(rows, "false"), landing_job(self.plan),
             self.spec.upkeep.orphans_after, lambda _, stay: self._left(stay, ended, identity),
         )  # fmt: skip
-        come = ended.kept if ended.replaces else 0
-        numbers = f"{sum(ended.files.values())} end another way, {come} come"
+        added = ended.kept if ended.replaces else 0
+        numbers = f"{sum(ended.files.values())} end another way, {added} come"
         work, ends = f"A landing of versions of topic {self.plan.topic}", frozenset(found_columns(self.spec))
-        moves = Moves(unknown=ends, fewer=rest.moves.fewer, more=come > 0)
-        return rest.audited(rest.rows + come, work, numbers, "Land again.", moves)
+        moves = Moves(unknown=ends, fewer=rest.moves.fewer, more=added > 0)
+        return rest.audited(rest.rows + added, work, numbers, "Land again.", moves)
 
     def _left(self, state: DataFrame, ended: _Ended, identity: list[str]) -> DataFrame:
         """The rows of some files, and new ones, with what was found of them."""

@@ -44,10 +44,10 @@ class _Keys:
     token: str | None = field(repr=False)
 
     def __call__(self) -> S3Credential:
-        found: S3Credential = {
+        credential: S3Credential = {
             "access_key_id": self.access_key, "secret_access_key": self.secret_key, "expires_at": None,
         }  # fmt: skip
-        return {**found, "token": self.token} if self.token else found
+        return {**credential, "token": self.token} if self.token else credential
 
 
 def encrypting(files: FileSystem, properties: Mapping[str, str]) -> FileSystem:
@@ -65,8 +65,8 @@ def _config(properties: Mapping[str, str]) -> S3Config:
     named = {own: properties[name] for own, name in _NAMES.items() if properties.get(name)}
     virtual = properties.get("s3.force-virtual-addressing", "").lower() == "true"
     kind = SERVER_SIDE[properties["s3.sse.type"]]
-    told = {**named, "server_side_encryption": kind, "virtual_hosted_style_request": virtual}
-    return cast("S3Config", told)
+    options = {**named, "server_side_encryption": kind, "virtual_hosted_style_request": virtual}
+    return cast("S3Config", options)
 
 
 def _limits(properties: Mapping[str, str]) -> ClientConfig:
@@ -120,12 +120,12 @@ class _Encrypting(FileSystemHandler):  # type: ignore[misc]
         return self._files.open_input_file(path)
 
     def get_file_info(self, paths: Sequence[str]) -> list[FileInfo]:
-        found: list[FileInfo] = self._files.get_file_info(paths)
-        return found
+        infos: list[FileInfo] = self._files.get_file_info(paths)
+        return infos
 
     def get_file_info_selector(self, selector: FileSelector) -> list[FileInfo]:
-        found: list[FileInfo] = self._files.get_file_info(selector)
-        return found
+        infos: list[FileInfo] = self._files.get_file_info(selector)
+        return infos
 
     def create_dir(self, path: str, recursive: bool) -> None:
         self._files.create_dir(path, recursive=recursive)

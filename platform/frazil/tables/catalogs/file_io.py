@@ -57,17 +57,17 @@ class _OpenFiles:
 
     def by(self, properties: Mapping[str, Any]) -> PyArrowFileIO:
         """PyIceberg's own, that these properties open."""
-        told = {name: value for name, value in properties.items() if name.startswith(_OF_FILES)}
-        key = frozenset(told.items())
+        settings = {name: value for name, value in properties.items() if name.startswith(_OF_FILES)}
+        key = frozenset(settings.items())
         with self._lock:
-            found = self._open.get(key)
-            if found is None:
+            files_open = self._open.get(key)
+            if files_open is None:
                 keep_null_containers()
-                found = self._open[key] = self._opened(told)
+                files_open = self._open[key] = self._opened(settings)
             self._open.move_to_end(key)
             if len(self._open) > _KEPT:
                 self._close(self._open.popitem(last=False)[1])
-        return found
+        return files_open
 
     @staticmethod
     def _opened(properties: Mapping[str, Any]) -> PyArrowFileIO:
@@ -95,8 +95,8 @@ def _putting(
     files = opened(scheme, of)
     if scheme not in _S3:
         return files
-    rebuilt, (told,) = files.__reduce__()
-    again: FileSystem = rebuilt({**told, "allow_delayed_open": True})
+    rebuilt, (arguments,) = files.__reduce__()
+    again: FileSystem = rebuilt({**arguments, "allow_delayed_open": True})
     return again
 
 
@@ -157,5 +157,5 @@ def opened_files(io: FileIO, location: str) -> PyArrowFileIO:
 
 
 def _by_keys(keys: ReadOnlyCredentials) -> dict[str, str]:
-    told = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
-    return told | ({S3_SESSION_TOKEN: keys.token} if keys.token else {})
+    settings = {S3_ACCESS_KEY_ID: keys.access_key, S3_SECRET_ACCESS_KEY: keys.secret_key}
+    return settings | ({S3_SESSION_TOKEN: keys.token} if keys.token else {})

@@ -32,13 +32,13 @@ def fit_request(params: dict[str, Any], **_: Any) -> None:
 
 def fitting(table: Mapping[str, Any]) -> dict[str, Any]:
     """A table's entry that Glue takes; what was cut stands whole in parameters `frazil.*` of its column."""
-    found = dict(table)
-    if description := found.get("Description"):
-        found["Description"] = cut(_NO_TEXT.sub(" ", description), DESCRIPTION)
-    if storage := found.get("StorageDescriptor"):
+    shortened = dict(table)
+    if description := shortened.get("Description"):
+        shortened["Description"] = cut(_NO_TEXT.sub(" ", description), DESCRIPTION)
+    if storage := shortened.get("StorageDescriptor"):
         columns = [_column(column) for column in storage.get("Columns", ())]
-        found["StorageDescriptor"] = {**storage, "Columns": columns}
-    return found
+        shortened["StorageDescriptor"] = {**storage, "Columns": columns}
+    return shortened
 
 
 def _column(column: Mapping[str, Any]) -> dict[str, Any]:

@@ -55,9 +55,9 @@ class Tls(HTTPAdapter):
         self._context = context
         super().__init__()
 
-    def init_poolmanager(self, *given: Any, **told: Any) -> None:
+    def init_poolmanager(self, *given: Any, **options: Any) -> None:
         """Makes the connections."""
-        super().init_poolmanager(*given, **told, ssl_context=self._context)
+        super().init_poolmanager(*given, **options, ssl_context=self._context)
 
 
 def with_certificate(access: RestSettings) -> Tls:

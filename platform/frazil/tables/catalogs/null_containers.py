@@ -22,15 +22,19 @@ def keep_null_containers() -> None:
 
 def _keeping_nulls(method: Callable[..., Any]) -> Callable[..., Any]:
     def kept(visitor: Any, kind: Any, array: Any, *parts: Any) -> Any:
-        found = method(visitor, kind, array, *parts)
-        return found if found is None or found.null_count == array.null_count else _as_null_as(array, found)
+        array_made = method(visitor, kind, array, *parts)
+        return (
+            array_made
+            if array_made is None or array_made.null_count == array.null_count
+            else _as_null_as(array, array_made)
+        )
 
     return kept
 
 
-def _as_null_as(array: Any, found: Any) -> Any:
+def _as_null_as(array: Any, made: Any) -> Any:
     import numpy as np
     import pyarrow as pa
 
     missing = array.is_null().to_numpy(zero_copy_only=False)
-    return found.take(pa.array(np.arange(len(found)), mask=missing))
+    return made.take(pa.array(np.arange(len(made)), mask=missing))

@@ -112,10 +112,10 @@ def _from_rest(catalog: RestCatalog, name: TableName, known: str | None, enough:
         first = _LOCATION.match(response.content)
         if known and first and first[1].decode() == known:
             return Pointer(name, known)
-        told = json.loads(response.content)
-        if snapshots == "all" or _line(told["metadata"], enough)[1]:
+        response_body = json.loads(response.content)
+        if snapshots == "all" or _line(response_body["metadata"], enough)[1]:
             break
-    return Pointer(name, told["metadata-location"], _trimmed(told["metadata"], enough))
+    return Pointer(name, response_body["metadata-location"], _trimmed(response_body["metadata"], enough))
 
 
 def _from_glue(
@@ -153,12 +153,12 @@ def _trimmed(raw: dict[str, Any], enough: Enough) -> TableMetadata:
 
     if raw["format-version"] == 1:  # what has to be there is another list
         return TableMetadataUtil.parse_obj(raw)
-    line, told = _line(raw, enough)
+    line, only_line = _line(raw, enough)
     left = {
         "schemas": [{"type": "struct", "schema-id": raw["current-schema-id"], "fields": []}],
         "partition-specs": [{"spec-id": raw["default-spec-id"], "fields": []}],
         "sort-orders": [{"order-id": raw["default-sort-order-id"], "fields": []}],
-        "snapshots": line if told else raw["snapshots"],
+        "snapshots": line if only_line else raw["snapshots"],
         "refs": {name: ref for name, ref in (raw.get("refs") or {}).items() if name == "main"},
         "snapshot-log": [],
         "metadata-log": [],
@@ -173,13 +173,13 @@ def _glue_locations(catalog: GlueCatalog, names: Iterable[TableName]) -> dict[Ta
     wanted: dict[str, list[TableName]] = defaultdict(list)
     for name in names:
         wanted[name.namespace].append(name)
-    found: dict[TableName, str] = {}
+    locations: dict[TableName, str] = {}
     for database, of in wanted.items():
         entries = _glue_database(catalog, database) if len(of) > _FEW else _glue_tables(catalog, of)
         for entry in entries:
             if location := entry.get("Parameters", {}).get("metadata_location"):
-                found[TableName(database, entry["Name"])] = location
-    return found
+                locations[TableName(database, entry["Name"])] = location
+    return locations
 
 
 def _glue_tables(catalog: GlueCatalog, names: Iterable[TableName]) -> Iterator[dict[str, Any]]:

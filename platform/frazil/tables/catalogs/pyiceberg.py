@@ -134,9 +134,9 @@ def transaction(table: Table) -> Transaction:
         @property
         def table_metadata(self) -> TableMetadata:
             if self._seen is None or self._seen[0] is not self._updates:
-                found = update_table_metadata(*upgraded(self._table.metadata, self._updates))
-                specs = [NamedSpec(*spec.fields, spec_id=spec.spec_id) for spec in found.partition_specs]
-                self._seen = self._updates, found.model_copy(update={"partition_specs": specs})
+                updated = update_table_metadata(*upgraded(self._table.metadata, self._updates))
+                specs = [NamedSpec(*spec.fields, spec_id=spec.spec_id) for spec in updated.partition_specs]
+                self._seen = self._updates, updated.model_copy(update={"partition_specs": specs})
             return self._seen[1]
 
     return LookedAtOnce(table)
@@ -204,23 +204,23 @@ def open_rest(
             if by_certificate:
                 session.mount("https://", by_certificate)
             # requests prefers an authority that the environment names to the session's.
-            told = partial(session.request, timeout=limits, verify=session.verify)
-            session.request = told  # type: ignore[method-assign]
+            limited = partial(session.request, timeout=limits, verify=session.verify)
+            session.request = limited  # type: ignore[method-assign]
             return session
 
         def _load_file_io(
             self, properties: Mapping[str, str] = EMPTY_DICT, location: str | None = None
         ) -> FileIO:
             """What the settings say of S3 holds, unless the catalog was asked to say it."""
-            own = {} if rest.vended_credentials else {n: v for n, v in told.items() if n.startswith("s3.")}
+            own = {} if rest.vended_credentials else {n: v for n, v in options.items() if n.startswith("s3.")}
             return super()._load_file_io({**properties, **own, **OWN_CODE}, location)
 
     take_far_moments()
     rest.check_files("REST")
     by_certificate = _by_certificate(rest)
     own_ca = {"ssl": {"cabundle": str(rest.ca)}} if rest.ca else {}
-    told: dict[str, Any] = {**properties, **own_ca, **_client_credentials(rest, limits[1])}
-    return LimitedRestCatalog("frazil", botocore_session=identity, **told)
+    options: dict[str, Any] = {**properties, **own_ca, **_client_credentials(rest, limits[1])}
+    return LimitedRestCatalog("frazil", botocore_session=identity, **options)
 
 
 def open_glue(properties: Mapping[str, str], identity: BotocoreSession, client: Any) -> GlueCatalog:
@@ -274,7 +274,7 @@ def _by_certificate(rest: RestSettings) -> HTTPAdapter | None:
 def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
     if not access.token_url or not access.client_secret:
         return {}
-    told = {
+    options = {
         "token_url": access.token_url,
         "client_id": access.client_id,
         "client_secret": access.client_secret.get_secret_value(),
@@ -283,7 +283,11 @@ def _client_credentials(access: RestSettings, seconds: float) -> dict[str, Any]:
         "ca": access.ca,
     }
     return {
-        "auth": {"type": "custom", "impl": "frazil.tables.catalogs.login.ClientCredentials", "custom": told}
+        "auth": {
+            "type": "custom",
+            "impl": "frazil.tables.catalogs.login.ClientCredentials",
+            "custom": options,
+        }
     }
 
 

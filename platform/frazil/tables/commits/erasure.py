@@ -30,7 +30,7 @@ Pending = list[tuple[int, int]]
 def pending(metadata: TableMetadata) -> Pending:
     """Sequence numbers of snapshots that forgot rows, with when all before them must go (ms since 1970)."""
     text = metadata.properties.get(_PROPERTY, "[]")
-    return read(_PROPERTY, text, lambda told: [(int(s), int(due)) for s, due in json.loads(told)])
+    return read(_PROPERTY, text, lambda text_read: [(int(s), int(due)) for s, due in json.loads(text_read)])
 
 
 def has_forgotten(metadata: TableMetadata) -> bool:

@@ -91,15 +91,15 @@ class Entry(ABC):
     def parse(cls, properties: Mapping[str, str]) -> Self:
         """The opposite of `properties`; what an older version did not write has its default."""
         coded = _coded(cls)
-        found: dict[str, Any] = {a: read(n, properties[n], c.read) for a, n, c in coded if n in properties}
-        if missing := [n for a, n, _ in coded if a not in found and a in _needed(cls)]:
+        values: dict[str, Any] = {a: read(n, properties[n], c.read) for a, n, c in coded if n in properties}
+        if missing := [n for a, n, _ in coded if a not in values and a in _needed(cls)]:
             raise unreadable(missing[0], "", "it is missing")
         if _later(properties):
             known = {FORMAT, SEQUENCE, *(name for _, name, _ in coded)}
             new = {k: v for k, v in properties.items() if k.startswith("frazil.") and k not in known}
-            found["unknown"] = {k: v for k, v in new.items() if not k.startswith(_OTHERS)}
-            found["format"] = properties[FORMAT]
-        return read(cls.MARK, properties.get(cls.MARK, ""), lambda _: cls(**found))
+            values["unknown"] = {k: v for k, v in new.items() if not k.startswith(_OTHERS)}
+            values["format"] = properties[FORMAT]
+        return read(cls.MARK, properties.get(cls.MARK, ""), lambda _: cls(**values))
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self | None:
@@ -194,8 +194,8 @@ def disown_copy(tx: Transaction) -> None:
     """
     metadata = tx.table_metadata
     made = read(SEQUENCE, metadata.properties.get(SEQUENCE, "0"), int)
-    held = any(s.sequence_number == made for s in ancestors(metadata))
-    if not held and _is_newer(metadata):
+    current = any(s.sequence_number == made for s in ancestors(metadata))
+    if not current and _is_newer(metadata):
         tx.set_properties({SEQUENCE: str(_NEVER)})
 
 

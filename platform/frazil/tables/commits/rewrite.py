@@ -109,7 +109,7 @@ class _Rewrite(Producer):
 
         Those are known to be such, or older than all data, by whole manifests, as in Java.
         """
-        what, found = self._what, []
+        what, manifests = self._what, []
         numbers = [m.min_sequence_number for m in data] + [e.sequence_number or 0 for e in what.kept]
         newest = self._transaction.table_metadata.next_sequence_number()
         new = newest if what.sequence is None else what.sequence
@@ -119,12 +119,12 @@ class _Rewrite(Producer):
             old = all((e.sequence_number or 0) < oldest for e in entries)
             left = [] if old else [e for e in entries if not what.drops(e.data_file)]
             if len(left) == len(entries):
-                found.append(manifest)
+                manifests.append(manifest)
                 continue
             self._dropped += [e for e in entries if old or what.drops(e.data_file)]
             if left:
-                found.append(self._deletes_left(manifest, left))
-        return found
+                manifests.append(self._deletes_left(manifest, left))
+        return manifests
 
     def _deletes_left(self, manifest: ManifestFile, left: Iterable[ManifestEntry]) -> ManifestFile:
         spec = self.spec(manifest.partition_spec_id)

@@ -126,21 +126,21 @@ def row_count(snapshot: Snapshot) -> int:
 def snapshot_at(table: Table, to: int | datetime) -> Snapshot:
     """The snapshot of an id, or the one of `main` at a time; a MissingError where there is none."""
     if isinstance(to, int):
-        found = (s for s in (*ancestors(table.metadata), *_ahead(table.metadata)) if s.snapshot_id == to)
+        candidates = (s for s in (*ancestors(table.metadata), *_ahead(table.metadata)) if s.snapshot_id == to)
     else:
-        found = (s for s in ancestors(table.metadata) if s.timestamp_ms <= to.timestamp() * 1000)
-    if target := next(found, None):
+        candidates = (s for s in ancestors(table.metadata) if s.timestamp_ms <= to.timestamp() * 1000)
+    if target := next(candidates, None):
         return target
     raise _no_target(table, to)
 
 
 def _ahead(metadata: TableMetadata) -> Iterator[Snapshot]:
     """What `main` held behind its present head, until a rollback took it away."""
-    held = {entry.snapshot_id for entry in metadata.snapshot_log}
+    logged = {entry.snapshot_id for entry in metadata.snapshot_log}
     return (
         snapshot
         for snapshot in metadata.snapshots
-        if snapshot.snapshot_id in held
+        if snapshot.snapshot_id in logged
         and any(s.snapshot_id == metadata.current_snapshot_id for s in line_of(metadata, snapshot))
     )
 

@@ -74,12 +74,12 @@ def with_row_ids(rows: pa.RecordBatch, first: int, origin: Origin | None) -> pa.
     """
     own = {field_id(f): rows.column(place) for place, f in enumerate(rows.schema)}
     others = [place for place, f in enumerate(rows.schema) if field_id(f) not in _IDS]
-    found = [
+    columns = [
         *(rows.column(place) for place in others),
         *_inherited(own.get(str(ROW_ID)), own.get(str(LAST_UPDATED)), len(rows), first, origin),
     ]
     return pa.RecordBatch.from_arrays(
-        found, schema=pa.schema([*(rows.schema.field(p) for p in others), *COLUMNS])
+        columns, schema=pa.schema([*(rows.schema.field(p) for p in others), *COLUMNS])
     )
 
 

@@ -53,10 +53,10 @@ class Deletions:
         files, rows = Counter[str](), Counter[str]()
         for entry in self._by_position if self.deleting else ():
             hit = self._hit(entry)
-            held = max(1, sum(e.data_file.record_count for e in hit))
+            records = max(1, sum(e.data_file.record_count for e in hit))
             for each in (e.data_file for e in hit):
                 files[each.file_path] += 1
-                rows[each.file_path] += entry.data_file.record_count * each.record_count // held
+                rows[each.file_path] += entry.data_file.record_count * each.record_count // records
         later = {place: sorted(map(_sequence, of)) for place, of in self._by_equality.items()}
         for entry in self.data if later else ():
             for numbers in (later.get(_place(entry.data_file), []), later.get(_EVERYWHERE, [])):
@@ -68,20 +68,20 @@ class Deletions:
 
         `unpartitioned` are the layouts without partitions: their deletes by equality apply everywhere.
         """
-        found: defaultdict[str, list[DataFile]] = defaultdict(list)
+        by_file: defaultdict[str, list[DataFile]] = defaultdict(list)
         for deletes in self._by_position if self.deleting else ():
             for hit in self._hit(deletes):
-                found[hit.data_file.file_path].append(deletes.data_file)
+                by_file[hit.data_file.file_path].append(deletes.data_file)
         for entry in self.data if self._by_equality else ():
             place = _place(entry.data_file)
             near = [*self._by_equality.get(place, ()), *self._by_equality.get(_EVERYWHERE, ())]
-            found[entry.data_file.file_path] += [
+            by_file[entry.data_file.file_path] += [
                 each.data_file
                 for each in near
                 if _sequence(each) > _sequence(entry)
                 and (each.data_file.spec_id in unpartitioned or _place(each.data_file) == place)
             ]
-        return {entry.data_file.file_path: tuple(found[entry.data_file.file_path]) for entry in self.data}
+        return {entry.data_file.file_path: tuple(by_file[entry.data_file.file_path]) for entry in self.data}
 
     def idle(self, anew: Collection[str] = (), sequence: int = 0) -> frozenset[DeleteKey]:
         """The delete files that take no row away any more.
@@ -90,7 +90,7 @@ class Deletions:
             anew: Paths of data files that are written anew without the rows that are deleted in them.
             sequence: Number that the new files bear: what was deleted up to there is applied.
         """
-        found = {
+        idle = {
             delete_key(entry.data_file)
             for entry in self._by_position
             if all(e.data_file.file_path in anew for e in self._hit(entry))
@@ -98,8 +98,8 @@ class Deletions:
         oldest = self._oldest(anew, sequence) if self._by_equality else {}
         for place, entries in self._by_equality.items():
             least = oldest.get(place, float("inf"))
-            found |= {delete_key(e.data_file) for e in entries if _sequence(e) <= least}
-        return frozenset(found)
+            idle |= {delete_key(e.data_file) for e in entries if _sequence(e) <= least}
+        return frozenset(idle)
 
     def _oldest(self, anew: Collection[str], sequence: int) -> dict[tuple[int, str], float]:
         """The least sequence number of the data files of each partition, and of all."""
@@ -131,8 +131,8 @@ class Deletions:
         """Deletes by equality, by the partition that they hold for."""
         from pyiceberg.manifest import DataFileContent
 
-        found = (e for e in self.deleting if e.data_file.content == DataFileContent.EQUALITY_DELETES)
-        return _grouped(found, everywhere=True)
+        deletes = (e for e in self.deleting if e.data_file.content == DataFileContent.EQUALITY_DELETES)
+        return _grouped(deletes, everywhere=True)
 
     @cached_property
     def _places(self) -> Mapping[tuple[int, str], list[ManifestEntry]]:

@@ -65,9 +65,9 @@ def holdings(table: Table, names: Names) -> Holdings:
     if head is None:
         return Holdings({})
     files = [entry.data_file for entry in head.entries.values()]
-    told = {file.file_path: _by_bounds(file, columns, names) for file in files}
-    mixed = [file for file in files if told[file.file_path] is None]
-    known = (pair for pair in told.values() if pair)
+    by_path = {file.file_path: _by_bounds(file, columns, names) for file in files}
+    mixed = [file for file in files if by_path[file.file_path] is None]
+    known = (pair for pair in by_path.values() if pair)
     read = chain.from_iterable(_by_rows(batch, names) for batch in batches_in(table, columns, mixed))
     return Holdings(_summed(chain(known, read)), deletes=bool(head.deleting))
 
@@ -77,12 +77,12 @@ def tallies(table: Table, names: Names) -> dict[int, Tally]:
     columns = table.schema().select(*names[:2])
     head = HeadReader().read(table)
     files = [entry.data_file for entry in head.entries.values()] if head else []
-    found: dict[int, Tally] = {}
+    by_partition: dict[int, Tally] = {}
     for batch in batches_in(table, columns, files):
         for partition, of in _parts(batch, names):
             offsets = of.column(names[1]).to_numpy(zero_copy_only=False)
-            found[partition] = found.get(partition, Tally()) + Tally.of(partition, offsets)
-    return found
+            by_partition[partition] = by_partition.get(partition, Tally()) + Tally.of(partition, offsets)
+    return by_partition
 
 
 def _summed(pairs: Iterable[tuple[int, Extent]]) -> dict[int, Extent]:
@@ -108,7 +108,7 @@ def bounds_of(file: DataFile, columns: Schema, name: str) -> tuple[int | None, i
     field = columns.find_field(name)
     kind = field.field_type
     assert isinstance(kind, PrimitiveType)
-    raw = [(told or {}).get(field.field_id) for told in (file.lower_bounds, file.upper_bounds)]
+    raw = [(bounds or {}).get(field.field_id) for bounds in (file.lower_bounds, file.upper_bounds)]
     nulls = (file.null_value_counts or {}).get(field.field_id, 0)
     low, high = (None if text is None or nulls else int(from_bytes(kind, text)) for text in raw)
     return low, high

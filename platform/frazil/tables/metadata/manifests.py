@@ -291,10 +291,10 @@ def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: 
                 return {}
             raise FileNotFoundError(str(e)) from e
 
-    found: dict[str, _V] = {}
+    merged: dict[str, _V] = {}
     for each in _side_by_side(read_one, files):
-        found.update(each)
-    return found
+        merged.update(each)
+    return merged
 
 
 def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]:

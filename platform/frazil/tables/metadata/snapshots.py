@@ -46,10 +46,10 @@ def number(summary: Mapping[str, str], name: str) -> int:
 def number_or_none(summary: Mapping[str, str], name: str) -> int | None:
     """The same, but None where it is not known."""
     try:
-        found = int(summary[name])
+        count = int(summary[name])
     except (KeyError, ValueError):
         return None
-    return found if found >= 0 else None
+    return count if count >= 0 else None
 
 
 def rows_in_summary(summary: Mapping[str, str]) -> int:

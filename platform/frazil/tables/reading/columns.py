@@ -113,8 +113,8 @@ class FileReader:
     def bytes_at(self, file: StoredFile, offset: int, count: int) -> bytes:
         """Some bytes of a file."""
         with self._opened(file, whole=False) as source:
-            found: bytes = source.read_at(count, offset)
-        return found
+            content: bytes = source.read_at(count, offset)
+        return content
 
     @contextmanager
     def _opened(self, file: StoredFile, *, whole: bool) -> Iterator[pa.NativeFile]:

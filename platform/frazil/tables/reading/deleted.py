@@ -96,10 +96,10 @@ class DeletedRows:
             batches = self._reader.batches(deletes.file, frozenset({_PATH, _POSITION}))
             return _by_path([b.rows for b in batches])
         own = deletes.vector
-        found = places_in(self._reader.bytes_at(deletes.file, own.offset, own.bytes))
-        if len(found) != own.rows:
-            raise ValueError(f"a deletion vector has {len(found)} rows, and its manifest says {own.rows}")
-        return {own.path: found}
+        positions = places_in(self._reader.bytes_at(deletes.file, own.offset, own.bytes))
+        if len(positions) != own.rows:
+            raise ValueError(f"a deletion vector has {len(positions)} rows, and its manifest says {own.rows}")
+        return {own.path: positions}
 
     def _have(
         self, rows: pa.RecordBatch, files: Sequence[DeleteFile], constants: Mapping[str, pa.Scalar]
@@ -124,14 +124,14 @@ _NO_PLACES = np.zeros(0, np.int64)
 
 
 def _by_path(batches: Sequence[pa.RecordBatch]) -> dict[str, NDArray[np.int64]]:
-    found: dict[str, list[NDArray[np.int64]]] = defaultdict(list)
+    by_path: dict[str, list[NDArray[np.int64]]] = defaultdict(list)
     for batch in batches:
         by_id = {field_id(own): batch.column(place) for place, own in enumerate(batch.schema)}
         known = by_id[_PATH].dictionary_encode()
         numbers, places = known.indices.to_numpy(), by_id[_POSITION].to_numpy()
         for number, path in enumerate(values_of(known.dictionary)):
-            found[path].append(places[numbers == number])
-    return {path: np.concatenate(parts) for path, parts in found.items()}
+            by_path[path].append(places[numbers == number])
+    return {path: np.concatenate(parts) for path, parts in by_path.items()}
 
 
 def among(own: Sequence[pa.Array], theirs: Sequence[pa.Array]) -> NDArray[np.bool_]:
@@ -154,8 +154,8 @@ def _have(
         known = pa.concat_arrays([a.take(pa.array(places)), b]).dictionary_encode(null_encoding="encode")
         codes = codes * len(known.dictionary) + known.indices.to_numpy()
         codes = np.unique(codes, return_inverse=True)[1]  # small again, whatever the columns hold
-    found: NDArray[np.bool_] = np.isin(codes[: len(places)], codes[len(places) :])
-    return found
+    deleted: NDArray[np.bool_] = np.isin(codes[: len(places)], codes[len(places) :])
+    return deleted
 
 
 def _values(
@@ -163,8 +163,8 @@ def _values(
 ) -> pa.Array:
     """The values of a column, at whatever depth, as the table has them."""
     for place, own in enumerate(rows.schema):
-        if (found := _below(rows.column(place), own, number)) is not None:
-            return fitted(found, kind, IN_FILES)
+        if (array := _below(rows.column(place), own, number)) is not None:
+            return fitted(array, kind, IN_FILES)
     constant = constants.get(number)
     return pa.nulls(len(rows), kind) if constant is None else fitted(pa.repeat(constant, len(rows)), kind)
 

@@ -42,21 +42,21 @@ def files_frame(
     Raises:
         PySparkException: As it is read: a file is gone, or what it holds does not fit the table.
     """
-    found = planned(table, ((file, ()) for file in files))
-    return _frame(spark, table, found, columns, with_path)
+    plan = planned(table, ((file, ()) for file in files))
+    return _frame(spark, table, plan, columns, with_path)
 
 
 def _frame(
     spark: SparkSession,
     table: Table,
-    found: Planned,
+    plan: Planned,
     columns: Collection[str] | None,
     with_path: bool,
     *,
     with_row_ids: bool = False,
 ) -> DataFrame:
-    reader = reader_of(table, found, columns, with_path=with_path, with_row_ids=with_row_ids)
-    rows = _in_tasks(spark, reader, found.rows)
+    reader = reader_of(table, plan, columns, with_path=with_path, with_row_ids=with_row_ids)
+    rows = _in_tasks(spark, reader, plan.rows)
     ids = NAMES.values() if with_row_ids else ()
     titles = [*_columns(table, columns), *ids, *([PATH] if with_path else [])]
     named = zip(reader.schema.names, titles, strict=True)
@@ -69,7 +69,7 @@ def _columns(table: Table, columns: Collection[str] | None) -> list[str]:
 
 def reader_of(
     table: Table,
-    found: Planned,
+    plan: Planned,
     columns: Collection[str] | None = None,
     *,
     with_path: bool = False,
@@ -83,8 +83,8 @@ def reader_of(
     names = set(_columns(table, columns))
     own = (f for f in table.schema().fields if f.name in names)
     schema = read_schema(own, with_path=with_path, with_row_ids=with_row_ids)
-    files = FileReader(names_of(table.properties), found.stores)
-    return PartReader(schema, packed(found.parts), found.deletes, files, version("frazil"))
+    files = FileReader(names_of(table.properties), plan.stores)
+    return PartReader(schema, packed(plan.parts), plan.deletes, files, version("frazil"))
 
 
 def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:

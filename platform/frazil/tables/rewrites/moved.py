@@ -64,8 +64,8 @@ def audit_values(
     from frazil.tables.rewrites.recount import values_read  # with PyArrow; hardly ever needed
 
     with files_there(table):
-        held = values_read(table, old, doubted)
-    if lost := moved_wrongly(held, new.of(doubted), moves):
+        values = values_read(table, old, doubted)
+    if lost := moved_wrongly(values, new.of(doubted), moves):
         raise audit_failed(work, lost, again)
 
 
@@ -106,7 +106,7 @@ class Parted:
 
         Of columns with fields within nothing is counted.
         """
-        found = dict(self._watched.measured)
-        read, gone = found.pop("read"), found.pop("gone")
-        values = {alias.removeprefix(_OF): number for alias, number in found.items()}
+        measured = dict(self._watched.measured)
+        read, gone = measured.pop("read"), measured.pop("gone")
+        values = {alias.removeprefix(_OF): number for alias, number in measured.items()}
         return read, gone, Moves(gone=values, unknown=frozenset(self._nested))

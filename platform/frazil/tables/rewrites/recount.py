@@ -27,15 +27,15 @@ def values_read(table: Table, files: Iterable[DataFile], names: Collection[str])
     Raises OSError where a file can't be opened.
     """
     leaves = dict(_leaves(table.schema(), names))
-    found, silent = dict.fromkeys(names, 0), set[str]()
+    values, silent = dict.fromkeys(names, 0), set[str]()
     for file in files:
         counted = _counted(table, file, frozenset(leaves))
         for leaf, name in leaves.items():
             if leaf in counted:
-                found[name] += counted[leaf]
+                values[name] += counted[leaf]
             else:
                 silent.add(name)
-    return Told(found, frozenset(silent))
+    return Told(values, frozenset(silent))
 
 
 def _leaves(schema: Schema, names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -57,16 +57,16 @@ def _counted(table: Table, file: DataFile, leaves: frozenset[str]) -> Mapping[st
         try:
             parquet = pq.ParquetFile(opened)
             schema = parquet.schema_arrow
-            found = Counter(dict.fromkeys(leaves.intersection(_within(schema)), 0))
+            counts = Counter(dict.fromkeys(leaves.intersection(_within(schema)), 0))
             wanted = [own.name for own in schema if leaves.intersection(_within([own]))]
             if any("." in name for name in wanted):  # means a path to PyArrow
                 return {}
             for batch in parquet.iter_batches(use_threads=False, columns=wanted):
                 for own, column in zip(batch.schema, batch.columns, strict=True):
-                    found.update(dict(_values(column, own, leaves)))
+                    counts.update(dict(_values(column, own, leaves)))
         except pa.ArrowException:
             return {}
-    return found
+    return counts
 
 
 def _within(fields: Iterable[pa.Field]) -> Iterator[str]:

@@ -85,20 +85,20 @@ def find_holding(spark: SparkSession, table: Table, sought: Sought, job: Job) ->
     name = name_of(table)
     counts = rows_by_file(spark, table, sought.sql, job)
     with files_there(table):
-        found, deletes = files_matching(table, sought.expression), delete_manifests(table)
-    held = [e for e in found.entries if e.data_file.file_path in counts]
-    if len(held) < len(counts):
+        matching, deletes = files_matching(table, sought.expression), delete_manifests(table)
+    holding = [e for e in matching.entries if e.data_file.file_path in counts]
+    if len(holding) < len(counts):
         raise CommitConflictError(
             f"Statistics of {name} leave out a file that holds rows to be {sought.fate}.",
-            where=", ".join(sorted(counts.keys() - {e.data_file.file_path for e in held})),
+            where=", ".join(sorted(counts.keys() - {e.data_file.file_path for e in holding})),
             meaning=sought.meaning,
             todo=f"`frazil compact {name} --everything` rewrites it; then {sought.again} again.",
         )
     by_kind: dict[bool, list[ManifestEntry]] = {True: [], False: []}
-    for entry in held:
+    for entry in holding:
         rows = counts[entry.data_file.file_path]
         by_kind[not deletes and rows == entry.data_file.record_count].append(entry)
-    return Holding(counts, tuple(by_kind[True]), Candidates(tuple(by_kind[False]), found.named), deletes)
+    return Holding(counts, tuple(by_kind[True]), Candidates(tuple(by_kind[False]), matching.named), deletes)
 
 
 def rows_by_file(spark: SparkSession, table: Table, sql: str, job: Job) -> dict[str, int]:
@@ -178,10 +178,10 @@ def write_rest(
 
     until = latest_commit(orphans_after)
     with files_there(table):
-        held, exact = held_frame(spark, table, files.entries, moves=True), not delete_manifests(table)
+        rows_held, exact = held_frame(spark, table, files.entries, moves=True), not delete_manifests(table)
     with spark_job(job):
-        parted = Parted(judge(held), table, job, twice=twice)
-        new = insert_rows(written(held, parted.rows), table)
+        parted = Parted(judge(rows_held), table, job, twice=twice)
+        new = insert_rows(written(rows_held, parted.rows), table)
     read, gone, moves = parted.counted()
     rows, moves = sum(files.rows.values()) if exact else read, replace(moves, fewer=not exact)
     return Rest(table, files, StagedFiles(new, until=until), rows, gone, moves)

@@ -47,12 +47,12 @@ def _places(table: Table) -> list[Column]:
 
 def _order(table: Table) -> list[Column]:
     """The table's sort order; a z-order is none that a table can note."""
-    schema, found = table.schema(), []
+    schema, columns = table.schema(), []
     for field in table.sort_order().fields:
         value = _value(field.transform, schema, field.source_id)
         way, nulls = field.direction.name.lower(), field.null_order.name.lower()
-        found.append(getattr(value, f"{way}_{nulls}")())
-    return found
+        columns.append(getattr(value, f"{way}_{nulls}")())
+    return columns
 
 
 def _value(transform: Transform[object, object], schema: Schema, column: int) -> Column:

@@ -199,10 +199,10 @@ def _no_storage(text: str, job: Job) -> ConfigureError | None:
     refusal = storage_refusal(text)
     if refusal is None:
         return None
-    said, todo = refusal
+    problem, todo = refusal
     return ConfigureError(
         f"The storage refuses what a {job.work} writes or reads.",
-        where=f"{job.of}: {said}",
+        where=f"{job.of}: {problem}",
         meaning=job.unseen,
         todo=todo,
     )

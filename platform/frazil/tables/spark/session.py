@@ -155,7 +155,7 @@ def spark_errors(settings: Settings) -> Iterator[None]:
 def configure_session(session: SparkSession, settings: Settings) -> SparkSession:
     """Tells a session the catalog and what landings rely on; returns the same session."""
     prefix = f"spark.sql.catalog.{SPARK_CATALOG}"
-    told = {
+    options = {
         prefix: "org.apache.iceberg.spark.SparkCatalog",
         **{f"{prefix}.{name}": value for name, value in spark_properties(settings).items()},
         **_SESSION,
@@ -164,11 +164,11 @@ def configure_session(session: SparkSession, settings: Settings) -> SparkSession
     if is_connect(settings.spark.remote):
         from frazil.tables.spark.connect import set_at_once
 
-        set_at_once(session, SECRETS, told)
+        set_at_once(session, SECRETS, options)
         return session
     for name in SECRETS:
         session.conf.unset(name)
-    for name, value in told.items():
+    for name, value in options.items():
         session.conf.set(name, value)
     return session
 
@@ -205,8 +205,8 @@ def aggregated(rows: DataFrame, measures: Measures, job: Job) -> dict[str, Any]:
     if not measures:
         return {}
     with spark_job(job):
-        found: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
-    return found
+        values: dict[str, Any] = rows.agg(*_columns(measures)).collect()[0].asDict()
+    return values
 
 
 def grouped(rows: DataFrame, keys: Iterable[str], measures: Measures) -> DataFrame:
@@ -259,8 +259,8 @@ class Watched:
         if not self._measures:
             return {}
         # A busy Connect server waits 100 ms for them, and then sends none (Observation.getRowOrEmpty).
-        found = None if self._twice else self._seen.get
-        return found or aggregated(self._plain, self._measures, self._job)
+        seen = None if self._twice else self._seen.get
+        return seen or aggregated(self._plain, self._measures, self._job)
 
 
 _PLAIN = frozenset({

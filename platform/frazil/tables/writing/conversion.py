@@ -26,14 +26,14 @@ class UnmatchedError(ValueError):
 
 def table_name(own: pa.Field) -> str:
     """What the table calls a field of its files."""
-    told: bytes = (own.metadata or {}).get(NAME, own.name.encode())
-    return told.decode()
+    name: bytes = (own.metadata or {}).get(NAME, own.name.encode())
+    return name.decode()
 
 
 def field_id(own: pa.Field) -> str:
     """The id that a field has in a file; empty where it has none."""
-    told: bytes = (own.metadata or {}).get(ID, b"")
-    return told.decode()
+    name: bytes = (own.metadata or {}).get(ID, b"")
+    return name.decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class Matching:
             if (key := self.source(own)) in known or not key:
                 raise UnmatchedError(f"field {own.name} of the values has no name or id of its own")
             known[key] = place
-        found = [(own, known.pop(self.target(own), -1)) for own in target]
+        pairs = [(own, known.pop(self.target(own), -1)) for own in target]
         if known and not self.leaves_out:
             raise UnmatchedError(f"the table has no column for {', '.join(sorted(known))}")
-        for own, place in found:
+        for own, place in pairs:
             if place < 0 and not own.nullable and self.target(own) not in self.constants:
                 raise UnmatchedError(f"there are no values for {table_name(own)}, which is a required column")
-        return [place for _, place in found]
+        return [place for _, place in pairs]
 
     def absent(self, own: pa.Field, rows: int) -> pa.Array:
         """What a field of the table holds whose values are nowhere."""
@@ -93,14 +93,14 @@ def rows_fitted(
         UnmatchedError: A column has no place, or a required one no values.
         ValueError: A value is null where the type has none.
     """
-    told = [pa.field(name, array.type) for name, array in columns.items()]
+    fields = [pa.field(name, array.type) for name, array in columns.items()]
     arrays = list(columns.values())
     by_key = replace(how, source=lambda own: own.name)
-    found = [
+    ordered = [
         how.absent(own, rows) if place < 0 else fitted(arrays[place], own.type, how)
-        for own, place in zip(schema, by_key.places(told, schema), strict=True)
+        for own, place in zip(schema, by_key.places(fields, schema), strict=True)
     ]
-    return pa.RecordBatch.from_arrays(found, schema=schema)
+    return pa.RecordBatch.from_arrays(ordered, schema=schema)
 
 
 def fitted(values: pa.Array, want: pa.DataType, how: Matching = DECODED) -> pa.Array:

@@ -164,8 +164,8 @@ def _paths(schema: Schema) -> dict[str, int]:
 def column_path(schema: Schema, field_id: int) -> tuple[str, ...]:
     """The names that lead to a column; a name may have a dot in it."""
     for field in schema.fields:
-        if found := _below(field, field_id):
-            return found
+        if path := _below(field, field_id):
+            return path
     raise AssertionError(f"{field_id} is a column")
 
 
@@ -175,7 +175,7 @@ def _below(field: NestedField, field_id: int) -> tuple[str, ...]:
     if field.field_id == field_id:
         return (field.name,)
     fields = field.field_type.fields if isinstance(field.field_type, StructType) else ()
-    return next(((field.name, *found) for f in fields if (found := _below(f, field_id))), ())
+    return next(((field.name, *path) for f in fields if (path := _below(f, field_id))), ())
 
 
 def _arrow_schema(in_files: Schema, schema: Schema) -> pa.Schema:

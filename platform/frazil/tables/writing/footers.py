@@ -66,13 +66,13 @@ def columns_of(footer: pq.FileMetaData, schema: Schema, properties: Mapping[str,
                 row_ids[own] = row_ids.get(own, 0) + chunk.total_compressed_size
             else:
                 _add(leaves[own], chunk, modes[own])
-    told = [leaf for leaf in leaves.values() if modes[leaf.field_id].type.value != "none"]
-    bound = [(leaf.field_id, leaf.bounds) for leaf in told if leaf.bounds and leaf.bounded]
+    measured = [leaf for leaf in leaves.values() if modes[leaf.field_id].type.value != "none"]
+    bound = [(leaf.field_id, leaf.bounds) for leaf in measured if leaf.bounds and leaf.bounded]
     return {
         "record_count": footer.num_rows,
         "column_sizes": {leaf.field_id: leaf.size for leaf in leaves.values()} | row_ids,
-        "value_counts": {leaf.field_id: leaf.values for leaf in told},
-        "null_value_counts": {leaf.field_id: leaf.nulls for leaf in told if leaf.nulls is not None},
+        "value_counts": {leaf.field_id: leaf.values for leaf in measured},
+        "null_value_counts": {leaf.field_id: leaf.nulls for leaf in measured if leaf.nulls is not None},
         "nan_value_counts": {},
         "lower_bounds": {i: b.least() for i, b in bound},
         "upper_bounds": _known({i: b.greatest() for i, b in bound}),
@@ -95,28 +95,30 @@ def _add(leaf: _Leaf, chunk: pq.ColumnChunkMetaData, mode: MetricsMode) -> None:
     """Counts a column's part in one row group; bounds hold for all of them, or there are none."""
     import pyarrow as pa
 
-    found = chunk.statistics if chunk.is_stats_set else None
-    nulls = found.null_count if found and found.has_null_count else None
+    statistics = chunk.statistics if chunk.is_stats_set else None
+    nulls = statistics.null_count if statistics and statistics.has_null_count else None
     leaf.size += chunk.total_compressed_size
     leaf.values += chunk.num_values
     leaf.nulls = None if leaf.nulls is None or nulls is None else leaf.nulls + nulls
     if leaf.repeated or mode.type.value in ("none", "counts") or nulls == chunk.num_values:
         return
-    if found is None or not found.has_min_max:
+    if statistics is None or not statistics.has_min_max:
         leaf.bounded = False
         return
     try:
-        _widen(leaf, found, mode.length)
+        _widen(leaf, statistics, mode.length)
     except (pa.ArrowNotImplementedError, UnicodeDecodeError):  # a writer may call any bytes a text
         leaf.bounded = False
 
 
-def _widen(leaf: _Leaf, found: pq.Statistics, length: int | None) -> None:
+def _widen(leaf: _Leaf, statistics: pq.Statistics, length: int | None) -> None:
     """Takes values as the file has them: Python has no dates beyond the year 9999."""
     from pyiceberg.types import BinaryType, StringType
 
     cut = length if isinstance(leaf.type, StringType | BinaryType) else None
-    low, high = (_value(leaf.type, raw, found.physical_type) for raw in (found.min_raw, found.max_raw))
+    low, high = (
+        _value(leaf.type, raw, statistics.physical_type) for raw in (statistics.min_raw, statistics.max_raw)
+    )
     known = leaf.bounds or _Bounds(leaf.type, low, high, cut)
     leaf.bounds = replace(known, low=min(known.low, low), high=max(known.high, high))
 

@@ -98,5 +98,5 @@ def insert_watched(
     work = Insertion(replace(layout, target=target or layout.target), version("frazil"), watch)
     # By place: Spark takes no name with a dot or a backtick for one of a task's columns.
     columns = {f"c{place}": quoted(name) for place, name in enumerate(names)}
-    found = in_tasks(rows, columns, work.run, RETURNED).toArrow()
-    return files_written(table, found), tuple(values_of(found["report"].drop_null()))
+    returned = in_tasks(rows, columns, work.run, RETURNED).toArrow()
+    return files_written(table, returned), tuple(values_of(returned["report"].drop_null()))

@@ -253,13 +253,13 @@ class _Waiting:
 
 def _measured(rows: pa.Table, layout: FileLayout) -> dict[str, Any]:
     """What the writer of a file is told, by its first rows."""
-    told = {**layout.options, "use_dictionary": _repeating(rows, layout.dictionaries)}
+    options = {**layout.options, "use_dictionary": _repeating(rows, layout.dictionaries)}
     if layout.quick is None or rows.nbytes < _WORTH:
-        return told
+        return options
     tried = rows.slice(0, min(_SAMPLE, _TRIED * len(rows) // rows.nbytes))
-    quick, slow = (_sizes(tried, {**told, _LEVEL: n}) for n in (layout.quick, told[_LEVEL]))
-    levels = {p: layout.quick if quick[p] <= slow[p] * _AS_SMALL else told[_LEVEL] for p in layout.paths}
-    return {**told, _LEVEL: levels}
+    quick, slow = (_sizes(tried, {**options, _LEVEL: n}) for n in (layout.quick, options[_LEVEL]))
+    levels = {p: layout.quick if quick[p] <= slow[p] * _AS_SMALL else options[_LEVEL] for p in layout.paths}
+    return {**options, _LEVEL: levels}
 
 
 def _sizes(rows: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
@@ -273,11 +273,11 @@ def _sizes(rows: pa.Table, options: Mapping[str, Any]) -> dict[str, int]:
 
 def _repeating(rows: pa.Table, paths: tuple[str, ...]) -> list[str]:
     """The columns of which a dictionary saves room; of others it only costs, a sixth of a landing of text."""
-    sample, found = rows.slice(0, _SAMPLE), set(paths)
+    sample, repeating = rows.slice(0, _SAMPLE), set(paths)
     for own in rows.schema:
-        if own.name in found and value_of(pc.count_distinct(stored(sample[own.name]))) > len(sample) / 2:
-            found.remove(own.name)
-    return [path for path in paths if path in found]
+        if own.name in repeating and value_of(pc.count_distinct(stored(sample[own.name]))) > len(sample) / 2:
+            repeating.remove(own.name)
+    return [path for path in paths if path in repeating]
 
 
 def stored(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -60,19 +60,19 @@ def total_of(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 def values_in_files(footers: Iterable[pq.FileMetaData]) -> dict[str, int]:
     """The values of each top-level column of some files, without those of which any file does not tell it."""
-    found, silent = Counter[str](), set[str]()
+    counts, silent = Counter[str](), set[str]()
     for footer in footers:
         groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
         for place in range(footer.num_columns):
             name = footer.schema.column(place).path.partition(".")[0]  # no name in files has a dot
             for group in groups:
                 chunk = group.column(place)
-                told = chunk.statistics if chunk.is_stats_set else None
-                if told is None or not told.has_null_count:
+                statistics = chunk.statistics if chunk.is_stats_set else None
+                if statistics is None or not statistics.has_null_count:
                     silent.add(name)
                 else:
-                    found[name] += chunk.num_values - told.null_count
-    return {name: number for name, number in found.items() if name not in silent}
+                    counts[name] += chunk.num_values - statistics.null_count
+    return {name: number for name, number in counts.items() if name not in silent}
 
 
 _MOST = 5
@@ -80,15 +80,18 @@ _MOST = 5
 
 
 def differing(
-    seen: Mapping[str, int], held: Mapping[str, int], where: str = "in the files", done: str = "decoded"
+    seen: Mapping[str, int],
+    stored_counts: Mapping[str, int],
+    where: str = "in the files",
+    done: str = "decoded",
 ) -> str:
     """Which columns hold other numbers of values than were seen, for people; empty where none does."""
-    found = [
-        f"column {name} has {held[name]} values {where}, and {number} were {done}"
+    differences = [
+        f"column {name} has {stored_counts[name]} values {where}, and {number} were {done}"
         for name, number in seen.items()
-        if held.get(name, number) != number
+        if stored_counts.get(name, number) != number
     ]
-    return "; ".join(found[:_MOST])
+    return "; ".join(differences[:_MOST])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +114,15 @@ class Told:
 def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
     """The values of each top-level column of some files, by the field ids of their manifests."""
     leaves = {leaf: own.name for own in schema.fields for leaf in leaves_of(own)}
-    found, silent = dict.fromkeys(leaves.values(), 0), set[str]()
+    sums, silent = dict.fromkeys(leaves.values(), 0), set[str]()
     for file in files:
         counts, nulls = file.value_counts or {}, file.null_value_counts or {}
         for leaf, name in leaves.items():
             if leaf in counts and leaf in nulls:
-                found[name] += counts[leaf] - nulls[leaf]
+                sums[name] += counts[leaf] - nulls[leaf]
             else:
                 silent.add(name)
-    return Told(found, frozenset(silent))
+    return Told(sums, frozenset(silent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +149,8 @@ class Moves:
 
     def words(self, name: str) -> str:
         """What went and came, for people."""
-        gone, come = self.gone.get(name, 0), self.come.get(name, 0)
-        return f", of which {gone} went; {come} came" if gone or come else ""
+        gone, added = self.gone.get(name, 0), self.come.get(name, 0)
+        return f", of which {gone} went; {added} came" if gone or added else ""
 
 
 def wrong_columns(old: Told, new: Told, moves: Moves) -> list[str]:
@@ -155,13 +158,13 @@ def wrong_columns(old: Told, new: Told, moves: Moves) -> list[str]:
 
     Where an old file does not tell of a column, the new ones hold as many at least.
     """
-    found = []
+    wrong = []
     for name, number in new.whole.items():
         wanted = moves.wanted(name, old.values.get(name, 0))
         few, many = number < wanted and not moves.fewer, number > wanted and not moves.more
         if name not in moves.unknown and (few or (many and name in old.whole)):
-            found.append(name)
-    return found
+            wrong.append(name)
+    return wrong
 
 
 def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:

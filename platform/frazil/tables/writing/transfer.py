@@ -110,14 +110,14 @@ class Bins:
         layout, name = replace(self.layout, target=bin_.most), f"{number:05}-{self.name}"
         added = rows_in(layout, bin_.added)
         moved = move_rows(layout, name, bin_.files, self._keys(bin_), added, self.order)
-        told = pa.array([[f.row for f in moved.files]], FILES)
+        files = pa.array([[f.row for f in moved.files]], FILES)
         values = pa.array([json.dumps(moved.values_gone)])
         return rows_of(
             RETURNED,
             rows=pa.array([moved.rows]),
             gone=pa.array([moved.gone]),
             values_gone=values,
-            files=told,
+            files=files,
         )
 
     def _keys(self, bin_: FileBin) -> pa.Table | None:
@@ -155,13 +155,13 @@ def move_rows(
     layout = layout.of_moved_rows
     writer, rows, kept, gone = DataFileWriter(layout, name), 0, 0, dict[str, int]()
     parts = _together(rows_in(layout, files))
-    for found in in_order(parts, order) if order else parts:
-        left = found
+    for part in in_order(parts, order) if order else parts:
+        left = part
         if keys is not None:
-            goes = _has_key(found, keys)
-            left = found.filter(pc.invert(goes))
-            count_rows(gone, found.filter(goes))
-        rows, kept = rows + len(found), kept + len(left)
+            goes = _has_key(part, keys)
+            left = part.filter(pc.invert(goes))
+            count_rows(gone, part.filter(goes))
+        rows, kept = rows + len(part), kept + len(left)
         _write(writer, left.to_batches())
     _write(writer, (padded(batch, layout.schema) for batch in added))
     return Moved(rows, rows - kept, writer.close(), writer.values, gone)
@@ -198,8 +198,8 @@ def _read(layout: FileLayout, file: OldFile, columns: Sequence[str] | None) -> I
     for batch in reader.batches(file.stored, ids, few=columns is not None):
         rows = Batch(batch.first, with_row_ids(batch.rows, batch.first, file.origin)) if moves else batch
         left = deleted.left(rows, file.path, file.deletes, file.constants)
-        found = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
-        yield rows_fitted(found, own, len(left), how)
+        by_id = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
+        yield rows_fitted(by_id, own, len(left), how)
 
 
 def _write(writer: DataFileWriter, batches: Iterable[pa.RecordBatch]) -> None:
@@ -209,26 +209,26 @@ def _write(writer: DataFileWriter, batches: Iterable[pa.RecordBatch]) -> None:
 
 def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Batches put together, so that they are compared with keys at once."""
-    held: list[pa.RecordBatch] = []
+    waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        held.append(batch)
-        if sum(b.nbytes for b in held) >= _SEARCHED:
-            yield pa.Table.from_batches(held)
-            held = []
-    if held:
-        yield pa.Table.from_batches(held)
+        waiting.append(batch)
+        if sum(b.nbytes for b in waiting) >= _SEARCHED:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def _has_key(rows: pa.Table, keys: pa.Table) -> pa.ChunkedArray:
     """For each row whether it has one of some keys."""
     names = keys.column_names
-    found = _plain(rows.select(names))
-    met = reduce(pc.and_, (pc.is_in(found[n], value_set=keys[n]) for n in names))
+    plain = _plain(rows.select(names))
+    met = reduce(pc.and_, (pc.is_in(plain[n], value_set=keys[n]) for n in names))
     if len(names) == 1:
         return met
     # Each column has a value of some key; now those of one and the same.
     places = pa.array(np.flatnonzero(met.to_numpy()))
-    hit = found.take(places).append_column(_PLACE, places).join(keys, names, join_type="left semi")
+    hit = plain.take(places).append_column(_PLACE, places).join(keys, names, join_type="left semi")
     exact = np.zeros(len(rows), bool)
     exact[hit[_PLACE].to_numpy()] = True
     return pa.chunked_array([exact])
@@ -271,9 +271,9 @@ def run_bins(
     return in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
 
 
-def files_written(table: Table, found: pa.Table) -> tuple[DataFile, ...]:
+def files_written(table: Table, returned: pa.Table) -> tuple[DataFile, ...]:
     """The new files of all bins, as manifests describe them."""
     from frazil.tables.writing.data_files import data_file
 
-    told = (WrittenFile(**file) for of_bin in values_of(found["files"]) for file in of_bin)
-    return tuple(data_file(table, file) for file in told)
+    files = (WrittenFile(**file) for of_bin in values_of(returned["files"]) for file in of_bin)
+    return tuple(data_file(table, file) for file in files)

@@ -106,8 +106,8 @@ class AvroVersion:
         """The places of payloads that could be read, their rows, and which of these are good."""
         places, records = self._records.read(payloads)
         rows = Rows(np.zeros(len(records), bool))
-        found = self._projection.column(self._writer, self._reader, self._columns, records, rows)
-        return places, found, ~rows.bad
+        decoded = self._projection.column(self._writer, self._reader, self._columns, records, rows)
+        return places, decoded, ~rows.bad
 
 
 def reader_of(tree: dict[str, Any]) -> Reader:

@@ -42,23 +42,25 @@ class BulkReader:
 
     def _read(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.RecordBatch]:
         """The payloads that are records, to their last byte."""
-        places, held = np.arange(len(payloads)), values_of(payloads)
+        places, contents = np.arange(len(payloads)), values_of(payloads)
         while True:
-            batch = self._batch(held)
+            batch = self._batch(contents)
             if batch is None:
                 longest = _ZEROS[: value_of(pc.max(pc.binary_length(payloads)))]
-                batch = self._batch([payload + longest for payload in held])
+                batch = self._batch([payload + longest for payload in contents])
             wrong = (
-                dict.fromkeys(self._sought(held, 0)) if batch is None else self._differing(batch, payloads)
+                dict.fromkeys(self._sought(contents, 0))
+                if batch is None
+                else self._differing(batch, payloads)
             )
-            mended = {n: usual for n, again in wrong.items() if (usual := self._mended(held[n], again))}
-            stays = np.ones(len(held), bool)
+            mended = {n: usual for n, again in wrong.items() if (usual := self._mended(contents[n], again))}
+            stays = np.ones(len(contents), bool)
             stays[[n for n in wrong if n not in mended]] = False
             kept = np.flatnonzero(stays)
             if batch is not None and not mended:
                 return places[kept], batch.take(pa.array(kept)) if wrong else batch
-            held = [mended.get(n) or held[n] for n in kept.tolist()]
-            places, payloads = places[kept], pa.array(held, pa.binary())
+            contents = [mended.get(n) or contents[n] for n in kept.tolist()]
+            places, payloads = places[kept], pa.array(contents, pa.binary())
 
     def _batch(self, payloads: list[bytes]) -> pa.RecordBatch | None:
         """The records, unproven; None where pyruhvro refuses one."""
@@ -88,8 +90,8 @@ class BulkReader:
         again = pyruhvro.serialize_record_batch(batch, self._shape, 1)[0]
         if again.equals(payloads):
             return {}
-        found = pc.indices_nonzero(pc.not_equal(again, payloads))
-        return dict(zip(values_of(found), values_of(again.take(found)), strict=True))
+        changed = pc.indices_nonzero(pc.not_equal(again, payloads))
+        return dict(zip(values_of(changed), values_of(again.take(changed)), strict=True))
 
     def _mended(self, payload: bytes, again: bytes | None) -> bytes | None:
         """The same record in its usual encoding; None where there is none, or pyruhvro can't read that."""

@@ -29,11 +29,11 @@ def canonical(tree: Any, payload: bytes) -> bytes:
 
 def varint(number: int) -> bytes:
     """A whole number of at most 64 bits, as Avro writes it."""
-    left, found = (number << 1) ^ (number >> 63), bytearray()
+    left, encoded = (number << 1) ^ (number >> 63), bytearray()
     while left > 127:
-        found.append(left & 127 | 128)
+        encoded.append(left & 127 | 128)
         left >>= 7
-    return bytes([*found, left])
+    return bytes([*encoded, left])
 
 
 class PayloadReader:
@@ -45,10 +45,10 @@ class PayloadReader:
 
     def number(self, low: int, high: int) -> int:
         """A whole number within bounds."""
-        found = self._varint()
-        if not low <= found <= high:
-            raise BadPayloadError(f"{found} is not within {low} and {high}")
-        return found
+        number = self._varint()
+        if not low <= number <= high:
+            raise BadPayloadError(f"{number} is not within {low} and {high}")
+        return number
 
     def boolean(self) -> bool:
         """A byte that is 0 or 1."""
@@ -71,9 +71,9 @@ class PayloadReader:
     def items(self) -> Iterator[int]:
         """Their place, of each item of an array or a map."""
         items = 0
-        while found := self._count(MOST_ITEMS - items):
-            yield from range(items, items + found)
-            items += found
+        while block := self._count(MOST_ITEMS - items):
+            yield from range(items, items + block)
+            items += block
 
     def end(self) -> None:
         """Raises where bytes are left."""
@@ -82,12 +82,12 @@ class PayloadReader:
 
     def _count(self, most: int) -> int:
         """How many items the next block has; a negative count is followed by the block's size."""
-        found = self._varint()
-        if found < 0:
+        number = self._varint()
+        if number < 0:
             self._varint()
-        if abs(found) > most:
-            raise BadPayloadError(f"{abs(found)} items are claimed")
-        return abs(found)
+        if abs(number) > most:
+            raise BadPayloadError(f"{abs(number)} items are claimed")
+        return abs(number)
 
     def _varint(self) -> int:
         number = 0
@@ -137,8 +137,8 @@ class PayloadWalk(PayloadReader):
             case "enum":
                 return varint(self.number(0, len(node["symbols"]) - 1))
             case "string" | "bytes":
-                held = self.sized()
-                return varint(len(held)) + held
+                content = self.sized()
+                return varint(len(content)) + content
             case kind:
                 return self.take({"float": 4, "double": 8}.get(kind) or node["size"])
 

@@ -26,13 +26,13 @@ def decimals(reader: dict[str, Any], wanted: Decimal, array: pa.BinaryArray, row
     rows.spoil(valid & ~fits)
     kept = fits & valid
     words = np.column_stack([np.where(kept, low, 0), np.where(kept, high, 0).view(np.uint64)])
-    held = pa.Array.from_buffers(
+    unscaled = pa.Array.from_buffers(
         pa.decimal128(MAX_DIGITS, scale), len(array), [None, pa.py_buffer(np.ascontiguousarray(words))]
     )
     return (
-        _rescaled(held, wanted, rows)
+        _rescaled(unscaled, wanted, rows)
         if array.null_count == 0
-        else _masked(_rescaled(held, wanted, rows), valid)
+        else _masked(_rescaled(unscaled, wanted, rows), valid)
     )
 
 
@@ -56,14 +56,14 @@ def _halves(array: pa.BinaryArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     offsets = np.frombuffer(array.buffers()[1], np.int32, len(array) + 1, 4 * array.offset)
     ends, sizes = offsets[1:].astype(np.int64), np.diff(offsets)
     data = np.frombuffer(array.buffers()[2] or b"", np.uint8)
-    held = np.zeros((len(array), _SIZE), np.uint8)
+    padded = np.zeros((len(array), _SIZE), np.uint8)
     some = np.flatnonzero(sizes)
     negative = some[data[offsets[some]] > 127]
-    held[negative] = 255
+    padded[negative] = 255
     for place in range(min(_SIZE, int(sizes.max(initial=0)))):
         longer = np.flatnonzero(sizes > place)
-        held[longer, place] = data[ends[longer] - 1 - place]
-    words = held.view(np.uint64)
+        padded[longer, place] = data[ends[longer] - 1 - place]
+    words = padded.view(np.uint64)
     fits = sizes > 0
     for long in np.flatnonzero(sizes > _SIZE):
         number = int.from_bytes(data[offsets[long] : ends[long]].tobytes(), signed=True)
@@ -74,11 +74,11 @@ def _halves(array: pa.BinaryArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _within(low: np.ndarray, high: np.ndarray, digits: int) -> np.ndarray:
     """Whether each number has at most `digits` digits."""
     most = 10**digits - 1
-    held: np.ndarray = _at_most(low, high, most) & ~_at_most(low, high, -most - 1)
-    return held
+    fits: np.ndarray = _at_most(low, high, most) & ~_at_most(low, high, -most - 1)
+    return fits
 
 
 def _at_most(low: np.ndarray, high: np.ndarray, bound: int) -> np.ndarray:
     upper, lower = bound >> 64, np.uint64(bound & (2**64 - 1))
-    found: np.ndarray = (high < upper) | ((high == upper) & (low <= lower))
-    return found
+    below: np.ndarray = (high < upper) | ((high == upper) & (low <= lower))
+    return below

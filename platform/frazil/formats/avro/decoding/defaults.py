@@ -59,8 +59,8 @@ def _part(field: dict[str, Any], value: dict[str, Any]) -> bytes:
 
 
 def _block(items: Iterable[bytes]) -> bytes:
-    found = list(items)
-    return (varint(len(found)) + b"".join(found) if found else b"") + b"\0"
+    encoded_items = list(items)
+    return (varint(len(encoded_items)) + b"".join(encoded_items) if encoded_items else b"") + b"\0"
 
 
 def _text(text: str) -> bytes:

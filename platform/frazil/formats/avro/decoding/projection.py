@@ -41,12 +41,12 @@ class Projection:
             return self._value(ones[0], others[0], wanted, branches[0], rows)
         taken, chosen = takers(ones, others), _chosen(writer, array)
         kinds = [wanted] if len(others) == 1 else [f.type for f in wanted.fields]
-        found = []
+        members = []
         for other, kind in zip(others, kinds, strict=True):
             numbers = [n for n, taker in enumerate(taken) if taker is other]
             values = [(n, self._value(ones[n], other, kind, branches[n], rows)) for n in numbers]
-            found.append(_merged(values, chosen, arrow_type(kind)))
-        return found[0] if len(others) == 1 else _struct(found, wanted, chosen < 0)
+            members.append(_merged(values, chosen, arrow_type(kind)))
+        return members[0] if len(others) == 1 else _struct(members, wanted, chosen < 0)
 
     def _value(
         self, writer: dict[str, Any], reader: dict[str, Any], wanted: Type, array: pa.Array, rows: Rows
@@ -76,15 +76,15 @@ class Projection:
         rows: Rows,
     ) -> pa.StructArray:
         places = {f["name"]: n for n, f in enumerate(held_fields(writer))}
-        found = []
+        columns = []
         for (field, source), column in zip(written(reader, writer), wanted, strict=True):
             if source is None:
-                found.append(self._missing_field(field, column.type, array, rows))
+                columns.append(self._missing_field(field, column.type, array, rows))
             else:
                 place = places.get(source["name"])
                 part = nothing_of(source["type"], len(array)) if place is None else array.field(place)
-                found.append(self.column(source["type"], field["type"], column.type, part, rows))
-        return _struct(found, wanted, _are_null(array) if array.null_count else None)
+                columns.append(self.column(source["type"], field["type"], column.type, part, rows))
+        return _struct(columns, wanted, _are_null(array) if array.null_count else None)
 
     def _missing_field(
         self, field: dict[str, Any], wanted: Type, array: pa.StructArray, rows: Rows
@@ -124,10 +124,10 @@ def _chosen(writer: Any, array: pa.Array) -> np.ndarray:
     """Which of these branches each row holds; -1 if it holds another one."""
     if not isinstance(writer, list) or is_optional(writer):
         return np.where(_are_null(array), -1, 0)
-    held = np.array([branch["type"] != "null" for branch in writer])
-    numbers = np.where(held, np.cumsum(held) - 1, -1)
-    found: np.ndarray = numbers[array.type_codes.to_numpy()]
-    return found
+    has_value = np.array([branch["type"] != "null" for branch in writer])
+    numbers = np.where(has_value, np.cumsum(has_value) - 1, -1)
+    members: np.ndarray = numbers[array.type_codes.to_numpy()]
+    return members
 
 
 def _merged(values: Sequence[tuple[int, pa.Array]], chosen: np.ndarray, kind: pa.DataType) -> pa.Array:
@@ -181,5 +181,5 @@ def _missing(array: pa.Array) -> pa.BooleanArray | None:
 
 
 def _are_null(array: pa.Array) -> np.ndarray:
-    found: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
-    return found
+    nulls: np.ndarray = array.is_null().to_numpy(zero_copy_only=False)
+    return nulls

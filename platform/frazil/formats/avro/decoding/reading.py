@@ -41,9 +41,9 @@ Read = Callable[[RecordReader], Any]
 def record_read(read: Read, payload: bytes) -> Any:
     """The record that a payload is, to its last byte; raises BadPayloadError for any other payload."""
     reader = RecordReader(payload)
-    found = read(reader)
+    value = read(reader)
     reader.end()
-    return found
+    return value
 
 
 def value_reader(node: Any) -> Read:
@@ -82,11 +82,11 @@ def _record(fields: list[Read]) -> Read:
 
 def _array(item: Read, places: int) -> Read:
     def items(reader: RecordReader) -> list[Any]:
-        found = []
+        members = []
         for _ in reader.items():
             reader.take_places(places)
-            found.append(item(reader))
-        return found
+            members.append(item(reader))
+        return members
 
     return items
 

@@ -37,9 +37,9 @@ class RowReader:
 
     def read(self, payloads: pa.BinaryArray) -> tuple[np.ndarray, pa.StructArray]:
         """See `arrow.Reader.read`."""
-        found = [self._record(payload) for payload in values_of(payloads)]
-        places = [place for place, record in enumerate(found) if record is not None]
-        return np.array(places, np.int64), self._make([found[place] for place in places])
+        records = [self._record(payload) for payload in values_of(payloads)]
+        places = [place for place, record in enumerate(records) if record is not None]
+        return np.array(places, np.int64), self._make([records[place] for place in places])
 
     def _record(self, payload: bytes) -> Any:
         try:
@@ -84,9 +84,9 @@ def _union(branches: list[Any]) -> Make:
     def made(values: Values) -> pa.UnionArray:
         # Where the union's own record is null, any branch will do: nobody looks.
         codes = np.array([0 if value is None else value[0] for value in values], np.int8)
-        held = [[v[1:] if v and v[0] == n else None for v in values] for n in range(len(parts))]
+        members = [[v[1:] if v and v[0] == n else None for v in values] for n in range(len(parts))]
         return pa.UnionArray.from_sparse(
-            pa.array(codes), [make(own) for make, own in zip(parts, held, strict=True)]
+            pa.array(codes), [make(own) for make, own in zip(parts, members, strict=True)]
         )
 
     return made
@@ -120,7 +120,7 @@ def _floats(kind: Any) -> Make:
     size = np.dtype(kind).itemsize
 
     def made(values: Values) -> pa.Array:
-        held = np.frombuffer(b"".join(value or bytes(size) for value in values), kind)
-        return pa.array(held, mask=np.array([value is None for value in values], bool))
+        numbers = np.frombuffer(b"".join(value or bytes(size) for value in values), kind)
+        return pa.array(numbers, mask=np.array([value is None for value in values], bool))
 
     return made

@@ -44,19 +44,19 @@ def _symbols(written: list[str], reader: dict[str, Any], array: pa.Array, rows: 
     """An enum's symbols; those that the reader does not know are its default, where it has one."""
     known, default = set(reader["symbols"]), reader.get("default")
     symbols = [s if default is None or s in known else default for s in written]
-    found, missing = _filled(array)
-    unknown = (found < 0) | (found >= len(symbols))
+    codes, missing = _filled(array)
+    unknown = (codes < 0) | (codes >= len(symbols))
     rows.spoil(unknown)
-    return pa.array(symbols, pa.string()).take(pa.array(found, mask=unknown | missing))
+    return pa.array(symbols, pa.string()).take(pa.array(codes, mask=unknown | missing))
 
 
 def _bytes(writer: dict[str, Any], array: pa.Array, rows: Rows) -> pa.BinaryArray:
     if pa.types.is_struct(array.type):
         return _fixed(writer["size"], array)
-    found = array.cast(pa.binary())
-    if found.nbytes > MOST_BYTES:
-        rows.spoil(_filled(pc.binary_length(found))[0] > MOST_BYTES)
-    return found
+    binary = array.cast(pa.binary())
+    if binary.nbytes > MOST_BYTES:
+        rows.spoil(_filled(pc.binary_length(binary))[0] > MOST_BYTES)
+    return binary
 
 
 def _fixed(size: int, array: pa.StructArray) -> pa.BinaryArray:
@@ -66,9 +66,9 @@ def _fixed(size: int, array: pa.StructArray) -> pa.BinaryArray:
     split = [part.view(np.uint8).reshape(count, part.itemsize) for part in parts]
     data = np.hstack([np.zeros((count, 0), np.uint8), *split])
     offsets = np.arange(count + 1, dtype=np.int32) * size
-    held = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
-    found = pa.Array.from_buffers(pa.binary(), count, held)
-    return pc.if_else(array.is_valid(), found, None)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+    fixed = pa.Array.from_buffers(pa.binary(), count, buffers)
+    return pc.if_else(array.is_valid(), fixed, None)
 
 
 def _from_bytes(reader: dict[str, Any], wanted: Type, array: pa.BinaryArray, rows: Rows) -> pa.Array:
@@ -128,24 +128,24 @@ def _moments(logical: str, array: pa.Array, rows: Rows) -> pa.Array:
 def _times(logical: str, array: pa.Array, rows: Rows) -> pa.Array:
     if logical == "time-millis":
         return _thousandfold(array, 0, DAY[logical], rows)
-    found, _ = _filled(array)
-    rows.spoil((found < 0) | (found > DAY[logical]))
+    numbers, _ = _filled(array)
+    rows.spoil((numbers < 0) | (numbers > DAY[logical]))
     return array
 
 
 def _thousandfold(array: pa.Array, low: int, high: int, rows: Rows) -> pa.Array:
-    found, missing = _filled(array)
-    outside = (found < low) | (found > high)
+    numbers, missing = _filled(array)
+    outside = (numbers < low) | (numbers > high)
     rows.spoil(outside)
-    return pa.array(np.where(outside, 0, found).astype(np.int64) * 1000, mask=missing)
+    return pa.array(np.where(outside, 0, numbers).astype(np.int64) * 1000, mask=missing)
 
 
 def _rounded(wanted: str, array: pa.Array, rows: Rows) -> pa.Array:
     """The nearest floating number; a record with a value that has none of its own is bad."""
-    found, missing = _filled(array)
-    near = found.astype(np.float32 if wanted == "float" else np.float64)
-    held = np.less(near, 2.0**63)  # what is not has no whole number to compare with
-    rows.spoil(np.where(held, near, 0).astype(np.int64) != found)
+    numbers, missing = _filled(array)
+    near = numbers.astype(np.float32 if wanted == "float" else np.float64)
+    in_range = np.less(near, 2.0**63)  # what is not has no whole number to compare with
+    rows.spoil(np.where(in_range, near, 0).astype(np.int64) != numbers)
     return pa.array(near, mask=missing)
 
 

@@ -110,9 +110,9 @@ class AvroColumns(Mapping):
         return self._struct((self._field(f, path) for f in node["fields"]), path)
 
     def _struct(self, fields: Iterable[Field], path: str) -> Struct:
-        found = tuple(fields)
-        self.check_names([f.name for f in found], path, "a record")
-        return Struct(found)
+        columns = tuple(fields)
+        self.check_names([f.name for f in columns], path, "a record")
+        return Struct(columns)
 
     def _field(self, field: dict[str, Any], path: str) -> Field:
         where = member_path(path, field["name"])

@@ -125,8 +125,8 @@ def _record(writer: dict[str, Any], reader: dict[str, Any], path: str, room: boo
         where = member_path(path, field["name"])
         if source is None and "default" not in field and not takes_null(field["type"]):
             return _no(where, "the older version has no such field, and the newest no default for it")
-        if source is not None and (found := misfit(source["type"], field["type"], where, room)):
-            return found
+        if source is not None and (reason := misfit(source["type"], field["type"], where, room)):
+            return reason
     return None
 
 
@@ -215,9 +215,9 @@ def _entry(node: dict[str, Any]) -> tuple[Any, Any] | None:
 
 
 def _branch(ones: list[Any], taken: list[Any], branch: dict[str, Any]) -> Any:
-    found = [one for one, taker in zip(ones, taken, strict=True) if taker is branch]
-    same = [one for one in found if one["type"] == branch["type"]]
-    return _shaped((same or found)[0], branch) if found else branch
+    readers = [one for one, taker in zip(ones, taken, strict=True) if taker is branch]
+    same = [one for one in readers if one["type"] == branch["type"]]
+    return _shaped((same or readers)[0], branch) if readers else branch
 
 
 def _taker(writer: dict[str, Any], union: list[Any]) -> Any:

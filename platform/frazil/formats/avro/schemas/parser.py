@@ -140,9 +140,9 @@ class _Expander(Mapping):
     def _known(self, name: str, namespace: str, path: str) -> dict[str, Any]:
         for full in (_full(name, namespace), name):
             if full in self._named:
-                if found := self._named[full]:
-                    self.count(path, _size(found))
-                    return found
+                if definition := self._named[full]:
+                    self.count(path, _size(definition))
+                    return definition
                 why = f"record {full} contains itself"
                 if self._cuts:
                     self._cut.add(full)

@@ -98,11 +98,11 @@ class _Marks:
         if len(real) == 1:
             return [b if b == _NULL else self._type(b, path, hints) for b in branches]
         names = iter(branch_names(real, hints))
-        found = [b if b == _NULL else self._type(b, member_path(path, next(names))) for b in branches]
-        if any(map(_is_text, found)):
+        members = [b if b == _NULL else self._type(b, member_path(path, next(names))) for b in branches]
+        if any(map(_is_text, members)):
             why = "a branch of it has no column type"
             raise AvroColumns(self._subject).refusal(path, why, "Split it into fields.")
-        return found
+        return members
 
 
 def _is_text(node: Any) -> bool:
@@ -134,18 +134,18 @@ class _Rewriting(PayloadWalk):
 
     def value(self, node: Any) -> None:
         """See `PayloadWalk.value`."""
-        if isinstance(node, list) and isinstance(held := _value_of_text(node), list):
-            found = self._read_value(held)
-            self.out += varint(0) if found is None else varint(1)
-            if found is not None:
-                self._put(found)
+        if isinstance(node, list) and isinstance(text_value := _value_of_text(node), list):
+            value = self._read_value(text_value)
+            self.out += varint(0) if value is None else varint(1)
+            if value is not None:
+                self._put(value)
         elif isinstance(node, dict) and "json" in node:
             self._put(self._read_value(node["json"]))
         else:
             super().value(node)
 
-    def _put(self, found: Any) -> None:
-        text = json_text(found).encode()
+    def _put(self, value: Any) -> None:
+        text = json_text(value).encode()
         self.out += varint(len(text)) + text
 
     def _read_value(self, node: Any) -> Any:
@@ -202,10 +202,10 @@ def _value_of_text(union: list[Any]) -> Any:
 
 def _object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     given = list(pairs)
-    found = dict(given)
-    if len(found) < len(given):
+    members = dict(given)
+    if len(members) < len(given):
         raise BadPayloadError("a map has a key twice")
-    return found
+    return members
 
 
 def _float(number: float) -> float | str:
@@ -215,18 +215,18 @@ def _float(number: float) -> float | str:
     return {float("inf"): "Infinity", float("-inf"): "-Infinity"}.get(number, number)
 
 
-def _shortest(held: bytes) -> float:
+def _shortest(raw: bytes) -> float:
     """A float of four bytes by the fewest digits that mean it."""
     import numpy as np  # only workers read records
 
-    return float(str(np.frombuffer(held, "<f4")[0]))
+    return float(str(np.frombuffer(raw, "<f4")[0]))
 
 
-def _binary(node: dict[str, Any], held: bytes) -> str:
+def _binary(node: dict[str, Any], raw: bytes) -> str:
     """Base64, or the digits of a decimal."""
-    if node.get("logicalType") != "decimal" or not (held or is_wide(node)):
-        return base64.b64encode(held).decode()
+    if node.get("logicalType") != "decimal" or not (raw or is_wide(node)):
+        return base64.b64encode(raw).decode()
     try:
-        return digits_text(held, node["scale"])
+        return digits_text(raw, node["scale"])
     except ValueError as e:
         raise BadPayloadError(str(e)) from None

@@ -39,13 +39,13 @@ def versions(schemas: HalfSchemas) -> Versions:
     pairs, unreadable = {}, {}
     # Newest first: a record passes one comparison per branch (11 ns) until its own.
     for writer in reversed(schemas.writers if schemas.framed else [newest]):
-        found = _pair(writer, reader, schemas)
-        if isinstance(found, str):
+        pair = _pair(writer, reader, schemas)
+        if isinstance(pair, str):
             own = f"schema id {writer.schema_id} (version {writer.version})"
-            unreadable[writer.schema_id] = f"{own} can't be read by {name}: {found}"
+            unreadable[writer.schema_id] = f"{own} can't be read by {name}: {pair}"
         else:
-            pairs[writer.schema_id] = found
-            columns = relaxed(columns, avro_columns(found[1], schemas.subject, schemas.unmappable))
+            pairs[writer.schema_id] = pair
+            columns = relaxed(columns, avro_columns(pair[1], schemas.subject, schemas.unmappable))
     return Versions(name, pairs, unreadable, columns)
 
 

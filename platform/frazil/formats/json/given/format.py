@@ -71,29 +71,29 @@ class FieldsDecoder:
     def values(self, raw: bytes) -> Bare | None:
         """See `Decoder.values`."""
         try:
-            found: Any = columns_of_text(self._shape, self.columns, raw)
+            record: Any = columns_of_text(self._shape, self.columns, raw)
         except MALFORMED:
             return None
         rest = {self._rest.name: Unknown("the text of what no field names")} if self._rest else {}
-        if found is None:
+        if record is None:
             return None
-        return {field.name: _at(found, field.steps) for field in self._fields} | rest
+        return {field.name: _at(record, field.steps) for field in self._fields} | rest
 
-    def _unsaid(self, found: Any) -> Reason | None:
+    def _unsaid(self, record: Any) -> Reason | None:
         """What is amiss that no schema says."""
-        if found is None:
+        if record is None:
             return "type", "(root): null is no object"
         for field in self._fields:
-            if not field.optional and _at(found, field.steps) is None:
+            if not field.optional and _at(record, field.steps) is None:
                 path = ".".join(field.steps)
                 return "required", f"{path}: it is not there, or null, and {field.name} is not optional"
-        return halved(found)
+        return halved(record)
 
 
-def _at(found: Any, steps: tuple[str, ...]) -> Any:
+def _at(value: Any, steps: tuple[str, ...]) -> Any:
     """What a record has at a path; None where anything on the way is not there, or null."""
     for step in steps:
-        if found is None:
+        if value is None:
             return None
-        found = found.get(step)
-    return found
+        value = value.get(step)
+    return value

@@ -22,12 +22,12 @@ def rest_of(record: bytes, named: Members) -> str | None:
         ValueError: A key stands twice, in the record or in an object that holds fields: one would be lost.
     """
     nodes = {m.name: m.node for m in named.members}
-    found = {name: bytes(raw) for name, raw in _decode(record).items()}
-    if not _are_all(record, found) and _count(record) != len(found):
+    members = {name: bytes(raw) for name, raw in _decode(record).items()}
+    if not _are_all(record, members) and _count(record) != len(members):
         raise ValueError("a key stands there twice")
     parts = (
         f"{encode_basestring(name)}:{left}"
-        for name, text in found.items()
+        for name, text in members.items()
         if (left := _left(text, nodes.get(name))) is not None
     )
     return f"{{{whole}}}" if (whole := ",".join(parts)) else None
@@ -40,10 +40,10 @@ def _left(text: bytes, node: Node | None) -> str | None:
     return rest_of(text, node) if isinstance(node, Members) and text.startswith(b"{") else None
 
 
-def _are_all(record: bytes, found: Mapping[str, bytes]) -> bool:
+def _are_all(record: bytes, members: Mapping[str, bytes]) -> bool:
     """Whether an object has no members but these, by its colons: each member has one of its own."""
-    outside = record.count(b":") - sum(text.count(b":") for text in found.values())
-    return outside == len(found) and not any(":" in name for name in found)
+    outside = record.count(b":") - sum(text.count(b":") for text in members.values())
+    return outside == len(members) and not any(":" in name for name in members)
 
 
 def _count(record: bytes) -> int:

@@ -24,13 +24,13 @@ def declared(condition: Any, whole: Any, flatten: Callable[[Any], dict[str, Any]
         return None
     if "$ref" in condition:
         return str(condition["$ref"])
-    found = _flat(whole, flatten)
-    if found is None:
+    flattened = _flat(whole, flatten)
+    if flattened is None:
         return None
-    if alternatives := _alternatives(found):
+    if alternatives := _alternatives(flattened):
         types = [declared(condition, each, flatten) for each in alternatives]
         return None if None in types else types[0]
-    return next((name for name in _declared(condition, found, flatten) if name), None)
+    return next((name for name in _declared(condition, flattened, flatten) if name), None)
 
 
 def _flat(whole: Any, flatten: Callable[[Any], dict[str, Any]]) -> dict[str, Any] | None:
@@ -52,13 +52,13 @@ def _declared(
 ) -> list[str | None]:
     parts = [*(each for key in ("allOf", "oneOf", "anyOf") for each in condition.get(key, ()))]
     parts += [condition[key] for key in ("then", "else") if key in condition]
-    found = [declared(part, whole, flatten) for part in parts]
+    names = [declared(part, whole, flatten) for part in parts]
     if isinstance(items := whole.get("items"), dict):
-        found.append(declared(condition.get("items"), items, flatten))
+        names.append(declared(condition.get("items"), items, flatten))
     known = whole.get("properties", {})
     for name, each in condition.get("properties", {}).items():
         if name in known:
-            found.append(declared(each, known[name], flatten))
+            names.append(declared(each, known[name], flatten))
         elif known and each and each is not True:
-            found.append(name)
-    return found
+            names.append(name)
+    return names

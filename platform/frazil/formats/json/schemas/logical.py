@@ -52,13 +52,13 @@ def readable(
     """
     newest = writers[-1]
     node = json_node(newest.text, newest.dependencies, subject, unmappable)
-    found = {newest.schema_id: node}
+    nodes = {newest.schema_id: node}
     for older in reversed(writers[:-1]):
         other = _older(older, subject, unmappable) or node
         alike = isinstance(other, Members) == isinstance(node, Members)
         if alike and misfit(logical(other), logical(node)) is None:
-            found[older.schema_id] = other
-    return found
+            nodes[older.schema_id] = other
+    return nodes
 
 
 def json_columns(
@@ -146,10 +146,10 @@ class _Nodes(Mapping):
         if depth > MAX_DEPTH:
             raise self.refusal(path, f"it is deeper than {MAX_DEPTH} levels", "Make it flatter.")
         self.count(path)
-        found, within = self._flat(schema, path, within)
-        alternatives = self._alternatives(found, path, within)
+        flattened, within = self._flat(schema, path, within)
+        alternatives = self._alternatives(flattened, path, within)
         if alternatives is None:
-            return self._typed(found, path, within, depth), False
+            return self._typed(flattened, path, within, depth), False
         real = [b for b in alternatives if not _is_null(b[0])]
         optional = len(real) < len(alternatives)
         if len(real) == 1:
@@ -163,13 +163,13 @@ class _Nodes(Mapping):
         if schema is True or schema == {}:
             raise self.refusal(path, "an empty schema allows any value", _EMPTY)
         refuse = partial(self.refusal, path)
-        found, inner = flat(schema, self._references, within, refuse)
-        for condition in found.pop(CONDITIONS, ()):
+        flattened, inner = flat(schema, self._references, within, refuse)
+        for condition in flattened.pop(CONDITIONS, ()):
             flatten = partial(self._flat_part, within=inner, refuse=refuse)
-            if name := declared(condition, found, flatten):
+            if name := declared(condition, flattened, flatten):
                 why = f"a then or an else declares {name}, which nothing beside it does"
                 raise refuse(why, "Declare it beside the if.")
-        return found, inner
+        return flattened, inner
 
     def _flat_part(self, schema: Any, within: Within, refuse: Refuse) -> dict[str, Any]:
         return flat(schema, self._references, within, refuse)[0]
@@ -243,13 +243,13 @@ class _Nodes(Mapping):
                 return self._scalar(kind, schema, path)
 
     def _scalar(self, kind: str, schema: dict[str, Any], path: str) -> Node:
-        found = scalar(kind, schema, partial(self.refusal, path), self._unmappable.digits)
-        if found.wire in ("digits", "base64_digits"):
-            why = too_many_digits(found.declared[0])
+        node = scalar(kind, schema, partial(self.refusal, path), self._unmappable.digits)
+        if node.wire in ("digits", "base64_digits"):
+            why = too_many_digits(node.declared[0])
             if self._unions:
                 raise self.refusal(path, f"{why}, in a union", "Write wide_decimals: narrow.")
             self._texts[plain(path)] = why
-        return found
+        return node
 
     def _object(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
         if values := [self.node(v, f"{path}{{}}", within, depth + 1) for v in _values(schema)]:
@@ -268,7 +268,7 @@ class _Nodes(Mapping):
         return Entries(node, any(optional for _, optional in values))
 
     def _members(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Members:
-        required, found = self._required(schema, path), []
+        required, placed = self._required(schema, path), []
         for name, each in schema["properties"].items():
             where = member_path(path, name)
             node, optional = self.node(each, where, within, depth + 1)
@@ -278,8 +278,8 @@ class _Nodes(Mapping):
             place = int(own.get("connect.index", _LAST))
             doc = self.commented(where, doc_text(own.get("description")))
             member = Member(name, node, optional or name not in required, doc)
-            found.append((place, name, member))
-        members = tuple(m for _, _, m in sorted(found, key=lambda f: f[:2]))
+            placed.append((place, name, member))
+        members = tuple(m for _, _, m in sorted(placed, key=lambda f: f[:2]))
         for name in (m.name for m in members):
             if not name.isprintable() or re.search(r"[\s`]|^$", name):
                 why = f"{name!r} has white space, a backtick or a sign that can't be shown, or is empty"

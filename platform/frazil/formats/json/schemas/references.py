@@ -76,10 +76,10 @@ class References:
         """The references that stand in what one leads to."""
         if reference not in self._held:
             try:
-                found = frozenset(_references(self.find(reference)))
+                inner = frozenset(_references(self.find(reference)))
             except (LookupError, ValueError, TypeError):
-                found = frozenset()
-            self._held[reference] = found
+                inner = frozenset()
+            self._held[reference] = inner
         return self._held[reference]
 
     def find(self, reference: str) -> Any:
@@ -87,13 +87,13 @@ class References:
         if reference in self._anchors:
             return self._anchors[reference]
         name, _, pointer = reference.partition("#")
-        found = self._document(name)
+        node = self._document(name)
         if pointer and not pointer.startswith("/"):
             raise KeyError(reference)
         for step in pointer.split("/")[1:]:
             key = unquote(step).replace("~1", "/").replace("~0", "~")
-            found = found[int(key)] if isinstance(found, list) else found[key]
-        return found
+            node = node[int(key)] if isinstance(node, list) else node[key]
+        return node
 
     def _document(self, name: str) -> Any:
         """The document of that name or id. A name that was joined to a schema's id ends with the name."""
@@ -110,15 +110,15 @@ class References:
         address, _, name = own.partition("#") if isinstance(own, str) else ("", "", "")
         if address:
             base = urljoin(base, address)
-        found = {word: self._part(word, each, base) for word, each in schema.items()}
+        absolute = {word: self._part(word, each, base) for word, each in schema.items()}
         if isinstance(reference := schema.get("$ref"), str):
-            found["$ref"] = _joined(base, reference)
+            absolute["$ref"] = _joined(base, reference)
         for each in (name, schema.get("$anchor")):
             if each and isinstance(each, str):
-                self._anchors[f"{base}#{each}"] = found
+                self._anchors[f"{base}#{each}"] = absolute
         if base != outer:  # "#name" names a part of its document, and is none of its own
-            self._documents.setdefault(base, found)  # a subject's name goes before an id
-        return found
+            self._documents.setdefault(base, absolute)  # a subject's name goes before an id
+        return absolute
 
     def _part(self, word: str, value: Any, base: str) -> Any:
         """What stands below a keyword."""

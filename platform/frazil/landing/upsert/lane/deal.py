@@ -76,8 +76,8 @@ class Deal:
         empties = truncates(good)
         if empties is None or not empties.true_count:
             return
-        found = good.filter(empties)
-        columns = (found[name] for name in ("partition", "offset", "timestamp", TIME, LSN))
+        truncating = good.filter(empties)
+        columns = (truncating[name] for name in ("partition", "offset", "timestamp", TIME, LSN))
         texts = [json.dumps(fields) for fields in zip(*map(values_of, columns), strict=True)]
         for task in range(self.tasks):
             numbers = pa.array([task] * len(texts), pa.int32())
@@ -132,9 +132,9 @@ class Dealing:
         yield rows_of(DEALT, task=_task(0), report=report, bad=bad)
 
     def _dealt(self) -> Iterator[pa.RecordBatch]:
-        held, self._held = self._held, []
-        self._sent += sum(map(len, held))
-        yield from chain.from_iterable(map(self._deal.dealt, held))
+        batches, self._held = self._held, []
+        self._sent += sum(map(len, batches))
+        yield from chain.from_iterable(map(self._deal.dealt, batches))
 
 
 def _task(number: int) -> pa.Array:

@@ -93,8 +93,8 @@ class UpsertLane:
                 return None
             with spark_job(landing_job(plan)):
                 steps = self._steps(reading, spec, table, head, plan, order)
-                found = _run(reading, *steps, (_size(plan, table), _moved(head)), run)
-        return self._merged(found, table, head, plan, landing)
+                returned = _run(reading, *steps, (_size(plan, table), _moved(head)), run)
+        return self._merged(returned, table, head, plan, landing)
 
     def _head(self, reading: Reading, before: Table, table: Table, plan: Plan) -> Head | None:
         """The head, where tasks can merge changes into it."""
@@ -162,27 +162,27 @@ class UpsertLane:
         own = (f.name for f in table.schema().fields)
         return dict(zip(own, self.lane.layout.schema.names, strict=True))
 
-    def _merged(self, found: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
+    def _merged(self, returned: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
         from frazil.tables.format_v3.vector_files import WrittenVector, vector_entry
 
-        counts = found.filter(found["report"].is_valid())
+        counts = returned.filter(returned["report"].is_valid())
         reports = [json.loads(text) for text in values_of(counts["report"])]
-        merges = [json.loads(text) for text in values_of(found["merge"].drop_null())]
+        merges = [json.loads(text) for text in values_of(returned["merge"].drop_null())]
 
-        files = [file for of in values_of(found["files"]) for file in of or ()]
+        files = [file for of in values_of(returned["files"]) for file in of or ()]
         changes = self.lane.written(reports, values_of(counts["bad"]), files, table, landing)
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
-        vectors = [WrittenVector(**told) for m in merges for told in m["vectors"]]
+        vectors = [WrittenVector(**vector) for m in merges for vector in m["vectors"]]
         before, exact = head.rows_left(removed)
         sent = sum(r["sent"] for r in reports)
         _compare(changes, counted, before, sent, plan, exact=exact)
         _compare_values(changes, reports, plan)
-        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
+        gone, added = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
         written, work = changes.files, f"A merge of topic {plan.topic}"
-        moves = Moves(gone, come, fewer=bool(head.deleting))
+        moves = Moves(gone, added, fewer=bool(head.deleting))
         audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
         return Merged(
             **{f.name: getattr(changes, f.name) for f in fields(Written) if f.name != "values"},
@@ -207,17 +207,17 @@ def _compare(
     `exact`: whether all rows of the files that go are there; else delete files take some away.
     """
     work, again, staged = f"A merge of topic {plan.topic}", "Land again.", written.files or StagedFiles()
-    gone, come = counted["gone"], counted["come"] + counted["marked"]
+    gone, added = counted["gone"], counted["come"] + counted["marked"]
     rows = before if exact else min(before, counted["rows"])
     numbers = (
         f"{sent} of {written.good} changes were dealt out, {counted['received']} received; of {before} rows "
-        f"{gone} go, {come} come; {counted['rows']} were read, {counted['left_out']} left out, "
+        f"{gone} go, {added} come; {counted['rows']} were read, {counted['left_out']} left out, "
         f"{counted['vectored']} deleted by vectors"
     )
     left_out = gone - counted["vectored"]
     if (counted["received"], counted["rows"], counted["left_out"]) != (sent, rows, left_out):
         raise audit_failed(work, numbers, again)
-    audit_rows(staged, rows - left_out + come, work, numbers, again)
+    audit_rows(staged, rows - left_out + added, work, numbers, again)
 
 
 def _compare_values(written: Written, reports: Sequence[Mapping[str, Any]], plan: Plan) -> None:
@@ -255,8 +255,8 @@ def _shuffled(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     from frazil.landing.upsert.lane.merge import MERGED
 
     dealt = in_tasks(reading.records, READ, deal.run, DEALT).repartitionById(deal.tasks, "task")
-    found: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
-    return found
+    merged: pa.Table = in_tasks(dealt, {n: quoted(n) for n in DEALT.names}, merge.run, MERGED).toArrow()
+    return merged
 
 
 def _order(spec: TableSpec, table: Table) -> tuple[SortKey, ...] | None:
@@ -274,14 +274,14 @@ def _by_place(table: Table, head: Head, key: Iterable[str], divided: bool) -> di
     from frazil.tables.writing.transfer import old_file
 
     origins = origins_of(table, head.entries.values())
-    found: dict[str, list[HeadFile]] = defaultdict(list)
+    by_place: dict[str, list[HeadFile]] = defaultdict(list)
     for file, deletes in deletes_by_file(table, head.entries.values()):
         fields = range(len(table.spec().fields)) if divided else ()
         place = place_of(file.partition[n] for n in fields)
         bounds = tuple(_bounds(table, file, name) for name in key)
         old = old_file(table, file, deletes, origins.get(file.file_path))
-        found[place].append(HeadFile(old, bounds))
-    return {place: tuple(of) for place, of in found.items()}
+        by_place[place].append(HeadFile(old, bounds))
+    return {place: tuple(of) for place, of in by_place.items()}
 
 
 def _bounds(table: Table, file: DataFile, name: str) -> tuple[Any, Any] | None:

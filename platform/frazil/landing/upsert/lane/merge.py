@@ -105,25 +105,25 @@ class Merge:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Merges what the first step dealt out; rows of `MERGED`."""
         begin_task(self.version)
-        found, truncates, task = dict[str, list[pa.Table]](), list[str](), -1
+        by_place, truncates, task = dict[str, list[pa.Table]](), list[str](), -1
         for batch in batches:
             reports = batch.filter(batch["report"].is_valid())
             if len(reports):
                 yield rows_of(MERGED, report=reports["report"], bad=reports["bad"])
             for place, rows in zip(batch["place"], batch["rows"], strict=True):
                 if rows.is_valid:
-                    found.setdefault(value_of(place), []).append(unpacked(rows.as_buffer()))
+                    by_place.setdefault(value_of(place), []).append(unpacked(rows.as_buffer()))
             empties = batch.filter(batch["truncate"].is_valid())
             truncates += values_of(empties["truncate"])
             task = values_of(empties["task"])[0] if len(empties) else task
         if truncates:
             known = tasks_by_place(self.files, self.tasks)
-            found = {place: [] for place, own in known.items() if own == task} | found
+            by_place = {place: [] for place, own in known.items() if own == task} | by_place
         last = last_truncates(read_truncates(truncates))
         meeting = Meeting(self.layout, replace(self.rules, truncates=last))
         names = (f"{number:05}-{uuid.uuid4()}" for number in count())
-        for place in sorted(found):
-            yield self._merged(place, self._received(found.pop(place)), meeting, names)
+        for place in sorted(by_place):
+            yield self._merged(place, self._received(by_place.pop(place)), meeting, names)
 
     def _received(self, parts: Sequence[pa.Table]) -> pa.Table:
         if parts:
@@ -139,8 +139,8 @@ class Merge:
         count_rows(counts.values_come, outcome.come)
         written = self._written(outcome, names, counts)
         vectors = [write_vector(self.layout, next(names), *each) for each in outcome.staying]
-        told = {"removed": [f.path for f in outcome.going], "vectors": [asdict(v) for v in vectors]}
-        document = json.dumps(asdict(counts) | told)
+        removals = {"removed": [f.path for f in outcome.going], "vectors": [asdict(v) for v in vectors]}
+        document = json.dumps(asdict(counts) | removals)
         return rows_of(MERGED, merge=pa.array([document]), files=pa.array([[f.row for f in written]], FILES))
 
     def _outcome(
@@ -152,8 +152,8 @@ class Merge:
             changes = changed(changes, kept_ids(met, len(changes)))
         bare, soft = changes[DELETED].to_numpy(), self.rules.soft
         ends = bare | self.rules.are_deleted(changes)
-        come = self._new_rows(changes, wins, meets)
-        counts.come = sum(map(len, come))
+        added = self._new_rows(changes, wins, meets)
+        counts.come = sum(map(len, added))
         keys, losing = [self._keys(changes).filter(pa.array(wins))], list[_Loss]()
         for each in met:
             goes = each.won & each.of_changes(wins, True)
@@ -163,21 +163,21 @@ class Merge:
             keys.append(self._keys(each.rows).filter(pa.array(goes & ~each.meets)))
             losing += [(each.file, each.at[goes])] if goes.any() else []
             if soft and alone.any():
-                come.append(meeting.left_marked(each, alone, changes))
-        counts.marked = sum(map(len, come)) - counts.come
+                added.append(meeting.left_marked(each, alone, changes))
+        counts.marked = sum(map(len, added)) - counts.come
         staying = tuple(loss for loss in losing if self._stays(*loss))
         counts.vectored = sum(len(places) for _, places in staying)
         going = tuple(loss[0] for loss in losing if not self._stays(*loss))
-        rows = sorted_rows(pa.concat_tables([self._rows(of) for of in come]), self.order)
+        rows = sorted_rows(pa.concat_tables([self._rows(of) for of in added]), self.order)
         return _Outcome(going, staying, pa.concat_tables(keys), rows)
 
     def _new_rows(self, changes: pa.Table, wins: Flags, meets: Flags) -> list[pa.Table]:
         """The rows that changes make, whatever the table has."""
         bare, soft = changes[DELETED].to_numpy(), self.rules.soft
-        come = [self._rows(changes).filter(pa.array(wins & ~bare))]
+        added = [self._rows(changes).filter(pa.array(wins & ~bare))]
         if soft and soft.identity.lsn:  # else an older change, landed later, would make the row again
-            come.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
-        return come
+            added.append(soft.alone(self._rows(changes).filter(pa.array(bare & ~meets))))
+        return added
 
     def _stays(self, file: OldFile, gone: Places) -> bool:
         """Whether a file loses rows by a vector: few of many."""
@@ -196,17 +196,17 @@ class Merge:
 
     def _written(self, outcome: _Outcome, names: Iterator[str], counts: Counts) -> list[WrittenFile]:
         """Writes anew what is left of the files that go, and the rows that came."""
-        small, come = 0.0 if self.apart else self.small, outcome.come
-        packed = pack(outcome.going, lambda f: f.bytes, come.nbytes, small, self.most)
-        layout, found = replace(self.layout, target=LARGEST), []
+        small, added = 0.0 if self.apart else self.small, outcome.come
+        packed = pack(outcome.going, lambda f: f.bytes, added.nbytes, small, self.most)
+        layout, written = replace(self.layout, target=LARGEST), []
         bins = [*((f,) for f in packed.alone), *([packed.together] if packed.together else [])]
         for bin_ in bins:
             takes = packed.takes and bin_ is packed.together
-            rows = come.to_batches() if takes else ()
-            found += counts.add(move_rows(layout, next(names), bin_, outcome.keys, rows))
-        if not packed.takes and len(come):
-            found += counts.add(move_rows(self.layout, next(names), (), None, come.to_batches()))
-        return found
+            rows = added.to_batches() if takes else ()
+            written += counts.add(move_rows(layout, next(names), bin_, outcome.keys, rows))
+        if not packed.takes and len(added):
+            written += counts.add(move_rows(self.layout, next(names), (), None, added.to_batches()))
+        return written
 
 
 def _standing(changes: pa.Table, met: Iterable[Met]) -> tuple[Flags, Flags]:

@@ -61,11 +61,11 @@ class Met:
         """Which of them have a change."""
         return self.changes >= 0
 
-    def of_changes(self, said: Flags, otherwise: bool) -> Flags:
+    def of_changes(self, flags: Flags, otherwise: bool) -> Flags:
         """What is said of each one's change; of those without one `otherwise`."""
-        found = np.full(len(self.changes), otherwise)
-        found[self.meets] = said[self.changes[self.meets]]
-        return found
+        spread = np.full(len(self.changes), otherwise)
+        spread[self.meets] = flags[self.changes[self.meets]]
+        return spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,14 @@ class Meeting:
         """The rows of changed keys, or that are older than a truncate, of each file that has some."""
         key, places = list(self.rules.identity.key), self.rules.identity.places
         index, beside = KeyIndex(changes.select(key)), (*places, DELETED, TOMBSTONE, LSN)
-        told = changes.select([name for name in beside if name in changes.column_names])
+        columns = changes.select([name for name in beside if name in changes.column_names])
         room = _KEPT
         for each in files:
             if self.rules.truncates or _may_hold(each, changes, key):
                 file = each.file
                 if file.bytes <= min(_SMALL, room):
                     file, room = fetched(self.layout, file), room - file.bytes
-                met = self._met(file, index, told)
+                met = self._met(file, index, columns)
                 if len(met.at):
                     yield met
 
@@ -101,15 +101,15 @@ class Meeting:
         names += [ROW_ID_COLUMN] if layout.row_ids else []
         schema = pa.schema([layout.schema.field(name) for name in names])
         rows = pa.Table.from_batches(rows_in(layout, [file], names), schema)
-        found = index.find(rows[name] for name in rules.identity.key)
-        found = pc.fill_null(found.cast(pa.int64()), -1).to_numpy()
+        matches = index.find(rows[name] for name in rules.identity.key)
+        matches = pc.fill_null(matches.cast(pa.int64()), -1).to_numpy()
         gone, ended = rules.are_deleted(rows), rules.are_ended(rows)
-        at = np.flatnonzero(ended | (found >= 0))
+        at = np.flatnonzero(ended | (matches >= 0))
         won = ended[at]
-        meets = np.flatnonzero(found[at] >= 0)
-        own_changes = changes.take(pa.array(found[at][meets]))
+        meets = np.flatnonzero(matches[at] >= 0)
+        own_changes = changes.take(pa.array(matches[at][meets]))
         won[meets] |= rules.is_newer(own_changes, rows.take(pa.array(at[meets])))
-        return Met(file, at, found[at], won, gone[at], rows.take(pa.array(at)))
+        return Met(file, at, matches[at], won, gone[at], rows.take(pa.array(at)))
 
     def left_marked(self, met: Met, stay: Flags, changes: pa.Table) -> pa.Table:
         """Rows of a file that stay, with the marks of what ended them: a bare change, or else a truncate."""
@@ -129,20 +129,20 @@ def kept_ids(met: Iterable[Met], changes: int) -> pa.ChunkedArray:
         replaced = each.meets & each.won
         places.append(each.changes[replaced])
         ids.append(each.rows[ROW_ID_COLUMN].filter(pa.array(replaced)))
-    found = np.full(changes, -1)
-    found[np.concatenate(places)] = np.arange(sum(map(len, ids)))
+    places_of_ids = np.full(changes, -1)
+    places_of_ids[np.concatenate(places)] = np.arange(sum(map(len, ids)))
     every = pa.chunked_array([chunk for of in ids for chunk in of.chunks], pa.int64())
-    return every.take(pa.array(found, mask=found < 0))
+    return every.take(pa.array(places_of_ids, mask=places_of_ids < 0))
 
 
 def _rows_at(layout: FileLayout, file: OldFile, places: NDArray[np.int64]) -> pa.Table:
     """The rows of a file that stand at some places, in order."""
-    found, begun = [], 0
+    pieces, begun = [], 0
     for batch in rows_in(layout, [file]):
         own = places[(places >= begun) & (places < begun + len(batch))] - begun
-        found.append(batch.take(pa.array(own)))
+        pieces.append(batch.take(pa.array(own)))
         begun += len(batch)
-    return pa.Table.from_batches(found, layout.schema)
+    return pa.Table.from_batches(pieces, layout.schema)
 
 
 def _may_hold(file: HeadFile, changes: pa.Table, key: Sequence[str]) -> bool:

@@ -71,8 +71,8 @@ class Identity:
             own, row = changes[LSN], rows[self.lsn]
             twice = pc.or_kleene(pc.greater(change, partition), pc.and_kleene(same, behind))
             newer = pc.coalesce(pc.if_else(pc.equal(own, row), twice, pc.greater(own, row)), newer)
-        found: NDArray[np.bool_] = newer.to_numpy()
-        return found
+        flags: NDArray[np.bool_] = newer.to_numpy()
+        return flags
 
     def _numbers(self, changes: pa.Table, *names: str) -> list[Numbers]:
         """Columns to sort by, the last one first."""
@@ -81,8 +81,8 @@ class Identity:
 
 def numbers_of(column: pa.ChunkedArray) -> Numbers:
     """A column to sort by; what says nothing comes first."""
-    found: Numbers = pc.fill_null(column.cast(pa.int64()), LONG_AGO).to_numpy()
-    return found
+    numbers: Numbers = pc.fill_null(column.cast(pa.int64()), LONG_AGO).to_numpy()
+    return numbers
 
 
 def _with_greatest(rows: pa.Table, names: Sequence[str], order: Numbers) -> pa.Table:
@@ -126,5 +126,5 @@ class KeyIndex:
 
 def _pairs(codes: pa.ChunkedArray, column: pa.ChunkedArray, values: pa.Array) -> pa.ChunkedArray:
     """One number for each pair of a code and a value; null where one is not known."""
-    found = pc.index_in(column, value_set=values).cast(pa.int64())
-    return pc.add(pc.multiply(codes, max(1, len(values))), found)
+    codes_of_values = pc.index_in(column, value_set=values).cast(pa.int64())
+    return pc.add(pc.multiply(codes, max(1, len(values))), codes_of_values)

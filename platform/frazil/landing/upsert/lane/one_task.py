@@ -54,7 +54,7 @@ class _Upserted:
     def close(self, number: int) -> Iterator[pa.RecordBatch]:
         self._dealt += self._dealing.close()
         dealt, self._dealt = self._dealt, []
-        for told in self._merge.run(dealt):
-            landing = pa.array([number] * len(told), pa.int32())
-            columns = {name: told[name] for name in told.schema.names}
+        for batch in self._merge.run(dealt):
+            landing = pa.array([number] * len(batch), pa.int32())
+            columns = {name: batch[name] for name in batch.schema.names}
             yield rows_of(RETURNED, landing=landing, **columns)

@@ -67,10 +67,12 @@ class Soft:
         values[run.keys[puts]] = puts  # there are no more keys than changes
         known = run.deleted[newest] & (values[run.keys[newest]] >= 0)
         taken = np.where(known, values[run.keys[newest]], newest)
-        found, rows = changes.take(pa.array(taken)), changes.take(pa.array(newest))
-        log = pc.coalesce(rows[self.lsn], found[self.lsn])
+        taken_rows, rows = changes.take(pa.array(taken)), changes.take(pa.array(newest))
+        log = pc.coalesce(rows[self.lsn], taken_rows[self.lsn])
         bare = pa.array(run.deleted[newest] & ~known)
-        columns = {name: rows[name] if name in self.marks else found[name] for name in changes.column_names}
+        columns = {
+            name: rows[name] if name in self.marks else taken_rows[name] for name in changes.column_names
+        }
         columns |= {self.lsn: log, DELETED: bare, TOMBSTONE: rows[TOMBSTONE]}
         if self.identity.lsn:
             columns[LSN] = pc.if_else(bare, pa.array(run.lsn[newest], mask=run.lsn[newest] == LONG_AGO), log)
@@ -104,8 +106,8 @@ class Soft:
 
     def are_deleted(self, rows: pa.Table) -> Flags:
         """Which rows are deleted."""
-        found: Flags = rows[self.deleted].fill_null(False).to_numpy()
-        return found
+        flags: Flags = rows[self.deleted].fill_null(False).to_numpy()
+        return flags
 
     def alone(self, changes: pa.Table) -> pa.Table:
         """Bare changes as rows: of the key, and of the marks."""
@@ -136,9 +138,9 @@ class _Run:
 
     def _begins(self, places: Places) -> Flags:
         """Whether each of some changes in order is the first one of its key and partition."""
-        keys, partitions, found = self.keys[places], self.partition[places], np.ones(len(places), bool)
-        found[1:] = (keys[1:] != keys[:-1]) | (partitions[1:] != partitions[:-1])
-        return found
+        keys, partitions, begins = self.keys[places], self.partition[places], np.ones(len(places), bool)
+        begins[1:] = (keys[1:] != keys[:-1]) | (partitions[1:] != partitions[:-1])
+        return begins
 
     def _log(self, own: Places) -> Places:
         """Where each change stands in the source's log; what says nothing is where the one before is."""
@@ -146,9 +148,9 @@ class _Run:
         known = own[self.order] != LONG_AGO
         begin = np.maximum.accumulate(np.where(self._begins(self.order), places, 0))
         last = np.maximum.accumulate(np.where(known, places, -1))
-        found = np.full(len(own), LONG_AGO)
-        found[self.order] = np.where(last >= begin, own[self.order][last], LONG_AGO)
-        return found
+        logs = np.full(len(own), LONG_AGO)
+        logs[self.order] = np.where(last >= begin, own[self.order][last], LONG_AGO)
+        return logs
 
 
 def _ends(keys: Places) -> Flags:
@@ -158,12 +160,12 @@ def _ends(keys: Places) -> Flags:
 
 def _codes(rows: pa.Table, names: tuple[str, ...]) -> Places:
     """A number for each key, the same for equal ones, below how many rows there are."""
-    found = np.zeros(len(rows), np.int64)
+    combined = np.zeros(len(rows), np.int64)
     for name in names:
         column = stored(rows[name])
         own = pc.index_in(column, value_set=pc.unique(column)).to_numpy().astype(np.int64)
-        _, found = np.unique(found * (len(rows) + 1) + own, return_inverse=True)
-    return found
+        _, combined = np.unique(combined * (len(rows) + 1) + own, return_inverse=True)
+    return combined
 
 
 def _with(rows: pa.Table, columns: Mapping[str, Any]) -> pa.Table:

@@ -25,12 +25,12 @@ def older_rows(
 
     `landed`: whether the rows were in the table before; then a truncate of their partition is newer.
     """
-    found, times = np.zeros(len(rows), bool), np.zeros(len(rows), np.int64)
+    hit, times = np.zeros(len(rows), bool), np.zeros(len(rows), np.int64)
     for truncate in reversed(truncates):
         older = _older(truncate, rows, identity, landed)
-        found |= older
+        hit |= older
         times[older] = truncate.time
-    return found, times
+    return hit, times
 
 
 def _older(than: Truncate, rows: pa.Table, identity: Identity, landed: bool) -> Flags:
@@ -43,5 +43,5 @@ def _older(than: Truncate, rows: pa.Table, identity: Identity, landed: bool) -> 
     older = pc.if_else(own, same, pc.less(timestamp, than.timestamp))
     if identity.lsn and than.lsn is not None:
         older = pc.coalesce(pc.less(rows[identity.lsn], than.lsn), older)
-    found: Flags = pc.fill_null(older, False).to_numpy()
-    return found
+    flags: Flags = pc.fill_null(older, False).to_numpy()
+    return flags

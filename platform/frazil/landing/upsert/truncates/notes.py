@@ -56,9 +56,9 @@ def known_truncates(properties: Mapping[str, str], ledger: Ledger | None) -> tup
     return tuple(t for topic_id, t in _noted(properties) if landed(topic_id, t))
 
 
-def with_truncates(properties: Mapping[str, str], topic_id: str, come: Iterable[Truncate]) -> dict[str, str]:
+def with_truncates(properties: Mapping[str, str], topic_id: str, new: Iterable[Truncate]) -> dict[str, str]:
     """The property with more truncates; each is in it once, however often it is landed."""
-    every = dict.fromkeys([*_noted(properties), *((topic_id, t) for t in come)])
+    every = dict.fromkeys([*_noted(properties), *((topic_id, t) for t in new)])
     rows = [[id_, *astuple(replace(t, lsn=None))[:-1]] for id_, t in every]
     return {PROPERTY: json.dumps(rows, separators=(",", ":"))}
 
