@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.machinery
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 import dagster as dg
 from dagster.components.core.decl import build_filesystem_component_decl_from_context
@@ -25,6 +25,7 @@ from assets.description import Origin
 from frazil.derive.queries.check import Fields, Known
 from frazil.errors import FrazilError, SpecError
 from frazil.pipelines.attributes import FILE
+from frazil.pipelines.defaults import profile_defaults, with_defaults
 from frazil.pipelines.file import beside
 from frazil.pipelines.folder import Broken
 from frazil.pipelines.places import fill_in
@@ -68,6 +69,9 @@ def only_a_list(schema: dict[str, Any]) -> None:
     schema |= next(kind for kind in schema.pop("anyOf") if kind["type"] == "array")
 
 
+_AS_IT_STANDS = dg.Resolver(lambda _, value: value, model_field_type=Mapping[str, Any])
+
+
 def _read(spec: type[T], _: dg.ResolutionContext, tables: Sequence[Any]) -> list[T]:
     return [spec.model_validate(fill_in(table)) for table in tables]
 
@@ -80,11 +84,18 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
     connection: str = Field(
         "", description="The connection of tables that name none: one of the profile's `connections`."
     )
+    defaults: Annotated[Mapping[str, Any], _AS_IT_STANDS] = Field(
+        {}, description="Fields of tables that do not write them; groups of fields are merged."
+    )
+    _kind: ClassVar[type[AnyTable]]
     _lines: tuple[int, ...] = PrivateAttr(())
 
     @classmethod
     def resolve_from_model(cls, context: dg.ResolutionContext, model: BaseModel) -> Self:
-        """See `dg.Resolvable`; keeps the lines of the tables."""
+        """See `dg.Resolvable`; fills in defaults, and keeps the lines of the tables."""
+        common = profile_defaults(cls.loaded().settings.table_defaults, cls._kind)
+        tables = with_defaults(model.tables, model.defaults, common)  # type: ignore[attr-defined]
+        model = model.model_copy(update={"tables": tables})
         made: Self = super().resolve_from_model(context, model)
         if tree := context.source_position_tree:
             places = ([*context.path, "tables", i] for i in range(len(model.tables)))  # type: ignore[attr-defined]
@@ -96,7 +107,8 @@ class PipelineComponent(dg.Component, dg.Model, dg.Resolvable):
         """No reference to the whole file: each asset refers to its own lines."""
         return []
 
-    def loaded(self) -> Loaded:
+    @staticmethod
+    def loaded() -> Loaded:
         """What was read of all pipelines; the settings alone, where Dagster builds this component alone."""
         return LOADED.get(None) or Loaded(Settings.load())
 

@@ -22,6 +22,7 @@ Specs = TypeAliasType("Specs", Sequence[DerivedSpec])
 class DerivedTables(PipelineComponent):
     """Iceberg tables that are made of other tables, shown wherever their specs say."""
 
+    _kind = DerivedSpec
     tables: Annotated[Specs, as_written(DerivedSpec)] = Field(
         description="One entry per table.", json_schema_extra=only_a_list
     )

@@ -27,6 +27,7 @@ Specs = TypeAliasType("Specs", Sequence[TableSpec])
 class TopicTables(PipelineComponent):
     """Kafka topics that become Iceberg tables, shown wherever their specs say."""
 
+    _kind = TableSpec
     tables: Annotated[Specs, as_written(TableSpec)] = Field(
         description="One entry per topic.", json_schema_extra=only_a_list
     )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from frazil.errors import SpecError
 from frazil.pipelines.attributes import FILE, attributes_of, component_of, refused
+from frazil.pipelines.defaults import OWN, profile_defaults, with_defaults
 from frazil.pipelines.places import Document, Place, read_documents
+from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import legal
 from frazil.spec.table import AnyTable, Owners
@@ -44,36 +46,40 @@ class Pipeline:
         return tuple(zip(specs, (*self.lines, *self.derived_lines), strict=True))
 
 
+def _shared(defaults: dict[str, Any]) -> dict[str, Any]:
+    for name in filter(defaults.__contains__, OWN):
+        raise ValueError(f"each table names its own {name}")
+    return defaults
+
+
 class _Attributes(BaseModel, Generic[T]):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     group: str | None = Field(None, pattern=r"^[A-Za-z0-9_]+$")
     connection: str = ""
     owners: Owners = ()
+    defaults: Annotated[dict[str, Any], AfterValidator(_shared)] = Field(default_factory=dict)
     tables: tuple[T, ...] = Field(min_length=1)
 
 
-_MODELS: Mapping[str, type[_Attributes[Any]]] = {
-    "TopicTables": _Attributes[TableSpec],
-    "DerivedTables": _Attributes[DerivedSpec],
-}
+_SPECS: Mapping[str, type[AnyTable]] = {"TopicTables": TableSpec, "DerivedTables": DerivedSpec}
 """By the name of the component, whatever module it is from."""
 
 
-def load_pipeline(folder: Path, connections: Collection[str] = ()) -> Pipeline | None:
+def load_pipeline(folder: Path, settings: Settings) -> Pipeline | None:
     """The pipeline of one folder, or None where its defs.yaml holds other components only.
 
-    It may name one of the connections.
+    It may name one of the profile's connections, and its tables have the profile's defaults.
     """
     found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
     documents = read_documents(folder / FILE)
     if not documents:
         raise SpecError(f"{folder / FILE}:1: it is empty: write `type: assets.topic_tables.TopicTables`")
     for document in documents:
-        if kind := component_of(document, _MODELS):
+        if kind := component_of(document, _SPECS):
             if kind in found:
                 raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")
-            found[kind] = _tables(document, _MODELS[kind], connections)
+            found[kind] = _tables(document, _SPECS[kind], settings)
     if not found:
         return None
     tables, lines = found.get("TopicTables", ((), ()))
@@ -99,10 +105,12 @@ def _is_there(file: Path) -> bool:
 
 
 def _tables(
-    document: Document, model: type[_Attributes[Any]], connections: Collection[str]
+    document: Document, spec: type[AnyTable], settings: Settings
 ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """The document's tables, and the line of each."""
-    read = attributes_of(document, model)
+    common = profile_defaults(settings.table_defaults, spec)
+    read = attributes_of(_complete(document, common), _Attributes[spec])  # type: ignore[valid-type]
+    connections = settings.connections
     tables = tuple(beside(spec, document.file.parent, read.connection) for spec in read.tables)
     places: list[Place] = [("attributes", "tables", i) for i in range(len(tables))]
     named = [("attributes",), *places]
@@ -120,6 +128,15 @@ def _tables(
     if missing:
         raise refused(document, missing)
     return tables, tuple(map(document.line, places))
+
+
+def _complete(document: Document, common: Mapping[str, Any]) -> Document:
+    """The document with the defaults in its tables; what it got wrong is left for its model to refuse."""
+    match document.value:
+        case {"attributes": {"tables": tables} as attributes, **rest}:
+            full = {**attributes, "tables": with_defaults(tables, attributes.get("defaults"), common)}
+            return replace(document, value={**rest, "attributes": full})
+    return document
 
 
 def _unknown(connection: str, connections: Collection[str]) -> str:

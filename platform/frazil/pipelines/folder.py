@@ -129,7 +129,7 @@ def load_pipelines(folders: Sequence[Path] | None = None, settings: Settings | N
 def _read(folder: Path, settings: Settings, broken: list[Broken]) -> Pipeline | None:
     """The pipeline of a folder, if it holds one that can be understood; what is broken is added."""
     try:
-        return load_pipeline(folder, settings.connections)
+        return load_pipeline(folder, settings)
     except Exception as e:  # noqa: BLE001 - one team's file must not end the others, whatever is in it
         broken.append(Broken(legal(folder.name), folder, explain(e)))
         return None

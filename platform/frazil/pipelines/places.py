@@ -50,6 +50,14 @@ class Document:
             line = mark.start_mark.line
         return int(line) + 1
 
+    def has(self, path: Sequence[str | int]) -> bool:
+        """Whether the value at `path` is written."""
+        node: yaml.Node | None = self.node
+        for step in path:
+            found = _child(node, step) if node is not None else None
+            node = found[1] if found else None
+        return node is not None
+
 
 def read_documents(file: Path) -> list[Document]:
     """The documents of a YAML file; raises SpecError if it is not YAML, or has one name twice."""

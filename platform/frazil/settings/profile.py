@@ -104,6 +104,11 @@ class Settings(BaseSettings):
         description="Keys by name, as JSON, of 16 characters or more, by which masks hash and dead letters "
         "are encrypted; see docs/masks.md.",
     )
+    table_defaults: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Fields of tables that neither they nor their pipeline's `defaults` write, as JSON; see "
+        "docs/spec.md#defaults.",
+    )
     connections: dict[str, ConnectionSettings] = Field(
         default_factory=dict,
         description="Other clusters, registries and catalogs by name, as JSON; see docs/connect.md.",

@@ -121,6 +121,6 @@ def test_every_proposal_is_a_pipeline_without_mistakes(
     for name, text in proposal.files.items():
         (folder / name).write_text(text)
 
-    (spec,) = load_pipeline(folder, Settings().connections).tables
+    (spec,) = load_pipeline(folder, Settings()).tables
 
     assert spec.topic == "a.B-c_1"
