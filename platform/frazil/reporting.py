@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from frazil.checks.layers.history import Delay
@@ -103,6 +104,14 @@ def tell_each(reporters: Iterable[Reporter], tell: Callable[[Reporter], None]) -
             errors.append(e)
     if errors:
         raise errors[0]
+
+
+def delays_of(
+    reporters: Iterable[Reporter], paths: Sequence[AssetPath], since: float
+) -> Mapping[AssetPath, Sequence[Delay]] | None:
+    """What those remember who heard of publications; None where nobody does."""
+    told = [reporter.delays(paths, since) for reporter in reporters]
+    return dict(chain.from_iterable(each.items() for each in told)) if any(told) else None
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

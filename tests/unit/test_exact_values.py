@@ -141,7 +141,7 @@ def test_a_moment_is_pythons_own_where_there_is_one() -> None:
 
 OF_CLOCKS = {
     "alarms/channels.py", "cli/work/cut.py", "cli/work/drift.py", "cli/work/forget.py",
-    "cli/views/describe.py", "confluent/accounts/keys.py", "derive/computation.py",
+    "cli/views/describe.py", "confluent/accounts/keys.py", "costs/measured.py", "derive/computation.py",
     "landing/repairs/acceptance.py", "snowflake/freshness.py", "tables/commits/commit.py",
     "tables/commits/rollback.py", "telemetry/logs.py", "upkeep/expiry/references.py",
     "upkeep/row_expiry/run.py",

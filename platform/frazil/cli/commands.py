@@ -69,6 +69,9 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "views.freshness": {
         "freshness": "Show how far each layer of tables is behind, and how long commits took to reach it.",
     },
+    "costs.cost": {
+        "cost": "Show what tables took, what that costs by a list of prices, and what is not measured.",
+    },
     "views.check": {
         "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },

@@ -82,6 +82,9 @@ class Settings(BaseSettings):
         "run",
         description="Who lands what is small in Dagster: a run, or the arrivals sensor by itself.",
     )
+    prices: Path | None = Field(
+        None, description="A file of your own prices for `frazil cost`; see docs/cost.md."
+    )
     strict: bool = Field(
         False, description="For CI: a mistake in one pipeline stops everything, not only that pipeline."
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +16,7 @@ from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.cli.views.tables import states_of
 from frazil.publishing.targets import targets_of
+from frazil.reporting import delays_of
 from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 
@@ -48,8 +48,7 @@ def _kept(selection: Selection[AnyTable], since: float) -> Mapping[AssetPath, Se
     """What those remember who heard of publications; None where nobody does."""
     settings = selection.connections.settings
     paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
-    told = [reporter.delays(paths, since) for reporter in selection.reporters]
-    return dict(chain.from_iterable(each.items() for each in told)) if any(told) else None
+    return delays_of(selection.reporters, paths, since)
 
 
 def _row_of(layer: Layer) -> dict[str, Any]:

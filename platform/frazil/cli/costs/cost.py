@@ -1,0 +1,151 @@
+"""`frazil cost`: what tables took, what that costs, and what other services list for the same traffic."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from frazil.cli.console import console, print_json, print_table
+from frazil.cli.moment import duration_of
+from frazil.cli.results import Results
+from frazil.cli.selection import Json, Selection, Tables, select
+from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, services_of
+from frazil.costs.report import NEVER_MEASURED, CostReader, Costs
+from frazil.costs.units import Grouping, Line, Period, Units, grouped, total_of
+from frazil.publishing.targets import targets_of
+from frazil.reporting import delays_of
+from frazil.spec.names import AssetPath, things
+from frazil.spec.table import AnyTable
+from frazil.upkeep.work import size_text
+
+app = typer.Typer()
+
+Since = Annotated[str, typer.Option(help="Count the work of this time.")]
+By = Annotated[Grouping, typer.Option(help="What a row of the table is.")]
+
+
+@app.command("cost")
+def cost_command(
+    tables: Tables = None, since: Since = "30d", by: By = "table", as_json: Json = False
+) -> None:
+    """Show what tables took, what that costs by a list of prices, and what is not measured."""
+    now = time.time()
+    period = Period(now - duration_of(since, "--since").total_seconds(), now)
+    selection = select(tables, every=not tables)
+    prices = load_prices(selection.connections.settings.prices)
+    results = costs_of(selection, period)
+    lines = [line for costs in results.reports for line in costs.lines]
+    if as_json:
+        print_json({**_document(lines, by, period, prices, results.reports), "errors": results.errors})
+    else:
+        _show(lines, by, period, prices, results.reports)
+    results.exit()
+
+
+def costs_of(selection: Selection[AnyTable], period: Period) -> Results[Costs]:
+    """What each table took; those that can't be read are among the failed ones."""
+    results = Results[Costs](failed=dict(selection.broken))
+    reader = CostReader(selection.connections, period, _published(selection, period.since))
+    for spec, found in reader.of(selection.specs):
+        name = str(things(spec, selection.connections.settings).table)
+        if isinstance(found, Costs):
+            results.done[name] = found
+        else:
+            results.fail(name, found, every=True)
+    return results
+
+
+def _published(selection: Selection[AnyTable], since: float) -> dict[AssetPath, int] | None:
+    """How often each target was brought in step, as those remember who heard of it."""
+    settings = selection.connections.settings
+    paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
+    kept = delays_of(selection.reporters, paths, since)
+    return None if kept is None else {path: len(delays) for path, delays in kept.items()}
+
+
+def _unmeasured(found: Sequence[Costs]) -> list[str]:
+    return [*NEVER_MEASURED, *(gap for costs in found for gap in costs.gaps)]
+
+
+def _whole(lines: Sequence[Line], period: Period) -> Units:
+    return {**total_of(lines), "seconds": period.seconds}
+
+
+def _document(
+    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, found: Sequence[Costs]
+) -> dict[str, Any]:
+    services = services_of(_whole(lines, period), prices)
+    return {
+        "since": period.since,
+        "until": period.now,
+        "currency": prices.currency,
+        "rows": [{by: name, **_row(group, prices)} for name, group in grouped(lines, by).items()],
+        "total": _row(lines, prices),
+        "services": [{"service": name, **_priced(amount)} for name, amount in services.items()],
+        "not_measured": _unmeasured(found),
+    }
+
+
+def _row(lines: Sequence[Line], prices: PriceList) -> dict[str, Any]:
+    units = total_of(lines)
+    return {**dict(units.items()), **_priced(amount_of(units, prices))}
+
+
+def _priced(amount: Amount) -> dict[str, Any]:
+    return {"cost": amount.money, "without_price": [*amount.unknown]}
+
+
+def _show(
+    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, found: Sequence[Costs]
+) -> None:
+    table = Table(by, *_COLUMNS, prices.currency)
+    for name, group in grouped(lines, by).items():
+        table.add_row(name, *_cells(group, prices))
+    if len(found) > 1 or by != "table":
+        table.add_row("total", *_cells(lines, prices))
+    print_table(table)
+    if found:
+        _show_services(_whole(lines, period), prices)
+        console.print(f"Not measured: {'; '.join(_unmeasured(found))}.", style="dim")
+
+
+_COLUMNS = ("records", "in", "written", "stored", "files", "commits", "writes", "CPU (s)")
+
+
+def _cells(lines: Sequence[Line], prices: PriceList) -> Iterator[str]:
+    units = total_of(lines)
+    live, history = units.get("live_bytes"), units.get("history_bytes", 0)
+    yield _number(units.get("records"))
+    for size in (units.get("bytes_in"), units.get("bytes_written"), None if live is None else live + history):
+        yield "" if size is None else size_text(int(size))
+    yield _number(units.get("files"))
+    yield _number(units.get("commits", units.get("publications")))
+    yield _number(units.get("writes"))
+    yield _number(units.get("task_seconds"))
+    yield money_text(amount_of(units, prices))
+
+
+def _number(count: float | None) -> str:
+    if count is None:
+        return ""
+    return f"{count:,.0f}" if count >= 100 or count == int(count) else f"{count:.3g}"
+
+
+def money_text(amount: Amount) -> str:
+    """An amount for people, with the prices that lack."""
+    money = amount.money
+    text = f"{money:,.2f}" if money >= 1 else f"{money:.4f}" if money >= 0.0001 or not money else "< 0.0001"
+    if amount.unknown and not amount.money:
+        return f"no price of {', '.join(amount.unknown)}"
+    return f"{text}, and no price of {', '.join(amount.unknown)}" if amount.unknown else text
+
+
+def _show_services(units: Units, prices: PriceList) -> None:
+    table = Table("for the same traffic", prices.currency)
+    for name, amount in services_of(units, prices).items():
+        table.add_row(name, money_text(amount))
+    print_table(table)

@@ -1,0 +1,1 @@
+"""What tables cost: units that are measured, priced by a list (docs/cost.md)."""

@@ -1,0 +1,108 @@
+"""What tables took in a time: their own snapshots, those of their dead letters, and publications."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from frazil.connections import Connections, apart
+from frazil.costs.measured import ICEBERG, STORAGE, gaps_of, lines_of
+from frazil.costs.units import Line, Period, Units
+from frazil.errors import FrazilError, explain
+from frazil.publishing.targets import targets_of
+from frazil.spec.names import AssetPath, things
+from frazil.spec.table import AnyTable
+from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.handle import handle_of
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+
+_AT_ONCE = 8
+
+NEVER_MEASURED = (
+    "requests that read, and those of retries, parts of large files and lists",
+    "CPU of Spark, of the process that commits, and of Dagster",
+    "expiry and the removal of orphans, which make no snapshot",
+    "files that no snapshot names, and metadata files",
+    "Snowflake's seconds and refreshes",
+    "data that leaves the region",
+)
+"""What nothing counts; it is in no figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What one table took.
+
+    Args:
+        gaps: What is not known of this table, beside what is known of none.
+    """
+
+    table: str
+    lines: tuple[Line, ...]
+    gaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CostReader:
+    """Reads what tables took.
+
+    Args:
+        published: How often each target was brought in step; None: nobody kept it.
+    """
+
+    connections: Connections
+    period: Period
+    published: Mapping[AssetPath, int] | None
+
+    def of(self, specs: Sequence[AnyTable]) -> Iterator[tuple[AnyTable, Costs | FrazilError]]:
+        """Each table, in order of its connection; an error where it can't be read."""
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="costs") as pool:
+            for own, connections in apart(specs, self.connections):
+                costs = pool.map(lambda spec, on=connections: self._table(spec, on), own)
+                yield from zip(own, costs, strict=True)
+
+    def _table(self, spec: AnyTable, connections: Connections) -> Costs | FrazilError:
+        name = str(things(spec, connections.settings).table)
+        try:
+            with catalog_errors(connections.settings):
+                return self._costs(name, spec, connections)
+        except Exception as e:  # noqa: BLE001 - it is the result of this table
+            return explain(e)
+
+    def _costs(self, name: str, spec: AnyTable, connections: Connections) -> Costs:
+        handle, in_glue = handle_of(spec, connections), connections.settings.catalog == "glue"
+        metadata, letters = handle.load().metadata, handle.dead_letters.load_or_none()
+        lines = lines_of(name, metadata, self.period, in_glue=in_glue)
+        if letters:
+            lines += _of_letters(name, letters.metadata, self.period, in_glue=in_glue)
+        if isinstance(spec, TableSpec):
+            lines.append(Line(name, ICEBERG, "landing", {"topic_seconds": self.period.seconds}))
+        gaps = [*gaps_of(name, metadata, self.period)]
+        if self.published is None and spec.publish:
+            gaps.append(f"publications of {name}: no Dagster instance keeps them")
+        return Costs(name, (*lines, *self._publications(name, spec, connections)), tuple(gaps))
+
+    def _publications(self, name: str, spec: AnyTable, connections: Connections) -> Iterator[Line]:
+        for target in targets_of(spec, connections.settings) if self.published is not None else ():
+            if count := (self.published or {}).get(target.path, 0):
+                calls: Units = {"glue_calls": count} if target.word == "glue" else {}
+                yield Line(name, target.word, "publication", {"publications": count, **calls})
+
+
+def _of_letters(name: str, metadata: TableMetadata, period: Period, *, in_glue: bool) -> list[Line]:
+    """The lines of a table's dead letters; records are counted where they were landed."""
+    found = lines_of(name, metadata, period, in_glue=in_glue)
+    counted = ("records", "bytes_in")
+    return [
+        replace(
+            line,
+            work=line.work if line.work == STORAGE else "dead letters",
+            units={unit: count for unit, count in line.units.items() if unit not in counted},
+        )
+        for line in found
+    ]

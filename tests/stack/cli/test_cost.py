@@ -1,0 +1,113 @@
+"""`frazil cost` on real tables: its counts are those of the bucket, as another client lists it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+
+from frazil.connections import Connections
+from frazil.landing.land import land
+from frazil.settings.profile import Settings
+from kit.readers.duck import duckdb_on
+from kit.records.topics import Topic
+from kit.runs.shell import Command
+
+LANDINGS, RECORDS = 3, 20
+
+
+@pytest.fixture
+def landed(topic: Topic) -> Topic:
+    """The topic, landed in three small landings."""
+    for more in (0, 5, 5):
+        topic.trades(more)
+        land(topic.spec, topic.connections)
+    return topic
+
+
+def objects(settings: Settings, location: str) -> dict[str, int]:
+    """All objects of a table and their sizes."""
+    assert settings.aws.access_key
+    assert settings.aws.secret_key
+    where = urlsplit(location)
+    client = boto3.client(
+        "s3", endpoint_url=settings.s3_endpoint, region_name=settings.aws.region,
+        aws_access_key_id=settings.aws.access_key.get_secret_value(),
+        aws_secret_access_key=settings.aws.secret_key.get_secret_value(),
+    )  # fmt: skip
+    pages = client.get_paginator("list_objects_v2").paginate(
+        Bucket=where.netloc, Prefix=where.path.lstrip("/")
+    )
+    return {found["Key"]: found["Size"] for page in pages for found in page.get("Contents", ())}
+
+
+def rows_of(settings: Settings, metadata: str) -> int:
+    with duckdb_on(settings) as duck:
+        found = duck.execute("SELECT count(*) FROM iceberg_scan(?)", [metadata]).fetchone()
+    assert found
+    return int(found[0])
+
+
+def told(frazil: Command, *arguments: str, **environment: str) -> Any:
+    return frazil("cost", *arguments, "--json", **environment).document
+
+
+def test_what_is_counted_is_what_lies_in_the_bucket(
+    frazil: Command, connections: Connections, landed: Topic, name: str, stack: Settings
+) -> None:
+    frazil("compact", name)
+
+    document = told(frazil, name, "--by", "work")
+
+    table = connections.catalog.load_table(landed.things.table.identifier)
+    lying = objects(stack, table.location())
+    data = {key: size for key, size in lying.items() if "/data/" in key}
+    works = {row["work"]: row for row in document["rows"]}
+    assert works["landing"]["records"] == rows_of(stack, table.metadata_location) == RECORDS
+    assert (works["landing"]["commits"], works["landing"]["files"]) == (LANDINGS, LANDINGS)
+    assert (works["compaction"]["commits"], works["compaction"]["files"]) == (1, 1)
+    total = document["total"]
+    assert (total["files"], total["bytes_written"]) == (len(data), sum(data.values()))
+    assert total["live_bytes"] + total["history_bytes"] == sum(data.values())
+    kinds = Counter(Path(key).suffix for key in lying if "/metadata/" in key)
+    assert kinds[".json"] > LANDINGS, "each commit wrote a metadata file"
+    assert kinds[".avro"] >= 2 * (LANDINGS + 1), "a manifest, and a list of them"
+    assert len(data) + 3 * (LANDINGS + 1) + 2 == total["writes"] <= len(lying), (
+        "the table's first has no file"
+    )
+    assert works["landing"]["bytes_in"] == RECORDS * len(
+        landed.encode({"side": "BUY", "quantity": 1, "symbol": "ZTEST"})
+    )
+
+
+def test_it_says_what_is_not_measured_and_what_has_no_price(
+    frazil: Command, landed: Topic, name: str, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("currency: EUR\nprices: {writes: {price: 5, of: ours, date: 2026-01-01}}")
+
+    shown = frazil("cost", name)
+    mine = told(frazil, name, FRAZIL_PRICES=str(prices))
+
+    assert (shown.code, shown.out.split()[:2]) == (0, ["table", "records"])
+    assert "no price of topics, traffic" in shown.out
+    assert "Not measured: requests that read" in shown.err
+    assert (mine["currency"], mine["total"]["without_price"]) == ("EUR", ["storage"])
+    assert mine["total"]["cost"] == pytest.approx(mine["total"]["writes"] / 1000 * 5)
+    assert mine["services"] == []
+
+
+def test_a_mistake_in_the_price_list_is_told_with_its_line(
+    frazil: Command, topic: Topic, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices:\n  writings: {price: 5}\n")
+
+    said = frazil("cost", FRAZIL_PRICES=str(prices))
+
+    assert said.is_clear
+    assert "prices.yaml:2" in said.err
