@@ -130,16 +130,16 @@ def folder_definitions(
     folders: Iterable[Path], left_out: Collection[Path]
 ) -> tuple[list[dg.Definitions], list[Broken]]:
     """What the components and Python files of some folders define, and those of them that can't be loaded."""
-    found: list[dg.Definitions] = []
+    definitions: list[dg.Definitions] = []
     broken: list[Broken] = []
     for folder in folders:
         module = _module(folder)
         for path in (path for path in _children(folder) if path not in left_out):
             try:
-                found.append(_definitions(module, folder, path))
+                definitions.append(_definitions(module, folder, path))
             except Exception as e:  # noqa: BLE001 - one team's file must not end the others
                 broken.append(Broken(legal(path.stem), path, _explained(e, path)))
-    return found, broken
+    return definitions, broken
 
 
 def _children(folder: Path) -> list[Path]:

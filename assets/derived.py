@@ -81,8 +81,8 @@ class DerivedTable(PipelineTable):
         known = {name: columns for name, columns in tables.items() if columns is not None}
         if self.query is None or len(known) < len(tables):
             return None
-        found = lineage(self.query, known)
-        own = {name: parts for name, parts in found.items() if name != ERROR_COLUMN}
+        origins = lineage(self.query, known)
+        own = {name: parts for name, parts in origins.items() if name != ERROR_COLUMN}
         return dg.TableColumnLineage({name: self._columns(parts) for name, parts in own.items()})
 
     @property

@@ -62,8 +62,8 @@ def _dead_letters(
     )
 
     def letters(connections: Connections) -> tuple[Metadata, list[Shown]]:
-        found = look(TableHandle(connections.catalog, names.table))
-        return dead_letters_metadata(found, str(names.table.dead_letters)), []
+        letters_there = look(TableHandle(connections.catalog, names.table))
+        return dead_letters_metadata(letters_there, str(names.table.dead_letters)), []
 
     return _step(table, names.dead_letters_path, spec, letters)
 

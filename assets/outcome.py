@@ -60,10 +60,10 @@ def failure(
     for table, error in failed.items():
         if not isinstance(error, FrazilError):
             context.log.error("%s", table, exc_info=error)
-    told = "\n\n".join(f"{_listed(tables)}: {text}" for text, tables in _by_text(failed).items())
+    reasons = "\n\n".join(f"{_listed(tables)}: {text}" for text, tables in _by_text(failed).items())
     errors = {table: _named(error) for table, error in failed.items()}
     metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed), ERRORS: errors}
-    return Told(f"{len(failed)} of {of} {things} {why}.\n\n{told}", metadata)
+    return Told(f"{len(failed)} of {of} {things} {why}.\n\n{reasons}", metadata)
 
 
 def _by_text(failed: Mapping[str, Exception]) -> dict[str, list[str]]:
@@ -80,16 +80,16 @@ def _listed(tables: Sequence[str]) -> str:
 
 
 def _named(error: Exception) -> list[str]:
-    told = explain(error)
-    return [type(told).__name__, str(told)]
+    explained = explain(error)
+    return [type(explained).__name__, str(explained)]
 
 
 def causes_of(event: dg.DagsterEvent) -> Mapping[str, Cause]:
     """Why a step failed, by table; none where a check failed, which speaks for itself."""
     failed = event.step_failure_data
-    told = failed.user_failure_data
-    if told and ERRORS in told.metadata:
-        errors = cast("Mapping[str, list[str]]", told.metadata[ERRORS].value)
+    data = failed.user_failure_data
+    if data and ERRORS in data.metadata:
+        errors = cast("Mapping[str, list[str]]", data.metadata[ERRORS].value)
         return {table: Cause(name, text) for table, (name, text) in errors.items()}
     error = failed.error
     while error and error.cause:

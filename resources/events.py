@@ -154,10 +154,10 @@ def letters_counted(spec: AnyTable, connections: Connections) -> Iterator[dg.Ass
     """The dead letters of a table that is made of a topic, where it keeps any: counted after a landing."""
     if isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter":
         names = things(spec, connections.settings)
-        found = dead_letters_metadata(
+        metadata = dead_letters_metadata(
             survey(TableHandle(connections.catalog, names.table)), str(names.table.dead_letters)
         )
-        yield dg.AssetMaterialization(dg.AssetKey(names.dead_letters_path), metadata=found)
+        yield dg.AssetMaterialization(dg.AssetKey(names.dead_letters_path), metadata=metadata)
 
 
 def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation:

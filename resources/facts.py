@@ -38,9 +38,9 @@ def _says(fact: Any) -> bool:
 
 def group(facts: Mapping[str, Any]) -> dg.TableMetadataValue:
     """Facts that belong together, one a line, with their units."""
-    told = worth_telling(facts)
+    worth = worth_telling(facts)
     return listing(
-        {"fact": "string", "value": "string"}, ((_words(n), written(n, f)) for n, f in told.items())
+        {"fact": "string", "value": "string"}, ((_words(n), written(n, f)) for n, f in worth.items())
     )
 
 

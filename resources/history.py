@@ -23,6 +23,6 @@ def delays_of(instance: dg.DagsterInstance, path: AssetPath, since: float) -> li
 def _delays(records: Sequence[dg.EventLogRecord]) -> Iterator[Delay]:
     for record in records:
         event = record.asset_materialization
-        told = event.metadata.get(WAITED) if event else None
-        if told is not None and isinstance(told.value, int | float):
-            yield Delay(record.timestamp, float(told.value))
+        waited = event.metadata.get(WAITED) if event else None
+        if waited is not None and isinstance(waited.value, int | float):
+            yield Delay(record.timestamp, float(waited.value))

@@ -79,7 +79,7 @@ def _pace(rows: int, seconds: float) -> dict[str, float]:
 
 def landing_metadata(report: LandingReport) -> Metadata:
     """One landing: what came in."""
-    found: Metadata = {
+    metadata: Metadata = {
         "rows_landed": report.records,
         **_pace(report.records, report.seconds),
         "dead_letters": report.dead_letters,
@@ -101,14 +101,14 @@ def landing_metadata(report: LandingReport) -> Metadata:
         ),
     }
     if report.max_timestamp:
-        found["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
-        found["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
-    return worth_telling(found)
+        metadata["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
+        metadata["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
+    return worth_telling(metadata)
 
 
 def derive_metadata(report: DeriveReport) -> Metadata:
     """One derivation: what it read, and what became of it."""
-    found: Metadata = {
+    metadata: Metadata = {
         "rows_added": report.rows,
         "rows_replaced": report.removed,
         "rows_read": report.input_rows,
@@ -132,10 +132,10 @@ def derive_metadata(report: DeriveReport) -> Metadata:
         ),
     }
     if report.watermark is not None:
-        found["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
+        metadata["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
     if report.rolled_back_to is not None:
-        found["rolled_back_to"] = str(report.rolled_back_to)
-    return worth_telling(found)
+        metadata["rolled_back_to"] = str(report.rolled_back_to)
+    return worth_telling(metadata)
 
 
 def seen_topic_metadata(state: TableState) -> Metadata:
@@ -247,15 +247,15 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
 def dead_letters_metadata(letters: DeadLetters, table: str) -> Metadata:
     """A dead-letter table: how many, why, and since when none came."""
     reasons = letters.by_reason or {}
-    found: Metadata = {
+    metadata: Metadata = {
         "dagster/row_count": letters.rows,
         "dagster/table_name": table,
         "by_reason": listing({"reason_code": "string", "count": "int"}, reasons.items()),
         **{f"reason/{code}": count for code, count in reasons.items()},
     }
     if letters.newest:
-        found["newest"] = dg.MetadataValue.timestamp(letters.newest)
-    return found
+        metadata["newest"] = dg.MetadataValue.timestamp(letters.newest)
+    return metadata
 
 
 def column_schema(schema: Schema) -> dg.TableSchema:

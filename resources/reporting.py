@@ -74,12 +74,12 @@ class DagsterReporter:
 
     def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
         """See `Reporter`; events are gathered first, so that they stand together in Dagster's storage."""
-        told = [(s, d, self._connections.of(s)) for s, d in news if not isinstance(d, Failure)]
-        if not told:  # a command that fails need not wait for Dagster
+        reportable = [(s, d, self._connections.of(s)) for s, d in news if not isinstance(d, Failure)]
+        if not reportable:  # a command that fails need not wait for Dagster
             return
         from resources.events import as_told, events_of
 
-        events = [event for each in told for event in events_of(*each)]
+        events = [event for each in reportable for event in events_of(*each)]
         if events:
             with self._instance() as instance:
                 for event in events:

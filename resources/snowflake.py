@@ -26,9 +26,11 @@ def snowflake_resources(settings: Settings) -> dict[str, dg.ResourceDefinition]:
 
         # A key that is no file goes past the resource, which would read base64 as PEM.
         known = SnowflakeResource.model_fields.keys() - {"private_key"}
-        told = {_OF_DAGSTER.get(name, name): value for name, value in connection_arguments(settings).items()}
-        own = {name: value for name, value in told.items() if name in known}
-        further = {name: value for name, value in told.items() if name not in known}
+        arguments = {
+            _OF_DAGSTER.get(name, name): value for name, value in connection_arguments(settings).items()
+        }
+        own = {name: value for name, value in arguments.items() if name in known}
+        further = {name: value for name, value in arguments.items() if name not in known}
         return SnowflakeResource(**own, additional_snowflake_connection_args=further)
 
     return {"frazil_snowflake": dg.ResourceDefinition(opened)}

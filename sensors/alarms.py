@@ -67,16 +67,16 @@ def alarms_sensor(
         gone = {} if pipelines.broken else _gone(cursor.journal, {*watched.values(), *asked}, tables)
         known = {*runs, *(entry.subject for entry in cursor.journal.entries)}
         judged = {**gone, **runs, **checks, **asked, **_without_steps(known, steps_there(context))}
-        found = without_echoes(judged, was_down=cursor.journal.was_down(now))
-        cursor.journal.judge(_concealed(found, settings), now)
+        causes = without_echoes(judged, was_down=cursor.journal.was_down(now))
+        cursor.journal.judge(_concealed(causes, settings), now)
         outcome = tell(cursor.journal, channels, settings.cluster, now)
         shown = _show(context.instance, cursor)
         context.update_cursor(
             _Cursor(journal=cursor.journal, runs_until=until, shown=shown).model_dump_json()
         )
-        told = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
+        outcomes_text = "; ".join(f"{channel} {what}" for channel, what in outcome.items()) or "nothing new"
         return dg.SkipReason(
-            f"{len(cursor.journal.entries)} causes are open: {told if channels else _NO_CHANNEL}."
+            f"{len(cursor.journal.entries)} causes are open: {outcomes_text if channels else _NO_CHANNEL}."
         )
 
     return alarms
@@ -111,13 +111,13 @@ def _asked(tables: Sequence[PipelineTable], frazil: FrazilConnections, pipelines
     """Kafka and the catalog, for while they are silent no run fails; and pipelines, as they were loaded."""
     topics = [t.spec for t in tables if isinstance(t, TopicTable)]
     parts = look_at_parts(topics, frazil.connections)
-    found: dict[Subject, Cause | None] = {
+    causes: dict[Subject, Cause | None] = {
         Subject("part", part): Cause.of(error) if error else None for part, error in parts.items()
     }
     for path, error in pipelines.errors.items():
         pipeline = Subject("check", CAN_BE_USED, "/".join(path))
-        found[pipeline] = Cause(CAN_BE_USED, str(error)) if error else None
-    return found
+        causes[pipeline] = Cause(CAN_BE_USED, str(error)) if error else None
+    return causes
 
 
 def _concealed(findings: Findings, settings: Settings) -> Findings:

@@ -66,19 +66,19 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
             return dg.SkipReason("A run of this sensor waits to be started.")
         working, resting = tables_at_work(context.instance), tables_resting(context.instance, steps)
         free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working]
-        held = tables_held(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
+        reserved = tables_held(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
         seen, down = look_at_each([t.spec for t in free], frazil.connections, memory)
         silent = [str(error) for error in down]
         settings = frazil.connections.settings
         for arrivals in seen:
             freshness.tell(context.instance, arrivals, settings)
-        quiet = [t for t in free if dg.AssetKey(t.things.iceberg_path) not in held]
+        quiet = [t for t in free if dg.AssetKey(t.things.iceberg_path) not in reserved]
         behind = in_step_run(unheard.look(_heads(seen), quiet, context.instance, frazil, context.log))
         paths = {str(t.things.table): t.things.iceberg_path for t in free}
         every = [d for arrivals in seen for d in arrivals.due]
-        dues = [d for d in every if dg.AssetKey(paths[d.table]) not in held | resting]
+        dues = [d for d in every if dg.AssetKey(paths[d.table]) not in reserved | resting]
         if not dues:
-            nothing = _nothing(seen, len(tables) - len(free) + len(resting), len(held))
+            nothing = _nothing(seen, len(tables) - len(free) + len(resting), len(reserved))
             return behind or dg.SkipReason("\n".join([*silent, *([nothing] if seen or not silent else [])]))
         for text in (*silent, *_failed(seen)):
             context.log.warning(text)
@@ -114,7 +114,7 @@ def _request(instance: dg.DagsterInstance, due: Sequence[Due], tables: Sequence[
     )
 
 
-def _nothing(seen: Sequence[Arrivals], left_out: int, held: int) -> str:
+def _nothing(seen: Sequence[Arrivals], left_out: int, reserved: int) -> str:
     looked, waiting = sum(len(s.states) for s in seen), sum(s.waiting for s in seen)
     missing = [topic for s in seen for topic in s.missing]
     unknown = sum(s.unknown for s in seen)
@@ -122,7 +122,7 @@ def _nothing(seen: Sequence[Arrivals], left_out: int, held: int) -> str:
         f"Tables looked at: {looked}; records waiting: {waiting}; none is due",
         f"{unknown} more must wait for the next tick" if unknown else "",
         f"{left_out} left out (landing now, or failed a moment ago)" if left_out else "",
-        f"{held} are landed by `frazil run`" if held else "",
+        f"{reserved} are landed by `frazil run`" if reserved else "",
         *(f"{table}: {state}" for s in seen for table, state in s.blocked.items()),
         f"topics missing: {', '.join(missing)}" if missing else "",
         *_failed(seen),

@@ -104,11 +104,13 @@ def look_at_checks(
     instance: dg.DagsterInstance, watched: Watched, least: Literal["WARN", "ERROR"]
 ) -> Findings:
     """How each check came out last; those that nobody ran, and those that run right now, are left out."""
-    told = evaluations(instance, list(watched))
-    return {watched[key]: _cause(watched[key], each, least) for key, each in told.items()}
+    latest = evaluations(instance, list(watched))
+    return {watched[key]: _cause(watched[key], each, least) for key, each in latest.items()}
 
 
-def _cause(subject: Subject, told: dg.AssetCheckEvaluation, least: Literal["WARN", "ERROR"]) -> Cause | None:
-    if told.passed or (told.severity.value, least) == ("WARN", "ERROR"):
+def _cause(
+    subject: Subject, evaluation: dg.AssetCheckEvaluation, least: Literal["WARN", "ERROR"]
+) -> Cause | None:
+    if evaluation.passed or (evaluation.severity.value, least) == ("WARN", "ERROR"):
         return None
-    return Cause(subject.name, told.description or "", told.severity.value)
+    return Cause(subject.name, evaluation.description or "", evaluation.severity.value)

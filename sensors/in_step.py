@@ -65,7 +65,9 @@ class _Verdicts:
         """One for each check that there is something to say of."""
         pairs = [(drift, self._target(drift)) for drift in look.drifts]
         keys = [dg.AssetCheckKey(dg.AssetKey(target.path), target.check) for _, target in pairs]
-        failing = {key for key, told in evaluations(self.instance, keys).items() if not told.passed}
+        failing = {
+            key for key, evaluation in evaluations(self.instance, keys).items() if not evaluation.passed
+        }
         for (drift, target), key in zip(pairs, keys, strict=True):
             yield from self._limit(drift, target)
             sure = self.patience.is_over(drift)
@@ -90,14 +92,14 @@ class _Verdicts:
 
     def _accesses(self, look: Look) -> Iterator[CheckResult]:
         """Whether the targets answer. Only what this sensor told is over when they do."""
-        told = evaluations(self.instance, list(self.access.values()))
+        latest = evaluations(self.instance, list(self.access.values()))
         for word, key in self.access.items():
             if word in look.silent:
                 error, count = look.silent[word]
                 yield _access(
                     key, f"{word.capitalize()} does not tell of {count:,} tables. {error}", passed=False
                 )
-            elif word in look.answered and key in told and _BY in told[key].metadata:
+            elif word in look.answered and key in latest and _BY in latest[key].metadata:
                 yield _access(key, f"{word.capitalize()} answers again.", passed=True)
 
 

@@ -57,8 +57,8 @@ def end_lost_runs(instance: dg.DagsterInstance, here: CodeLocationOrigin | None)
 
 def _is_gone(instance: dg.DagsterInstance, run_id: str) -> bool:
     events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
-    told = [e.dagster_event.engine_event_data.metadata for e in events if e.dagster_event]
-    pids = [int(str(about["pid"].value)) for about in told if "pid" in about]
+    metadata = [e.dagster_event.engine_event_data.metadata for e in events if e.dagster_event]
+    pids = [int(str(about["pid"].value)) for about in metadata if "pid" in about]
     if not pids or _lives(pids[0]):
         return False
     now = instance.get_run_by_id(run_id)  # it may have ended well a moment ago
@@ -87,9 +87,9 @@ def tables_at_work(instance: dg.DagsterInstance) -> set[dg.AssetKey]:
 
 def tables_held(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
     """The tables that a process outside Dagster lands: it said so, and has not been silent since."""
-    told = {held_key(tuple(key.path)): key for key in keys}
-    until = instance.daemon_cursor_storage.get_cursor_values(set(told)) if told else {}
-    return {told[name] for name, at in until.items() if float(at) > time.time()}
+    by_name = {held_key(tuple(key.path)): key for key in keys}
+    until = instance.daemon_cursor_storage.get_cursor_values(set(by_name)) if by_name else {}
+    return {by_name[name] for name, at in until.items() if float(at) > time.time()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,8 +156,8 @@ class _Heard:
     def of(cls, record: dg.EventLogRecord) -> _Heard:
         """By a materialization; those of earlier versions of Frazil name no snapshot."""
         event = record.asset_materialization
-        said = event.metadata.get(SNAPSHOT) if event else None
-        return cls(int(str(said.value)) if said else None, record.timestamp)
+        snapshot = event.metadata.get(SNAPSHOT) if event else None
+        return cls(int(str(snapshot.value)) if snapshot else None, record.timestamp)
 
     def is_all_of(self, metadata: TableMetadata) -> bool:
         """Whether nothing but upkeep happened since; by the time of the snapshots where that one expired."""

@@ -67,14 +67,14 @@ def upkeep_sensor(tables: Sequence[PipelineTable], jobs: Sequence[dg.JobDefiniti
         behind = unheard.look(_heads(memories), quiet, instance, frazil, context.log)
         tell_again(behind, derived, instance, frazil)
         seen = joined(looks)
-        held = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
-        works = [work for work in seen.due if (work.kind.name, work.table) not in held]
+        busy = upkeep_at_work(instance, names) | upkeep_resting(instance, names)
+        works = [work for work in seen.due if (work.kind.name, work.table) not in busy]
         for work in works:
             context.log.info("%s of %s: %s", work.kind.name, work.table, work.reason)
-        said = _summary(seen, len(seen.due) - len(works))
+        summary = _summary(seen, len(seen.due) - len(works))
         if not works:
-            return dg.SkipReason(said)
-        context.log.info(said)
+            return dg.SkipReason(summary)
+        context.log.info(summary)
         of_kind = {kind: [work for work in works if work.kind is kind] for kind in KINDS.values()}
         return [_request(instance, kind, of) for kind, of in of_kind.items() if of]
 

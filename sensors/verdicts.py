@@ -43,5 +43,7 @@ def _key(result: CheckResult) -> dg.AssetCheckKey:
     return dg.AssetCheckKey(dg.AssetKey(result.asset), result.check)
 
 
-def _is_news(result: CheckResult, told: dg.AssetCheckEvaluation) -> bool:
-    return result.passed != told.passed or (not told.passed and result.severity != told.severity.value)
+def _is_news(result: CheckResult, evaluation: dg.AssetCheckEvaluation) -> bool:
+    return result.passed != evaluation.passed or (
+        not evaluation.passed and result.severity != evaluation.severity.value
+    )

@@ -39,9 +39,9 @@ def deployment_checks(made: DeploymentAssets) -> dg.AssetChecksDefinition:
                     yield drift_result(drift[step.address], step)
         if verify:
             with engine_errors():
-                found = made.reconciler.part(verify).verify(Heard(context.log))
+                outcomes = made.reconciler.part(verify).verify(Heard(context.log))
             for address, key in verify.items():
-                error = found[address]
+                error = outcomes[address]
                 yield dg.AssetCheckResult(
                     asset_key=key,
                     check_name=VERIFY,

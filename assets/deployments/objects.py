@@ -131,9 +131,9 @@ class Heard:
         with self._lock:
             begun = self._begun.setdefault(address, time.monotonic())
             self.seconds[address] = time.monotonic() - begun
-            said = self.news.setdefault(address, [])
-            if said[-1:] != [news]:
-                said.append(news)
+            reports = self.news.setdefault(address, [])
+            if reports[-1:] != [news]:
+                reports.append(news)
                 self._log.info("%s: %s, %.1f s", address, news, self.seconds[address])
 
 

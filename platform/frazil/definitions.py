@@ -62,7 +62,7 @@ def _definitions() -> dg.Definitions:
     settings = Settings.load()
     tables = load_tables(settings)
     LOADED.set(Loaded(settings, tables.columns, tables.fields))
-    found, unloaded = folder_definitions(pipeline_folders(settings), tables.pipelines.unused)
+    folders, unloaded = folder_definitions(pipeline_folders(settings), tables.pipelines.unused)
     pipelines = tables.pipelines.without(unloaded)
     deployments = _deployments(settings, pipelines)
     if settings.strict:
@@ -70,7 +70,7 @@ def _definitions() -> dg.Definitions:
     made, _ = folder_definitions([each.folder for each in deployments.sound], ())
     broken = broken_definitions([*pipelines.broken, *deployments.broken])
     around = _around(pipelines, deployments, settings)
-    return at_home(dg.Definitions.merge(*found, *made, broken, around), deployments, pipelines, settings)
+    return at_home(dg.Definitions.merge(*folders, *made, broken, around), deployments, pipelines, settings)
 
 
 def graph() -> AssetGraph:

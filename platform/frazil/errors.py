@@ -320,11 +320,11 @@ def _may_open() -> bool:
 
 
 def _out_of_files(error: Exception) -> OutOfFilesError:
-    found = OutOfFilesError(
+    own_error = OutOfFilesError(
         f"{_OUT_OF_FILES}: this process may open no further file and no further connection.",
         where=f"{type(error).__name__}: {error.what if isinstance(error, FrazilError) else error}"[:300],
         meaning=STAYS,
         todo="Let it open more, and start it again: `ulimit -n 65536`, or LimitNOFILE=65536 for systemd.",
     )
-    found.__cause__ = error
-    return found
+    own_error.__cause__ = error
+    return own_error

@@ -196,10 +196,10 @@ def _clock(micros: int) -> time:
 
 
 def _moment(micros: int, *, zoned: bool) -> datetime | str:
-    found = utc(micros)
-    if found is None:
+    moment = utc(micros)
+    if moment is None:
         return iso_moment(micros, zoned=zoned)
-    return found if zoned else found.replace(tzinfo=None)
+    return moment if zoned else moment.replace(tzinfo=None)
 
 
 def _day(days: int) -> date | str:

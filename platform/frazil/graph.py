@@ -58,6 +58,6 @@ class AssetGraph:
 def load_graph() -> AssetGraph:
     """The graph of the profile in force."""
     for point in entry_points(group=GROUP):
-        found: AssetGraph = point.load()()
-        return found
+        graph: AssetGraph = point.load()()
+        return graph
     raise MissingError("Nobody knows the asset graph.", todo="Install Frazil again.")

@@ -44,8 +44,8 @@ class Failure:
     @classmethod
     def of(cls, kind: WorkKind, error: Exception, target: AssetPath = ()) -> Failure | None:
         """None where nothing failed: it waits, another one was quicker, or somebody stopped it."""
-        found = explain(error)
-        return None if isinstance(found, _NO_FAILURE) else cls(kind, found, target)
+        failure = explain(error)
+        return None if isinstance(failure, _NO_FAILURE) else cls(kind, failure, target)
 
 
 _NO_FAILURE = (NotYetError, PausedError, OvertakenError, InterruptedWorkError)
@@ -116,5 +116,5 @@ def delays_of(
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:
     """All installed reporters that have somebody to tell."""
-    found = (point.load()(settings) for point in entry_points(group=GROUP))
-    return tuple(reporter for reporter in found if reporter.listens)
+    reporters = (point.load()(settings) for point in entry_points(group=GROUP))
+    return tuple(reporter for reporter in reporters if reporter.listens)

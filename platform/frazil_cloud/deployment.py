@@ -69,11 +69,11 @@ def reconciler_of(
         hear: Hears what is waited for.
     """
     clouds = open_clouds(spec, settings, adopts=adopts)
-    found = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
+    resources = [resource for objects in OBJECTS.values() for resource in objects(spec, clouds)]
 
     def former(known: Known) -> list[Resource]:
         return [resource for had in FORMER.values() for resource in had(spec, clouds, known)]
 
     return Reconciler(
-        found, former=former, removes_data=removes_data, patience=patience, pause=pause, hear=hear
+        resources, former=former, removes_data=removes_data, patience=patience, pause=pause, hear=hear
     )  # fmt: skip

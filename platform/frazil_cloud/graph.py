@@ -79,12 +79,12 @@ class Graph:
 
     def with_needs(self, addresses: Iterable[str]) -> dict[str, Resource]:
         """Some objects, and all that they need."""
-        wanted, found = list(addresses), dict[str, Resource]()
+        wanted, needed = list(addresses), dict[str, Resource]()
         while wanted:
             address = wanted.pop()
-            found[address] = self.all[address]
-            wanted += [need for need in self.needs[address] if need not in found]
-        return found
+            needed[address] = self.all[address]
+            wanted += [need for need in self.needs[address] if need not in needed]
+        return needed
 
     def read(self) -> KnownFacts:
         """What is there now."""

@@ -96,13 +96,13 @@ def _aws(spec: DeploymentSpec, known: Known, who: Settings) -> dict[str, Any]:
 def _snowflake(spec: DeploymentSpec, known: Known, secrets: SecretStore, who: Settings) -> dict[str, Any]:
     """The service user with the key that is in use, in the role that may use what was made."""
     secret, name = spec.names.snowflake_secret, spec.names.snowflake
-    told = secrets.get(secret)
-    if told is None:
+    stored = secrets.get(secret)
+    if stored is None:
         raise _missing("the secret of Snowflake's user")
     place = {n: getattr(who.snowflake, n) for n in ("host", "port", "protocol")} if who.snowflake.host else {}
     return {
-        "account": told["snowflake_account_identifier"],
-        "user": told["snowflake_service_user"],
+        "account": stored["snowflake_account_identifier"],
+        "user": stored["snowflake_service_user"],
         "private_key": f"aws-secret:{secret}#{_ACTIVE_KEY}",
         "login_role": name("SYSTEM_ADMIN_ROLE"),
         "warehouse": name("WAREHOUSE"),

@@ -52,8 +52,8 @@ class Waiting:
     @property
     def document(self) -> dict[str, Any]:
         """The same for scripts."""
-        told = {"waiting": self.address, "for": self.reason, "since": self.since.isoformat()}
-        return {**told, "seconds_left": round(self.left)}
+        document = {"waiting": self.address, "for": self.reason, "since": self.since.isoformat()}
+        return {**document, "seconds_left": round(self.left)}
 
 
 Hear = Callable[[Waiting], None]

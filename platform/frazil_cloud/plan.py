@@ -77,8 +77,8 @@ class Plan:
     @property
     def digest(self) -> str:
         """Names the plan: what was agreed to is what is done."""
-        told = sorted((step.address, step.action, *map(str, step.changes)) for step in self.news)
-        return sha256(json.dumps(told).encode()).hexdigest()[:12]
+        lines = sorted((step.address, step.action, *map(str, step.changes)) for step in self.news)
+        return sha256(json.dumps(lines).encode()).hexdigest()[:12]
 
     @property
     def document(self) -> dict[str, Any]:

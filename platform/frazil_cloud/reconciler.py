@@ -60,9 +60,9 @@ class Reconciler:
 
     def part(self, addresses: Iterable[str]) -> Reconciler:
         """The same for some objects only, and for all that they need."""
-        found, times = self._graph.with_needs(addresses).values(), self._times
+        resources, times = self._graph.with_needs(addresses).values(), self._times
         return Reconciler(
-            found, patience=times.patience, margin=times.margin, pause=times.pause, hear=times.hear
+            resources, patience=times.patience, margin=times.margin, pause=times.pause, hear=times.hear
         )  # fmt: skip
 
     def facts(self) -> Known:
@@ -117,20 +117,20 @@ class Reconciler:
     def verify(self, report: Report = lambda *_: None) -> Mapping[str, FrazilError | None]:
         """Uses every object; by address what does not work, or None where all is well."""
         known = self._graph.read()
-        found: dict[str, FrazilError | None] = {}
+        outcomes: dict[str, FrazilError | None] = {}
 
         def prove(address: str, patience: Patience) -> None:
             report(address, "verifying")
-            found[address] = _proof(self._graph.all[address], known, patience)
-            report(address, "does not work" if found[address] else "works")
+            outcomes[address] = _proof(self._graph.all[address], known, patience)
+            report(address, "does not work" if outcomes[address] else "works")
 
         self._graph.walk(dict.fromkeys(self.addresses, ()), prove)
-        return {address: found[address] for address in self.addresses}
+        return {address: outcomes[address] for address in self.addresses}
 
     def _former(self, known: Known, only: str = "", *, removes_data: bool = True) -> Former:
         """What was removed. Deleting a deployment deletes its data, too."""
-        found = former_of(self._find_former, self._graph, known, self._times)
-        return replace(found, only=only, removes_data=removes_data)
+        former = former_of(self._find_former, self._graph, known, self._times)
+        return replace(former, only=only, removes_data=removes_data)
 
     def _removal(self, known: Known, former: Former, only: str) -> Plan:
         own = (Step(address, "delete") for address in self._those(known, only))

@@ -60,6 +60,6 @@ class Former:
 
 def former_of(find: FindFormer | None, own: Graph, known: Known, times: Times) -> Former:
     """What was taken out of a deployment that has these objects."""
-    found = list(times.of("what was taken out").wait(lambda: find(known))) if find else []
-    graph = Graph([each for each in found if each.address not in own.all], times, given=known)
+    resources = list(times.of("what was taken out").wait(lambda: find(known))) if find else []
+    graph = Graph([each for each in resources if each.address not in own.all], times, given=known)
     return Former(graph, graph.read())

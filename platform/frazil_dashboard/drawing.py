@@ -14,48 +14,48 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def draw(chart: Chart, found: pa.Table) -> None:
+def draw(chart: Chart, table: pa.Table) -> None:
     """Draws what the SELECT of a chart gave.
 
     Raises:
         UsageError: The SELECT gives no column that the chart names.
     """
     st.subheader(chart.title, anchor=False)
-    if not len(found):
+    if not len(table):
         st.caption("No row fits.")
         return
     match chart.kind:
         case "number":
-            st.metric(chart.title, _text(shown(found.column(0))[0]), label_visibility="collapsed")
+            st.metric(chart.title, _text(shown(table.column(0))[0]), label_visibility="collapsed")
         case "table":
-            st.dataframe(found, hide_index=True, width="stretch")
+            st.dataframe(table, hide_index=True, width="stretch")
         case "line" | "bar":
-            _plot(chart, _measured(chart, found))
-    if len(found) == chart.rows and chart.kind != "number":
+            _plot(chart, _measured(chart, table))
+    if len(table) == chart.rows and chart.kind != "number":
         st.caption(f"These are the first {chart.rows:,} rows.")
 
 
-def _plot(chart: Chart, found: pa.Table) -> None:
+def _plot(chart: Chart, table: pa.Table) -> None:
     """Draws lines, or bars in the order of the rows; nobody would see a line of one point."""
     how: dict[str, Any] = {"x": chart.x, "y": chart.y, "color": chart.colour or None, "alt": chart.title}
-    if chart.kind == "line" and len(found.column(chart.x).unique()) > 1:
-        st.line_chart(found, **how)
+    if chart.kind == "line" and len(table.column(chart.x).unique()) > 1:
+        st.line_chart(table, **how)
     else:
-        st.bar_chart(found, sort=False, **how)
+        st.bar_chart(table, sort=False, **how)
 
 
-def _measured(chart: Chart, found: pa.Table) -> pa.Table:
+def _measured(chart: Chart, table: pa.Table) -> pa.Table:
     """The columns of a chart; heights as floating point, for a browser draws no others."""
     import pyarrow as pa
 
     names = [name for name in (chart.x, chart.y, chart.colour) if name]
-    if missing := [name for name in names if name not in found.column_names]:
+    if missing := [name for name in names if name not in table.column_names]:
         raise UsageError(
             f"The SELECT of {chart.title!r} gives no column {', '.join(missing)}.",
-            where=f"it gives {', '.join(found.column_names)}",
+            where=f"it gives {', '.join(table.column_names)}",
             todo="Fix `x`, `y` or `colour` in dashboard.yaml.",
         )
-    own = found.select(list(dict.fromkeys(names)))
+    own = table.select(list(dict.fromkeys(names)))
     place = own.column_names.index(chart.y)
     return own.set_column(place, chart.y, own.column(place).cast(pa.float64()))
 

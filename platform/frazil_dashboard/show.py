@@ -137,5 +137,5 @@ def _choose(choice: Choice, answers: Answers) -> Any:
     if choice.least is not None and choice.most is not None:
         start = choice.value if choice.value is not None else choice.least
         return st.sidebar.slider(label, choice.least, choice.most, start)
-    found = answers.table(choice.sql, {}, 1000)
-    return st.sidebar.selectbox(label, values_of(found.column(0)))
+    options = answers.table(choice.sql, {}, 1000)
+    return st.sidebar.selectbox(label, values_of(options.column(0)))

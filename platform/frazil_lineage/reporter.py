@@ -75,8 +75,8 @@ class LineageReporter:
         for spec, done in others:
             for work in works[spec.connection].of(spec, done):
                 yield from run_events(work, namespace, self._parent, ended)
-        for spec, found in _checks_of(news):
-            for work in works[spec.connection].checks(spec, found):
+        for spec, results in _checks_of(news):
+            for work in works[spec.connection].checks(spec, results):
                 yield from run_events(work, namespace, self._parent, ended)
 
     @cached_property
@@ -90,8 +90,8 @@ class LineageReporter:
 
 def _checks_of(news: Sequence[News]) -> Iterator[tuple[AnyTable, list[CheckResult]]]:
     """By table what its checks found."""
-    found: dict[int, tuple[AnyTable, list[CheckResult]]] = {}
+    by_table: dict[int, tuple[AnyTable, list[CheckResult]]] = {}
     for spec, done in news:
         if isinstance(done, CheckResult):
-            found.setdefault(id(spec), (spec, []))[1].append(done)
-    yield from found.values()
+            by_table.setdefault(id(spec), (spec, []))[1].append(done)
+    yield from by_table.values()

@@ -123,8 +123,8 @@ class Works:
         compared = [result for result in results if result.status != "skipped"]
         if compared:
             name = self._name(spec)
-            found = {"dataQualityAssertions": assertions_facet(compared)}
-            yield Work("check", f"check.{name}", [self._tables.dataset(name).read(found)])
+            facets = {"dataQualityAssertions": assertions_facet(compared)}
+            yield Work("check", f"check.{name}", [self._tables.dataset(name).read(facets)])
 
     def _landing(self, spec: AnyTable, done: LandingReport) -> Work:
         name = self._name(spec)

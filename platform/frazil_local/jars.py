@@ -96,10 +96,10 @@ def java_home(folder: Path) -> Path:
 
 def _version(home: Path) -> int:
     try:
-        found = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
+        match = re.search(r'^JAVA_VERSION="(\d+)', (home / "release").read_text(), re.MULTILINE)
     except OSError:
         return 0
-    return int(found[1]) if found else 0
+    return int(match[1]) if match else 0
 
 
 def _wrapped(folder: Path) -> Path:
@@ -215,9 +215,9 @@ class Jars:
         folder.mkdir(parents=True, exist_ok=True)
         with self._gate, tempfile.TemporaryDirectory(dir=folder) as draft:
             fetched = self._fetch(jar.artifact(_maven(Path(draft))))
-            if (found := _sha256(fetched)) != jar.sha256:
+            if (checksum := _sha256(fetched)) != jar.sha256:
                 problem = f"{jar.coordinates} is not the file that was locked, and is not used."
-                where = f"sha256 {found}, locked {jar.sha256}"
+                where = f"sha256 {checksum}, locked {jar.sha256}"
                 todo = "Look at what lies between here and Maven Central before trying again."
                 raise ConfigureError(problem, where=where, todo=todo)
             return fetched.replace(kept)

@@ -139,8 +139,8 @@ def _servers(home: Home, ports: Ports) -> list[Server]:
 def _refuse_locked_northwind(home: Home, locked: bool | None, northwind: bool | None) -> None:
     """Its parts ask for a password, and show no certificates."""
     will = [
-        was if said is None else said
-        for said, was in ((locked, locks_of(home)), (northwind, has_northwind(home)))
+        was if wanted is None else wanted
+        for wanted, was in ((locked, locks_of(home)), (northwind, has_northwind(home)))
     ]
     if all(will):
         raise ConfigureError(

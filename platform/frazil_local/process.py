@@ -34,9 +34,9 @@ class Running:
     def process(self) -> psutil.Process | None:
         """The process, or nothing if it is gone."""
         try:
-            found = psutil.Process(self.pid)
-            same = abs(found.create_time() - self.born) < _SAME
-            return found if same and lives(found) else None
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.born) < _SAME
+            return process if same and lives(process) else None
         except psutil.Error:
             return None
 

@@ -75,12 +75,12 @@ class Comparison:
         rows, doubled = _once(rows, ["identity"], newest)
         yield from _named("doubled", doubled)
         at = _matched(newest, rows, ["identity"])
-        there, held = newest[at >= 0], rows[at[at >= 0]]
-        yield from self._undeleted(held[there["kind"] == DELETE])
+        there, kept = newest[at >= 0], rows[at[at >= 0]]
+        yield from self._undeleted(kept[there["kind"] == DELETE])
         lives = there["kind"] == GOOD
-        same = (there["partition"] == held["partition"]) & (there["offset"] == held["offset"])
-        yield from self._not_newest(held[lives & ~same], changes)
-        yield from self._altered(there[lives & same], held[lives & same])
+        same = (there["partition"] == kept["partition"]) & (there["offset"] == kept["offset"])
+        yield from self._not_newest(kept[lives & ~same], changes)
+        yield from self._altered(there[lives & same], kept[lives & same])
         lacking = newest[(at < 0) & (newest["kind"] == GOOD)]
         yield from _named("missing", self._not_expired(lacking))
         yield from self._baseless(np.delete(rows, at[at >= 0]))
@@ -155,12 +155,12 @@ def _sorted(entries: Entries, names: list[str]) -> Entries:
     return entries[np.lexsort([entries[name] for name in reversed(names)])]
 
 
-def _matched(wanted: Entries, held: Entries, names: list[str]) -> npt.NDArray[np.int64]:
+def _matched(wanted: Entries, present: Entries, names: list[str]) -> npt.NDArray[np.int64]:
     """Where each of the wanted stands among what is held; -1 where it does not. Both have each once."""
-    both = np.concatenate([_places(held, names), _places(wanted, names)])
+    both = np.concatenate([_places(present, names), _places(wanted, names)])
     _, first, inverse = np.unique(both, return_index=True, return_inverse=True)
-    found = first[inverse.ravel()[len(held) :]]
-    return np.where(found < len(held), found, -1)
+    places = first[inverse.ravel()[len(present) :]]
+    return np.where(places < len(present), places, -1)
 
 
 def _places(entries: Entries, names: list[str]) -> npt.NDArray[Any]:

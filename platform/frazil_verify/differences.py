@@ -11,11 +11,11 @@ from frazil_verify.table.metadata import Column, columns_of
 Row = tuple[Any, ...]
 
 
-def differing(columns: Sequence[Column], expected: Row | None, held: Row | None) -> Iterator[str]:
+def differing(columns: Sequence[Column], expected: Row | None, actual: Row | None) -> Iterator[str]:
     """The names of what differs, with dots; of lists and maps that of the whole."""
-    if expected is None or held is None:
+    if expected is None or actual is None:
         return
-    for column, ours, theirs in zip(columns, expected, held, strict=True):
+    for column, ours, theirs in zip(columns, expected, actual, strict=True):
         if digest((ours,)) != digest((theirs,)):
             yield from _within(column, ours, theirs)
 

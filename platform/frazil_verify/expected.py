@@ -56,8 +56,8 @@ class Expected:
     @cached_property
     def own(self) -> dict[str, str]:
         """The metadata columns that the table has: their word by their name."""
-        held = {c.name for c in self.columns}
-        return {name: word for word, name in self.request.metadata_columns.items() if name in held}
+        names = {c.name for c in self.columns}
+        return {name: word for word, name in self.request.metadata_columns.items() if name in names}
 
     @cached_property
     def of_value(self) -> Filled:

@@ -33,8 +33,8 @@ class Claim:
     @property
     def expired_before(self) -> int | None:
         """Rows of an older timestamp may be gone; microseconds since the epoch."""
-        found = self.summary.get(f"{_PREFIX}expired-before")
-        return int(found) * 1000 if found else None
+        value = self.summary.get(f"{_PREFIX}expired-before")
+        return int(value) * 1000 if value else None
 
 
 def newest_claim(table: TableMetadata) -> Claim:
@@ -65,11 +65,11 @@ def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Find
     for snapshot in table.history:
         if f"{_PREFIX}spans" in snapshot["summary"]:
             yield from _gaps(_spans(snapshot["summary"]), position)
-        held = table.held(snapshot)
+        state = table.held(snapshot)
         if each_is_a_row:
-            yield from _not_as_claimed(snapshot, held)
-        yield from _not_kept(snapshot, before, held)
-        before = held
+            yield from _not_as_claimed(snapshot, state)
+        yield from _not_kept(snapshot, before, state)
+        before = state
 
 
 def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Finding]:
@@ -81,25 +81,25 @@ def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Findi
         position[partition] = end
 
 
-def _not_as_claimed(snapshot: Mapping[str, Any], held: Held) -> Iterator[Finding]:
+def _not_as_claimed(snapshot: Mapping[str, Any], state: Held) -> Iterator[Finding]:
     """A landing adds as many rows as it claims; that of a table that was taken over claims rows of before."""
     summary = snapshot["summary"]
     if summary.get("operation") != "append" or f"{_PREFIX}records" not in summary:
         return
     claimed = int(summary[f"{_PREFIX}records"])
-    if not held.added and claimed == held.rows > 0:
+    if not state.added and claimed == state.rows > 0:
         raise UnverifiableError("another program wrote its first rows, before it was taken over")
-    if claimed != held.added:
-        text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {held.added}"
+    if claimed != state.added:
+        text = f"snapshot {snapshot['snapshot-id']} claims {claimed} rows, and its files have {state.added}"
         yield Finding("ledger", -1, -1, text)
 
 
-def _not_kept(snapshot: Mapping[str, Any], before: Held | None, held: Held) -> Iterator[Finding]:
+def _not_kept(snapshot: Mapping[str, Any], before: Held | None, state: Held) -> Iterator[Finding]:
     """A snapshot that only puts files in the place of others has the rows that were there."""
     if snapshot["summary"].get("operation") != "replace" or before is None:
         return
-    if before.rows != held.rows and not (before.has_deletes or held.has_deletes):
-        text = f"snapshot {snapshot['snapshot-id']} replaces {before.rows} rows by {held.rows}"
+    if before.rows != state.rows and not (before.has_deletes or state.has_deletes):
+        text = f"snapshot {snapshot['snapshot-id']} replaces {before.rows} rows by {state.rows}"
         yield Finding("ledger", -1, -1, text)
 
 

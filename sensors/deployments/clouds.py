@@ -14,18 +14,18 @@ _PATIENCE = 20.0  # seconds: Dagster ends a tick after a minute
 
 
 def looked_at(
-    deployments: Sequence[DeploymentAssets], look: Callable[[DeploymentAssets, float], T], said: list[str]
+    deployments: Sequence[DeploymentAssets], look: Callable[[DeploymentAssets, float], T], remarks: list[str]
 ) -> Iterator[tuple[DeploymentAssets, T]]:
     """Each deployment with what is seen of it.
 
     Args:
         look: Asks the clouds, within the given number of seconds.
-        said: Gets a sentence for each deployment that can't be looked at.
+        remarks: Gets a sentence for each deployment that can't be looked at.
     """
     for made in deployments:
         try:
             seen = look(made, _PATIENCE)
         except FrazilError as e:
-            said.append(f"{made.spec.name} can't be looked at: {e.what}")
+            remarks.append(f"{made.spec.name} can't be looked at: {e.what}")
             continue
         yield made, seen

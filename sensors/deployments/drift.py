@@ -36,15 +36,15 @@ def drift_sensor(deployments: Sequence[DeploymentAssets]) -> dg.SensorDefinition
     def drift(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         cursor = _Cursor.model_validate_json(context.cursor) if context.cursor else _Cursor()
         events: list[dg.AssetCheckEvaluation] = []
-        said: list[str] = []
-        for made, plan in looked_at(deployments, _plan, said):
+        remarks: list[str] = []
+        for made, plan in looked_at(deployments, _plan, remarks):
             before = cursor.drifted.get(made.spec.name, {})
             now = _differences(plan)
             events += _news(made, plan, before, now)
             cursor.drifted[made.spec.name] = now
-            said.append(_summary(made.spec.name, plan, now))
-        skip = None if events else dg.SkipReason(" ".join(said))
-        context.log.info(" ".join(said))
+            remarks.append(_summary(made.spec.name, plan, now))
+        skip = None if events else dg.SkipReason(" ".join(remarks))
+        context.log.info(" ".join(remarks))
         return dg.SensorResult(asset_events=events, cursor=cursor.model_dump_json(), skip_reason=skip)
 
     return drift

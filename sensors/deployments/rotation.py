@@ -32,14 +32,14 @@ def rotation_sensor(
     )
     def rotation(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         requests: list[dg.RunRequest] = []
-        said: list[str] = []
-        for made, ages in looked_at(deployments, _ages, said):
+        remarks: list[str] = []
+        for made, ages in looked_at(deployments, _ages, remarks):
             due = [each for each in ages if each.age and each.age.is_due]
-            said.extend(_summaries(made.spec.name, ages))
+            remarks.extend(_summaries(made.spec.name, ages))
             if due and not job_at_work(context.instance, job_of(made.spec.name)):
                 requests.append(_request(context.instance, made.spec.name, due))
         return dg.SensorResult(
-            run_requests=requests, skip_reason=None if requests else dg.SkipReason(" ".join(said))
+            run_requests=requests, skip_reason=None if requests else dg.SkipReason(" ".join(remarks))
         )
 
     return rotation

@@ -88,13 +88,13 @@ def _columns(spec: TableSpec, connections: Connections, file: Path, half: Half) 
             f"topic {spec.topic}: values have no schema: `fields` in defs.yaml says what the columns are.",
             todo="Change the fields; `frazil describe` then says what the next landing would do.",
         )
-    found = {other: half_schemas(spec, other, registry).columns}
+    columns_by_half = {other: half_schemas(spec, other, registry).columns}
     try:
         writers = half_schemas(spec, half, registry).writers
     except MissingError:
         writers = ()
-    found[half] = fitting_schemas(spec, half, (*writers, _candidate(file, writers))).columns
-    return row_columns(spec, found[KEY], found[VALUE])
+    columns_by_half[half] = fitting_schemas(spec, half, (*writers, _candidate(file, writers))).columns
+    return row_columns(spec, columns_by_half[KEY], columns_by_half[VALUE])
 
 
 def _candidate(file: Path, writers: tuple[WriterSchema, ...]) -> WriterSchema:

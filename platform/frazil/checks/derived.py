@@ -132,8 +132,8 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     if hindrance := anew.hindrance:
         return Verdict.skip(f"the rows can't be made anew of {inputs}: {hindrance}")
     with anew.rows() as rows:
-        held = rows_of(subject.connections.spark, table, whole(table))
-        missing, extra = _differences(held, rows, table)
+        present = rows_of(subject.connections.spark, table, whole(table))
+        missing, extra = _differences(present, rows, table)
     agree = missing == extra == 0
     name = subject.things.table
     text = (
@@ -144,17 +144,17 @@ def compare_query(subject: Subject[DerivedSpec]) -> Verdict:
     return Verdict(agree, text, numbers)
 
 
-def _differences(held: DataFrame, made: DataFrame, table: Table) -> tuple[int, int]:
-    """How many rows of `made` are missing in `held`, and how many rows it has too many."""
+def _differences(present: DataFrame, made: DataFrame, table: Table) -> tuple[int, int]:
+    """How many rows of `made` are missing in `present`, and how many rows it has too many."""
     from pyspark.sql import functions as F
 
     types = {name: kind for name, kind in types_of(table).items() if name in made.columns}
-    have, want = (_comparable(cast(rows, types)) for rows in (held, made))
+    have, want = (_comparable(cast(rows, types)) for rows in (present, made))
     both = have.withColumn(_SIDE, F.lit(-1)).unionByName(want.withColumn(_SIDE, F.lit(1)))
     per_row = both.groupBy(*map(quoted, types)).agg(F.sum(quoted(_SIDE)).alias(_SIDE))
     more = F.col(quoted(_SIDE))
-    found = per_row.agg(F.sum(F.greatest(more, F.lit(0))), F.sum(F.greatest(-more, F.lit(0)))).collect()
-    missing, extra = found[0]
+    counted = per_row.agg(F.sum(F.greatest(more, F.lit(0))), F.sum(F.greatest(-more, F.lit(0)))).collect()
+    missing, extra = counted[0]
     return int(missing or 0), int(extra or 0)
 
 

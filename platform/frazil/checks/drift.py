@@ -183,10 +183,10 @@ class _Compared:
             return self._foreign(drift, table, seen)
         if not is_in_step(table, seen.metadata_location):
             return self._published(target, self._late(drift, target, table, seen), "behind", before)
-        if found := differences(seen.columns, target.columns(table)):
-            return replace(drift, state="columns", why="; ".join(found), todo=self._sync)
-        if found := label_differences(seen.labels, target.labels()):
-            return replace(drift, state="labels", why="; ".join(found), todo=self._sync)
+        if lines := differences(seen.columns, target.columns(table)):
+            return replace(drift, state="columns", why="; ".join(lines), todo=self._sync)
+        if lines := label_differences(seen.labels, target.labels()):
+            return replace(drift, state="labels", why="; ".join(lines), todo=self._sync)
         return drift
 
     def _left_over(self, drift: Drift, seen: Shown | None) -> Drift | None:

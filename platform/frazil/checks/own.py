@@ -107,10 +107,12 @@ class _Look:
             columns = [f"CAST({quoted(name)} AS string)" for name in (*place, *key)]
             order = f"ORDER BY {', '.join(map(str, range(1, len(columns) + 1)))}" if columns else ""
             asked = f"FROM (SELECT * FROM {rows}) WHERE {fails} {order} LIMIT {_SHOWN}"
-            found = spark.sql(f"SELECT {', '.join(columns)} {asked}").collect() if columns else []
-            keys = (zip(key, row[len(place) :], strict=True) for row in found)
+            failing_rows = spark.sql(f"SELECT {', '.join(columns)} {asked}").collect() if columns else []
+            keys = (zip(key, row[len(place) :], strict=True) for row in failing_rows)
             texts = (", ".join(f"{name} = {value}" for name, value in pairs) for pairs in keys)
-            shown = [place_text([*row[: len(place)], text]) for row, text in zip(found, texts, strict=True)]
+            shown = [
+                place_text([*row[: len(place)], text]) for row, text in zip(failing_rows, texts, strict=True)
+            ]
         return self._verdict(failing, count, {}, tuple(shown))
 
     def _verdict(self, failing: int, rows: int, values: dict[str, str], shown: tuple[str, ...]) -> Verdict:

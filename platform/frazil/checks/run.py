@@ -94,8 +94,8 @@ def run_values(spec: AnyTable, connections: Connections, count: int) -> CheckRes
     names = things(spec, connections.settings)
     what = "Rows hold what their records say, by another decoder."
     if not isinstance(spec, TableSpec):
-        found = Verdict.skip("the table is made of tables, and has no records of its own")
-        return _result(Check("values", names.iceberg_path, False, what, lambda _: found), names, found)
+        verdict = Verdict.skip("the table is made of tables, and has no records of its own")
+        return _result(Check("values", names.iceberg_path, False, what, lambda _: verdict), names, verdict)
     check: Check = Check("values", names.iceberg_path, False, what, partial(compare_values, count=count))
     return _look_or_skip(check, Subject(spec, names, connections))
 
@@ -124,12 +124,12 @@ def run_check(name: str, spec: AnyTable, connections: Connections) -> CheckResul
 def _look(check: Check, subject: Subject[AnyTable]) -> CheckResult:
     try:
         with catalog_errors(subject.connections.settings):
-            found = check.look(subject)
+            verdict = check.look(subject)
     except RetryError:
         raise
     except FrazilError as e:
-        found = Verdict(False, str(e), {})
-    return _result(check, subject.things, found)
+        verdict = Verdict(False, str(e), {})
+    return _result(check, subject.things, verdict)
 
 
 def _look_or_skip(check: Check, subject: Subject[AnyTable]) -> CheckResult:
@@ -156,10 +156,10 @@ def freshness_results(
             yield _result(limit, names, judge_state(spec, state))
 
 
-def _result(check: Check, names: Things, found: Verdict) -> CheckResult:
+def _result(check: Check, names: Things, verdict: Verdict) -> CheckResult:
     return CheckResult(
-        check.name, str(names.table), found.status, found.severity, found.text, found.numbers, check.asset,
-        check.blocking,
+        check.name, str(names.table), verdict.status, verdict.severity, verdict.text, verdict.numbers,
+        check.asset, check.blocking,
     )  # fmt: skip
 
 

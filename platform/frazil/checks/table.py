@@ -124,8 +124,8 @@ def compare_shown(target: Target, subject: Subject[AnyTable]) -> Verdict:
     others_columns = differences(shown.columns, target.columns(table))
     in_step = is_in_step(table, shown.metadata_location) and not others_columns
     agree = not foreign and in_step and shown.rows in (None, rows)
-    told = f"; {'; '.join(others_columns)}" if others_columns else ""
-    mends = f"{told}: {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
+    addition = f"; {'; '.join(others_columns)}" if others_columns else ""
+    mends = f"{addition}: {target.maker or todo} fixes it{_kept_for(target, subject, shown, table)}."
     same = "" if shown.metadata_location == table.metadata_location else _SAME
     others = f". Frazil did not put that there. {ways_on(str(subject.things.table))}"
     counted = "" if shown.rows is None else f"{shown.rows} rows of "

@@ -35,13 +35,13 @@ def count_held(subject: Subject[TableSpec]) -> Verdict:
         f"{missing} offsets have no row: markers of transactions, records that were compacted away or left "
         f"out, or a loss; `frazil check --deep {subject.things.table}` reads the topic to tell"
     )
-    found = [*strange, *([doubled] if missing < 0 else [gaps] if missing else [])]
+    problems = [*strange, *([doubled] if missing < 0 else [gaps] if missing else [])]
     text = (
         f"{ledger.records} rows of {len(ledger.spans)} partitions span {ledger.offsets} offsets: "
-        f"{'; '.join(found) or 'none is missing'}."
+        f"{'; '.join(problems) or 'none is missing'}."
     )
     severity: Severity = "ERROR" if strange or missing < 0 else "WARN"
-    return Verdict(not found, text, _numbers(ledger), severity)
+    return Verdict(not problems, text, _numbers(ledger), severity)
 
 
 def count_each(subject: Subject[TableSpec]) -> Verdict:
@@ -52,13 +52,13 @@ def count_each(subject: Subject[TableSpec]) -> Verdict:
     if isinstance(ledger, Verdict):
         return ledger
     facts, names = topic_fact(connections.admin, spec.topic), place_columns(spec, table)
-    found = compare_rows(connections.settings, table, names, ledger, facts)
-    sentences = [*(f"partition {p}: {why}" for p, why in found.wrong.items()), *_strange(ledger, facts)]
-    if unknown := sum(found.unknown.values()):
+    comparison = compare_rows(connections.settings, table, names, ledger, facts)
+    sentences = [*(f"partition {p}: {why}" for p, why in comparison.wrong.items()), *_strange(ledger, facts)]
+    if unknown := sum(comparison.unknown.values()):
         sentences.append(
             f"{unknown} offsets have no row, and the topic no longer tells whether they held records"
         )
-    gaps = sum(found.gaps.values())
+    gaps = sum(comparison.gaps.values())
     well = f"each record is there once; {gaps} offsets hold none, as the topic says"
     text = f"{ledger.records} rows against {ledger.offsets} offsets: {'; '.join(sentences) or well}."
     return Verdict(not sentences, text, {**_numbers(ledger), "known_gaps": gaps})

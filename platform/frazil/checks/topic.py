@@ -76,8 +76,8 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     columns = topic_columns(spec, registry)
     loaded = subject.handle.load()
     table, own = from_iceberg(loaded.schema()), metadata_names(spec)
-    found = plan_evolution(spec, loaded, columns).verdicts
-    changes = [v for v in found if v.change not in _HARMLESS]
+    verdicts = plan_evolution(spec, loaded, columns).verdicts
+    changes = [v for v in verdicts if v.change not in _HARMLESS]
     missing = [name for name in own if table.get(name) is None]  # of other fields the verdicts speak
     unlike = difference(loaded, spec, row_key(spec, columns))
     schemas = half_schemas(spec, VALUE, registry)
@@ -239,8 +239,8 @@ def _keys_again(subject: Subject[TableSpec]) -> int:
     each = (
         f"SELECT count(1) AS n FROM {spark_name(subject.things.table)} GROUP BY {', '.join(map(quoted, key))}"
     )
-    found = subject.connections.spark.sql(f"SELECT coalesce(sum(n - 1), 0) FROM ({each})").collect()
-    return int(found[0][0])
+    counted = subject.connections.spark.sql(f"SELECT coalesce(sum(n - 1), 0) FROM ({each})").collect()
+    return int(counted[0][0])
 
 
 def _times(ledger: Ledger) -> str:
@@ -248,8 +248,8 @@ def _times(ledger: Ledger) -> str:
     if not ledger.earlier_logs:
         return "1"
     spans = [each for _, log in ledger.logs for each in log.items()]
-    held = [f"int(p = {p} AND o BETWEEN {start} AND {to - 1})" for p, (start, to) in spans]
-    return f"greatest(1, {' + '.join(held) or 1})"
+    conditions = [f"int(p = {p} AND o BETWEEN {start} AND {to - 1})" for p, (start, to) in spans]
+    return f"greatest(1, {' + '.join(conditions) or 1})"
 
 
 def _in_range(ledger: Ledger, partition: int, counts: dict[str, Any]) -> bool:

@@ -103,13 +103,13 @@ def _sample(table: Table, spec: TableSpec, count: int) -> dict[int, list[Bare]] 
 
 def _drawn_files(files: Sequence[DataFile], schema: Schema, partition: str) -> list[DataFile]:
     """Random files of each partition of the topic, and of those that hold rows of several."""
-    found: defaultdict[int | None, list[DataFile]] = defaultdict(list)
+    by_partition: defaultdict[int | None, list[DataFile]] = defaultdict(list)
     for file in files:
         low, high = bounds_of(file, schema, partition)
-        found[low if low == high else None].append(file)
-    each = max(1, _MOST_FILES // max(1, len(found)))
-    most = {own: _MOST_FILES if own is None else each for own in found}
-    return [file for own, of in found.items() for file in random.sample(of, min(len(of), most[own]))]
+        by_partition[low if low == high else None].append(file)
+    each = max(1, _MOST_FILES // max(1, len(by_partition)))
+    most = {own: _MOST_FILES if own is None else each for own in by_partition}
+    return [file for own, of in by_partition.items() for file in random.sample(of, min(len(of), most[own]))]
 
 
 def _drawn(rows: pa.Table, count: int) -> pa.Table:
@@ -118,11 +118,11 @@ def _drawn(rows: pa.Table, count: int) -> pa.Table:
 
 def _rounds(sample: Mapping[int, Sequence[Bare]]) -> Iterable[dict[int, Bare]]:
     """One row of each partition, as long as there are some."""
-    found: defaultdict[int, dict[int, Bare]] = defaultdict(dict)
+    rounds: defaultdict[int, dict[int, Bare]] = defaultdict(dict)
     for partition, rows in sample.items():
         for number, row in enumerate(rows):
-            found[number][partition] = row
-    return found.values()
+            rounds[number][partition] = row
+    return rounds.values()
 
 
 def _records(
@@ -132,13 +132,13 @@ def _records(
 
     A record of another time at the same offset is of another log of the topic.
     """
-    held = {p: row for p, row in rows.items() if p in first and row[names["offset"]] >= first[p]}
-    found = probe.look({p: row[names["offset"]] for p, row in held.items()}) if held else {}
+    present = {p: row for p, row in rows.items() if p in first and row[names["offset"]] >= first[p]}
+    messages = probe.look({p: row[names["offset"]] for p, row in present.items()}) if present else {}
     return {
         p: message
-        for p, message in found.items()
-        if message.offset() == held[p][names["offset"]]
-        and message.timestamp()[1] * 1000 == held[p][names["timestamp"]]
+        for p, message in messages.items()
+        if message.offset() == present[p][names["offset"]]
+        and message.timestamp()[1] * 1000 == present[p][names["timestamp"]]
     }
 
 
@@ -159,8 +159,8 @@ def _compare(
             compared.unread, compared.untold = compared.unread + unread, compared.untold + (not unread)
             continue
         compared.rows += 1
-        if found := list(differences(kind, wanted, row)):
-            compared.different.append(f"{place}, {found[0]}")
+        if unlike := list(differences(kind, wanted, row)):
+            compared.different.append(f"{place}, {unlike[0]}")
 
 
 def _is_of_unread_version(decoder: RecordDecoder, message: Message) -> bool:

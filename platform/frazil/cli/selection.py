@@ -132,11 +132,11 @@ def select(names: Iterable[str] | None, *, every: bool) -> Selection[AnyTable]:
     names = list(names or ())
     if bool(names) == every:
         raise typer.BadParameter(f"Name tables, or give --all{', not both' if names else ''}.")
-    found = load_tables(settings)
-    topics = [spec for pipeline in found.pipelines.sound for spec in pipeline.tables]
-    known = {things(spec, settings).table: spec for spec in (*topics, *found.derived)}
+    tables = load_tables(settings)
+    topics = [spec for pipeline in tables.pipelines.sound for spec in pipeline.tables]
+    known = {things(spec, settings).table: spec for spec in (*topics, *tables.derived)}
     wanted = [TableName.parse(n, legal(settings.cluster)) for n in names] or list(known)
-    broken = found.pipelines.broken
+    broken = tables.pipelines.broken
     if not known and not broken:
         folders = ", ".join(map(str, pipeline_folders(settings)))
         console.print(f"There is no table: write {folders}/NAME/defs.yaml, or fix FRAZIL_PIPELINES.")
@@ -150,9 +150,9 @@ def select_pipelines(names: Sequence[str]) -> Selection[AnyTable]:
     settings = Settings.load()
     configure_logs(settings.log, settings)
     loaded = load_tables(settings)
-    found = loaded.pipelines
-    known = {pipeline.name: pipeline for pipeline in found.sound}
-    broken = {each.name: each.error for each in found.broken}
+    pipelines = loaded.pipelines
+    known = {pipeline.name: pipeline for pipeline in pipelines.sound}
+    broken = {each.name: each.error for each in pipelines.broken}
     for name in names:
         if name not in known:
             missing = UsageError(

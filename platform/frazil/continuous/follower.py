@@ -183,13 +183,13 @@ class Follower:
 
 def _readers(specs: Mapping[TableName, AnyTable]) -> dict[TableName | None, set[TableName]]:
     """By table those that are made of it; by None those of which an input is none of these tables."""
-    found: dict[TableName | None, set[TableName]] = {}
+    readers: dict[TableName | None, set[TableName]] = {}
     for name, spec in specs.items():
         for text in computation_of(spec).inputs if isinstance(spec, DerivedSpec) else ():
             input_name = TableName.parse(text, name.namespace)
             known = isinstance(specs.get(input_name), DerivedSpec) or _is_landed(specs.get(input_name))
-            found.setdefault(input_name if known else None, set()).add(name)
-    return found
+            readers.setdefault(input_name if known else None, set()).add(name)
+    return readers
 
 
 def _is_landed(spec: AnyTable | None) -> bool:

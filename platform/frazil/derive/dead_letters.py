@@ -134,15 +134,15 @@ def _stamped(rows: DataFrame, derivation: str) -> DataFrame:
 
 def _not_kept(box: LetterBox, before: DerivedLedger | None) -> dict[str, Increment]:
     """What is new in the inputs, less what a derivation that died has kept the bad rows of."""
-    found = dict(box.plan.increments)
+    increments = dict(box.plan.increments)
     if before is None or before.query != box.ledger.query:
-        return found
+        return increments
     for each, position in before.inputs.items():
         table, main = box.plan.inputs[each], box.plan.before
         ahead = main is None or position.sequence > main.inputs[each].sequence
         if ahead and standing(position, table) == "held":
-            found[each] = increment(table, position, follows=box.plan.follows)
-    return found
+            increments[each] = increment(table, position, follows=box.plan.follows)
+    return increments
 
 
 def survey_letters(handle: TableHandle) -> DeadLetters:

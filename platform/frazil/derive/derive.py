@@ -163,8 +163,8 @@ class _Derivation:
             yield None
             return
         whole = {name: Increment(None, each.to) for name, each in new.items()}
-        with self._rows(plan, new, went=True) as rows, self._rows(plan, whole) as held:
-            yield Changed(good_rows(rows), good_rows(held))
+        with self._rows(plan, new, went=True) as rows, self._rows(plan, whole) as all_rows:
+            yield Changed(good_rows(rows), good_rows(all_rows))
 
     def _output(self, plan: Plan, rows: DataFrame) -> Table:
         shape = self._kind.shape(self._spec, good_rows(rows))
@@ -241,11 +241,11 @@ class _Derivation:
 
     def _read(self, plan: Plan) -> dict[str, int]:
         """How many rows of each input were read."""
-        found = {}
+        rows = {}
         for name in plan.names.values():
             table, new = plan.inputs[str(name)], plan.increments[str(name)]
-            found[str(name)] = rows_read(self._connections, table, new)
-        return found
+            rows[str(name)] = rows_read(self._connections, table, new)
+        return rows
 
     def _keep_letters(self, plan: Plan, table: Table, entry: DerivedLedger) -> None:
         """Keeps bad and late rows apart; takes those of before away where all is made anew."""
@@ -262,8 +262,8 @@ class _Derivation:
                 apart = self._kind.letters(
                     self._task(plan, table, good_rows(rows), entry.derivation, changed)
                 )
-                found = [frame for frame in (bad_rows(rows), apart) if frame is not None]
-                yield reduce(lambda one, two: one.unionByName(two), found) if found else None
+                frames = [frame for frame in (bad_rows(rows), apart) if frame is not None]
+                yield reduce(lambda one, two: one.unionByName(two), frames) if frames else None
 
         upkeep = self._spec.upkeep
         keep_letters(LetterBox(self._handle, plan, entry, letters, upkeep, self._works))

@@ -109,13 +109,13 @@ def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_
 
 
 def _evolved(table: Table, wanted: Struct) -> Table:
-    def stage(found: Table) -> Transaction | None:
-        have = from_iceberg(found.schema())
+    def stage(current: Table) -> Transaction | None:
+        have = from_iceberg(current.schema())
         kept = [f.name for f in have if not wanted.get(f.name)]  # of an earlier query; null from now on
         changes = verdicts(have, wanted, kept)
         if stopping := refused(changes):
             raise _refusal(name_of(table), stopping)
-        tx = transaction(found)
+        tx = transaction(current)
         apply_changes(tx, [change for change in changes if change.wanted])
         return tx if is_staged(tx) else None
 

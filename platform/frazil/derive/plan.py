@@ -124,8 +124,8 @@ def make_plan(
         _refuse_lost(handle.name, inputs, before)
         query = before.query
         if letters:  # first, and though the table stands: they may be ahead of it
-            held = partial(none_went_back, inputs=inputs)
-            _, kept, _ = _followed(letters, query, held)
+            present = partial(none_went_back, inputs=inputs)
+            _, kept, _ = _followed(letters, query, present)
         table, before, went_back = _followed(table, query, partial(all_held, inputs=inputs))
     everything = rebuild or before is None or computation.spec.kind == "full"
     follows = before is not None and computation.follows(before) and not mixed
@@ -283,10 +283,10 @@ def _refuse_other_inputs(name: TableName, inputs: Inputs, before: DerivedLedger)
 
 def _refuse_lost(name: TableName, inputs: Inputs, before: DerivedLedger) -> None:
     for each, table in inputs.items():
-        found = standing(before.inputs[each], table)
-        if found in LOST:
+        place = standing(before.inputs[each], table)
+        if place in LOST:
             raise PositionLostError(
-                f"What {name} has not seen of {each} can't be told any more: {each} {LOST[found]}.",
+                f"What {name} has not seen of {each} can't be told any more: {each} {LOST[place]}.",
                 where=f"snapshot {before.inputs[each].snapshot} of {each}",
                 meaning=f"{name} is as it was.",
                 todo=f"`frazil derive {name} --rebuild` recomputes all rows, in one commit.",

@@ -42,10 +42,10 @@ def load_tables(settings: Settings) -> KnownTables:
     Raises:
         SpecError: A pipeline is broken, and the profile is `strict`.
     """
-    found = known_tables(load_pipelines(settings=settings), settings)
+    known = known_tables(load_pipelines(settings=settings), settings)
     if settings.strict:
-        found.pipelines.all()
-    return found
+        known.pipelines.all()
+    return known
 
 
 def known_tables(pipelines: Pipelines, settings: Settings) -> KnownTables:

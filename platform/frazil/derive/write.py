@@ -265,12 +265,12 @@ def _measures(task: Task, rows: DataFrame) -> dict[str, str]:
 
 
 def _audited(task: Task, files: StagedFiles, watched: Watched) -> StagedFiles:
-    found, work = watched.measured, f"A derivation of {task.name}"
-    written = found[_WRITTEN]
+    measured, work = watched.measured, f"A derivation of {task.name}"
+    written = measured[_WRITTEN]
     audit_rows(files, written, work, f"{written} rows written", "Derive again.")
-    made = {alias.removeprefix(_OF): number for alias, number in found.items() if alias != _WRITTEN}
-    held = values_told(files.files, task.table.schema()).whole
-    if lost := differing(made, held, done="derived"):
+    made = {alias.removeprefix(_OF): number for alias, number in measured.items() if alias != _WRITTEN}
+    stored = values_told(files.files, task.table.schema()).whole
+    if lost := differing(made, stored, done="derived"):
         raise audit_failed(work, lost, "Derive again.")
     task.done("written")
     return files

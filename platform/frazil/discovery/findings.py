@@ -113,8 +113,8 @@ def _finding(
     if isinstance(sample, str):
         proposals, notes = [], [sample]
     else:
-        found = _proposals(facts.topic, seen, daily, connections, schema, listed, notes)
-        fine = [r for p in found if (r := refined(p, seen, connections.registry, notes))]
+        proposed = _proposals(facts.topic, seen, daily, connections, schema, listed, notes)
+        fine = [r for p in proposed if (r := refined(p, seen, connections.registry, notes))]
         proposals = [p for p in fine if not _problem(p, connections.settings, taken, notes)]
         notes += _of_compacted(facts.topic, proposals, connections.admin)
     return Finding(
@@ -139,9 +139,9 @@ def _proposals(
     kinds = subject_kinds(TableSpec.model_validate({"topic": topic, **named}), registry)
     if schema and "value" not in kinds:
         return [_given(topic, sample, daily, schema, connections, kinds, notes)]
-    found, said = propose(topic, sample, daily, kinds, named, listed)
-    notes += [*said, *(f"{half}: {name}, as the records' schema id says." for half, name in named.items())]
-    return [found] if found else []
+    proposal, remarks = propose(topic, sample, daily, kinds, named, listed)
+    notes += [*remarks, *(f"{half}: {name}, as the records' schema id says." for half, name in named.items())]
+    return [proposal] if proposal else []
 
 
 def _given(

@@ -60,8 +60,8 @@ def tried(proposal: Proposal, sample: Sample, registry: RegistryClient) -> Trial
     spec = proposal.spec
     bad: dict[int, str] = {}
     for half, parts in ((KEY, sample.keys), (VALUE, sample.values)):
-        found = _bad(_schemas(spec, half, proposal.files, registry), parts, sample.headers)
-        bad |= {number: f"{half.word}: {why}" for number, why in found.items()}
+        reasons = _bad(_schemas(spec, half, proposal.files, registry), parts, sample.headers)
+        bad |= {number: f"{half.word}: {why}" for number, why in reasons.items()}
     return Trial(dict(sorted(bad.items())), len(sample.values) - len(bad))
 
 

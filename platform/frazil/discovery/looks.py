@@ -29,10 +29,10 @@ def json_object(part: bytes | None) -> dict[str, Any] | None:
     if part is None or not part.lstrip(b" \t\r\n").startswith(b"{"):
         return None
     try:
-        found = json.loads(part.decode(), parse_constant=_no_number)
+        value = json.loads(part.decode(), parse_constant=_no_number)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _no_number(word: str) -> NoReturn:

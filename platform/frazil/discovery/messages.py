@@ -21,8 +21,8 @@ _SURE = 0.999
 
 def first_message(writer: WriterSchema, subject: str) -> str:
     """The full name of the file's first message, which a table holds unless its spec names another."""
-    found = message_at(file_of(compiled(writer, subject)), (0,))
-    return found.full_name if found else ""
+    message = message_at(file_of(compiled(writer, subject)), (0,))
+    return message.full_name if message else ""
 
 
 def named_messages(writers: Sequence[WriterSchema], subject: str, values: Sequence[bytes]) -> list[str]:
@@ -66,11 +66,11 @@ def _share(message: Descriptor, payloads: Sequence[bytes]) -> float:
     kind, known = GetMessageClass(message), 0
     for payload in payloads:
         try:
-            found = kind.FromString(payload)
+            decoded = kind.FromString(payload)
         except DecodeError:
             continue
-        found.DiscardUnknownFields()
-        known += found.ByteSize() if found.IsInitialized() else 0
+        decoded.DiscardUnknownFields()
+        known += decoded.ByteSize() if decoded.IsInitialized() else 0
     return known / max(sum(map(len, payloads)), 1)
 
 

@@ -123,7 +123,7 @@ def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: li
             "see value_subject, and FRAZIL_REGISTRY__URL."
         )
         return None
-    objects = {n: found for n, v in enumerate(sample.values) if (found := json_object(v)) is not None}
+    objects = {n: document for n, v in enumerate(sample.values) if (document := json_object(v)) is not None}
     if len(objects) >= _MOSTLY * len(there):
         return _json(topic, sample, objects, listed, notes)
     text = all(map(is_text, there))
@@ -135,9 +135,9 @@ def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: li
 def _json(
     topic: str, sample: Sample, objects: Mapping[int, Mapping[str, Any]], listed: bool, notes: list[str]
 ) -> _Found:
-    if all(map(is_embedded, objects.values())) and (found := payload_schema(list(objects.values())[-1])):
+    if all(map(is_embedded, objects.values())) and (payload := payload_schema(list(objects.values())[-1])):
         notes.append("Values are JSON with Connect's schemas: the newest one says the types.")
-        return _schema_file(topic, {"type": "object", "properties": {"payload": found}})
+        return _schema_file(topic, {"type": "object", "properties": {"payload": payload}})
     numbers = list(objects)
     draft = draft_of(list(objects.values()))
     if draft is None:
@@ -154,12 +154,12 @@ def _json(
     return _schema_file(topic, draft.schema, draft.texts)
 
 
-def _listed(found: FieldList, count: int, notes: list[str]) -> _Found:
+def _listed(listed: FieldList, count: int, notes: list[str]) -> _Found:
     notes.append(
-        f"Values are JSON without a schema: {len(found.fields)} fields are listed, by {count} records. "
+        f"Values are JSON without a schema: {len(listed.fields)} fields are listed, by {count} records. "
         "All are optional there; the list says what each rests on."
     )
-    return _Found({"value_format": "json", "fields": found.fields}, reasons=found.reasons)
+    return _Found({"value_format": "json", "fields": listed.fields}, reasons=listed.reasons)
 
 
 def _said(draft: Draft, numbers: Sequence[int], sample: Sample) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _said(draft: Draft, numbers: Sequence[int], sample: Sample) -> Iterator[str]
         parts = [f"{path} ({count} times, first at {place})" for path, (count, place) in gaps.items()]
         yield f"Missing or null in some records: {_some(parts)}."
     if draft.moments:
-        yield f"Times: {_some([f'{path} is {said}' for path, said in draft.moments.items()])}."
+        yield f"Times: {_some([f'{path} is {meaning}' for path, meaning in draft.moments.items()])}."
     if draft.texts:
         parts = [f"{path} ({why})" for path, why in draft.texts.items()]
         yield f"Not sure of {_some(parts)}: JSON text, until you write a type."

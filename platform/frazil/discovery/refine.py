@@ -46,12 +46,12 @@ def refined(
 
 def with_framing(proposal: Proposal, sample: Sample, registry: RegistryClient) -> Proposal:
     """With or without the header before each value, by which of both more records are good."""
-    found: dict[str, int] = {}
+    good: dict[str, int] = {}
     for framing in ("none", "confluent"):
         with suppress(FrazilError):
             each = _with_message(proposal.with_changes(framing=framing), sample, registry, [])
-            found[framing] = tried(each, sample, registry).good
-    best = max(found, key=lambda framing: found[framing], default="none")
+            good[framing] = tried(each, sample, registry).good
+    best = max(good, key=lambda framing: good[framing], default="none")
     return proposal.with_changes(framing=None if best == "confluent" else best)
 
 
@@ -77,8 +77,8 @@ def _of_message(proposal: Proposal, names: Sequence[str], framed: bool, notes: l
     name, *others = names
     notes.append(f"Records are {name}, which is not the first message of the schema.")
     if others:
-        said = "Other records are" if framed else "They may as well be"
-        notes.append(f"{said} {', '.join(others[:_SHOWN])}.")
+        beginning = "Other records are" if framed else "They may as well be"
+        notes.append(f"{beginning} {', '.join(others[:_SHOWN])}.")
     return proposal.with_changes(record_type=name)
 
 

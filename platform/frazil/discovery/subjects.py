@@ -23,15 +23,15 @@ def named_subjects(topic: str, sample: Sample, registry: RegistryClient) -> dict
         "key": sample.keys,
         "value": sample.values,
     }
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for half, parts in halves.items():
         own = subject_name(TableSpec(topic=topic), half)
         with suppress(FrazilError):
             whose = list(_owners(parts, registry).values())
             subjects = set.intersection(*whose) if whose else set()
             if own not in subjects and len(fits := _alike(subjects, topic, half)) == 1:
-                found[f"{half}_subject"] = fits[0]
-    return found
+                names[f"{half}_subject"] = fits[0]
+    return names
 
 
 def record_types(topic: str, sample: Sample, registry: RegistryClient) -> list[dict[str, Any]]:
@@ -56,11 +56,11 @@ def record_types(topic: str, sample: Sample, registry: RegistryClient) -> list[d
 def subject_kinds(spec: TableSpec, registry: RegistryClient) -> dict[str, str]:
     """The formats of the subjects that a topic has, of `key` and `value`."""
     halves: tuple[Literal["key", "value"], ...] = ("key", "value")
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for half in halves:
         with suppress(MissingError):
-            found[half] = subject_versions(registry, subject_name(spec, half))[-1].kind
-    return found
+            kinds[half] = subject_versions(registry, subject_name(spec, half))[-1].kind
+    return kinds
 
 
 def _tables(strategy: str, types: Sequence[str]) -> list[dict[str, Any]]:

@@ -31,8 +31,8 @@ def probes(patient: Patient) -> Probes:
             ("make an entry", entry.make, "glue:CreateTable"),
         ):
             mend = statement(action, "*") if action else ""
-            found = yield Probe(right, partial(_asked, settings, ask), f"database {database}", mend)
-            if found.status == "down":
+            finding = yield Probe(right, partial(_asked, settings, ask), f"database {database}", mend)
+            if finding.status == "down":
                 return
     for target in targets:
         yield Probe("read the table's entry", partial(target.read, patient.connections), target.relations[0])

@@ -37,8 +37,8 @@ def probes(patient: Patient) -> Probes:
         return
     for topic, (right, ask, spec, operations) in _rights(patient):
         grant = kafka_acl(settings, topic, *operations)
-        found = yield Probe(right, partial(ask, admin, settings, spec), topic, grant)
-        if found.status == "down":
+        finding = yield Probe(right, partial(ask, admin, settings, spec), topic, grant)
+        if finding.status == "down":
             return
 
 

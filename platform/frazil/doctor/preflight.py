@@ -98,10 +98,10 @@ def unchanged(batches: Iterable[Any]) -> Iterator[Any]:
 
 def _of_python(text: str) -> FrazilError:
     lines = (line.strip() for line in text.splitlines())
-    said = next((line for line in lines if "ModuleNotFoundError" in line), cause_line(text))
+    cause = next((line for line in lines if "ModuleNotFoundError" in line), cause_line(text))
     return ConfigureError(
         "Spark's Python workers can't import frazil.",
-        where=said,
+        where=cause,
         meaning="No topic can be landed, nor tables derived by functions: all records are decoded there.",
         todo="Install the wheel on all workers, with the client's Python, and name it in PYSPARK_PYTHON.",
     )

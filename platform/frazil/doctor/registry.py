@@ -22,13 +22,13 @@ def probes(patient: Patient) -> Probes:
     """Each subject once; one that is missing where a schema is needed is told, too."""
     settings, registry = patient.connections.settings, patient.connections.registry
     for name, (is_needed, is_to_register) in subjects(patient).items():
-        found = yield Probe(
+        finding = yield Probe(
             "register the subject" if is_to_register else "read the subject",
             partial(_ask, registry, name, is_needed, is_to_register),
             name,
             registry_right(settings, name, "write" if is_to_register else "read"),
         )
-        if found.status == "down":
+        if finding.status == "down":
             return
 
 

@@ -29,25 +29,25 @@ SYSTEMS: Mapping[str, Callable[[Patient], Probes]] = {
 
 def needed(patient: Patient) -> set[str]:
     """The systems that the tables work with."""
-    found = {"catalog", "spark"} if patient.specs else set()
-    found |= {target for target in ("glue", "snowflake") if patient.shown_in(target)}
+    systems = {"catalog", "spark"} if patient.specs else set()
+    systems |= {target for target in ("glue", "snowflake") if patient.shown_in(target)}
     if patient.topics or patient.feeds:
-        found.add("kafka")
+        systems.add("kafka")
     if registry.subjects(patient):
-        found.add("registry")
-    return found
+        systems.add("registry")
+    return systems
 
 
 def examine(
     patient: Patient, systems: Collection[str] = tuple(SYSTEMS), seconds: float = SECONDS
 ) -> list[Finding]:
     """What was found of each system of each connection, in the order of `SYSTEMS`."""
-    found: list[Finding] = []
+    all_findings: list[Finding] = []
     for own, clients in [*apart(patient.specs, patient.connections)] or [([], patient.connections)]:
         behind = f" of {own[0].connection}" if own and own[0].connection else ""
         findings = _examine(Patient(own, clients), systems, seconds)
-        found += [replace(finding, system=finding.system + behind) for finding in findings]
-    return found
+        all_findings += [replace(finding, system=finding.system + behind) for finding in findings]
+    return all_findings
 
 
 def _examine(patient: Patient, systems: Collection[str], seconds: float) -> list[Finding]:
@@ -56,13 +56,13 @@ def _examine(patient: Patient, systems: Collection[str], seconds: float) -> list
         name: _Examination(name, patient) for name in SYSTEMS if name in systems and name in wanted
     }
     met = call_all({name: each.make for name, each in examinations.items()}, seconds)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name in (name for name in SYSTEMS if name in systems):
         if name in examinations:
-            found += examinations[name].report(met[name], seconds)
+            findings += examinations[name].report(met[name], seconds)
         else:
-            found.append(Finding(name, "", "", "not needed", 0.0))
-    return found
+            findings.append(Finding(name, "", "", "not needed", 0.0))
+    return findings
 
 
 @dataclass
@@ -84,11 +84,11 @@ class _Examination:
 
     def report(self, error: Exception | None, seconds: float) -> list[Finding]:
         """All that was found by now; with a finding for what was not answered in time."""
-        found = list(self.findings)
+        findings = list(self.findings)
         if isinstance(error, TimeoutError):
             late = PartDownError(f"No answer within {seconds:.0f} s.", todo="Ask again with more --seconds.")
-            found.append(_failed(self.system, self.asked, seconds, late))
-        return found
+            findings.append(_failed(self.system, self.asked, seconds, late))
+        return findings
 
 
 def findings_of(
@@ -100,9 +100,9 @@ def findings_of(
         asked = next(probes)
         while True:
             note(asked)
-            found = _ask(system, asked)
-            yield found
-            asked = probes.send(found)
+            finding = _ask(system, asked)
+            yield finding
+            asked = probes.send(finding)
     except StopIteration:
         return
     except Exception as e:  # noqa: BLE001 - a client that can't be opened is a finding

@@ -55,8 +55,8 @@ def _tables(tables: Sequence[Relation], account: _Account) -> Probes:
     for table in tables:
         schema, of = f"{table.database}.{table.schema}", f"{table.schema}.{table.name}".lower()
         grant = snowflake_grant("CREATE ICEBERG TABLE", "SCHEMA", schema, account.role)
-        found = yield Probe("look at the table", partial(account.look, table), of, grant)
-        if found.status == "ok" and schema not in refreshed:
+        finding = yield Probe("look at the table", partial(account.look, table), of, grant)
+        if finding.status == "ok" and schema not in refreshed:
             refreshed.add(schema)
             grant = snowflake_grant("OWNERSHIP", "TABLE", f"{schema}.{table.name}", account.role)
             yield Probe("refresh the table", partial(account.refresh, table), of, grant)

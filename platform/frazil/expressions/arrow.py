@@ -56,17 +56,17 @@ class Rows:
 
     def flags(self, node: Node) -> pa.BooleanArray:
         """Of which rows it is true, false or null; raises as `of` does, and where it is none of these."""
-        found = self.of(node)
-        if pa.types.is_null(found.type):
-            found = pa.nulls(self.count, pa.bool_())
-        if not pa.types.is_boolean(found.type):
-            raise pa.ArrowInvalid(f"it is {found.type}, not true or false")
-        return pa.repeat(found, self.count) if isinstance(found, pa.Scalar) else found
+        value = self.of(node)
+        if pa.types.is_null(value.type):
+            value = pa.nulls(self.count, pa.bool_())
+        if not pa.types.is_boolean(value.type):
+            raise pa.ArrowInvalid(f"it is {value.type}, not true or false")
+        return pa.repeat(value, self.count) if isinstance(value, pa.Scalar) else value
 
     def array(self, node: Node) -> pa.Array:
         """The values of a part of an expression, one for each row."""
-        found = self.of(node)
-        return pa.repeat(found, self.count) if isinstance(found, pa.Scalar) else found
+        value = self.of(node)
+        return pa.repeat(value, self.count) if isinstance(value, pa.Scalar) else value
 
     def _arguments(self, call: Call) -> Iterator[Value]:
         """What a call is given; a text beside values of another type is one of these."""
@@ -221,10 +221,10 @@ def _if(condition: Value, one: Value, two: Value) -> Value:
 
 
 def _coalesced(*values: Value) -> Value:
-    found = values[-1]
+    coalesced = values[-1]
     for value in reversed(values[:-1]):
-        found = _either(pc.is_valid(value), value, found)
-    return found
+        coalesced = _either(pc.is_valid(value), value, coalesced)
+    return coalesced
 
 
 def _truth(value: Value) -> Value:

@@ -68,14 +68,14 @@ def _tree(text: str) -> exp.Expr:
     if len(text) > _LONGEST:
         raise ValueError(f"it has more than {_LONGEST:,} signs")
     try:
-        found = sqlglot.parse(text)
+        statements = sqlglot.parse(text)
     except (SqlglotError, RecursionError) as e:
         problem: dict[str, Any] = next(iter(getattr(e, "errors", ())), {})
         near = problem.get("highlight") or ""
         raise ValueError(f"not understood{f' at {near!r}' if near else ''}") from None
-    if len(found) != 1 or found[0] is None:
+    if len(statements) != 1 or statements[0] is None:
         raise ValueError("one expression is expected")
-    return found[0]
+    return statements[0]
 
 
 @dataclass
@@ -125,11 +125,11 @@ class _Reading:
         if _others(of) - {"big_int"}:
             raise ValueError(f"{of.sql()!r}: an aggregate takes one value")
         self.within = True
-        found = self._counted(of.this) if name == "count" else Aggregate(name, self.node(of.this))
+        node = self._counted(of.this) if name == "count" else Aggregate(name, self.node(of.this))
         self.within = False
-        if found not in self.aggregates:
-            self.aggregates.append(found)
-        return Column((aggregate_name(self.aggregates.index(found)),))
+        if node not in self.aggregates:
+            self.aggregates.append(node)
+        return Column((aggregate_name(self.aggregates.index(node)),))
 
     def _counted(self, of: Any) -> Aggregate:
         word = type(of).__name__
@@ -155,21 +155,21 @@ class _Reading:
             raise _unknown(of)
         if inner.path in self.bare:
             self.bare.remove(inner.path)
-        found = Column((*inner.path, of.expression.name))
+        column = Column((*inner.path, of.expression.name))
         if not self.within:
-            self.bare.append(found.path)
-        return found
+            self.bare.append(column.path)
+        return column
 
     def branches(self, of: exp.Case) -> Node:
         """CASE WHEN; with a value behind CASE each branch compares with it."""
         default = of.args.get("default")
-        found: Node = self.node(default) if default else Constant("null", "")
+        node: Node = self.node(default) if default else Constant("null", "")
         for branch in reversed(of.args["ifs"]):
             condition = self.node(branch.this)
             if of.this:
                 condition = Call("=", (self.node(of.this), condition))
-            found = Call("if", (condition, self.node(branch.args["true"]), found))
-        return found
+            node = Call("if", (condition, self.node(branch.args["true"]), node))
+        return node
 
     def listed(self, of: exp.In) -> Node:
         """IN, of values that stand there."""

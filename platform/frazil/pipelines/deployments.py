@@ -81,9 +81,9 @@ def load_deployments(settings: Settings, pipelines: Collection[str]) -> Deployme
     broken: list[Broken] = []
     for folder in _folders(settings):
         try:
-            for found in _read(folder, pipelines):
-                _refuse_equal(found, sound)
-                sound[found.spec.name] = found
+            for deployment in _read(folder, pipelines):
+                _refuse_equal(deployment, sound)
+                sound[deployment.spec.name] = deployment
         except Exception as e:  # noqa: BLE001 - one file must not end the others, whatever is in it
             broken.append(Broken(folder.name, folder, explain(e), "deployments"))
     return Deployments(tuple(sound.values()), tuple(broken))
@@ -113,10 +113,11 @@ def _unknown(name: str, pipelines: Collection[str]) -> str:
     return f"there is no pipeline {name!r}; {hint}"
 
 
-def _refuse_equal(found: Deployment, others: dict[str, Deployment]) -> None:
-    first = others.get(found.spec.name)
+def _refuse_equal(deployment: Deployment, others: dict[str, Deployment]) -> None:
+    first = others.get(deployment.spec.name)
     if first:
         raise SpecError(
-            f"{found.file}:{found.line}: there is another deployment {found.spec.name} in {first.file}",
+            f"{deployment.file}:{deployment.line}: there is another deployment {deployment.spec.name}"
+            f" in {first.file}",
             todo="Give the newer of the two another name: one that is made would be made a second time.",
         )

@@ -71,19 +71,19 @@ def load_pipeline(folder: Path, settings: Settings) -> Pipeline | None:
 
     It may name one of the profile's connections, and its tables have the profile's defaults.
     """
-    found: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
+    by_kind: dict[str, tuple[tuple[Any, ...], tuple[int, ...]]] = {}
     documents = read_documents(folder / FILE)
     if not documents:
         raise SpecError(f"{folder / FILE}:1: it is empty: write `type: assets.topic_tables.TopicTables`")
     for document in documents:
         if kind := component_of(document, _SPECS):
-            if kind in found:
+            if kind in by_kind:
                 raise SpecError(f"{document.file}:{document.line()}: a second {kind} in one file")
-            found[kind] = _tables(document, _SPECS[kind], settings)
-    if not found:
+            by_kind[kind] = _tables(document, _SPECS[kind], settings)
+    if not by_kind:
         return None
-    tables, lines = found.get("TopicTables", ((), ()))
-    derived, derived_lines = found.get("DerivedTables", ((), ()))
+    tables, lines = by_kind.get("TopicTables", ((), ()))
+    derived, derived_lines = by_kind.get("DerivedTables", ((), ()))
     return Pipeline(legal(folder.name), folder, tables, lines, derived, derived_lines)
 
 

@@ -86,8 +86,8 @@ def folders_in(written: str, shipped: str) -> list[Path]:
     """The folders of a setting, separated like PATH; where it is empty, those that come with Frazil."""
     if written:
         return [Path(p).expanduser().absolute() for p in written.split(os.pathsep) if p]
-    found = importlib.util.find_spec("assets")
-    places = found.submodule_search_locations if found else None
+    package = importlib.util.find_spec("assets")
+    places = package.submodule_search_locations if package else None
     return [Path(place) / shipped for place in places or ()]
 
 

@@ -43,10 +43,10 @@ class Document:
         """The line of the value at `path`, or of the deepest part of the path that is there."""
         node, line = self.node, self.node.start_mark.line
         for step in path:
-            found = _child(node, step)
-            if found is None:
+            child = _child(node, step)
+            if child is None:
                 break
-            mark, node = found
+            mark, node = child
             line = mark.start_mark.line
         return int(line) + 1
 

@@ -148,8 +148,10 @@ class Glue:
             raise Again  # the table has another head now
         sent[current] = foreign
         before = _parameter(entry, "metadata_location") if entry else None  # `glue_table` changes the entry
-        told = dict(entry or {})
-        wanted = labelled(glue_table(table, self._table.table, entry, {_PUT: current}), told, self.labels())
+        entry_now = dict(entry or {})
+        wanted = labelled(
+            glue_table(table, self._table.table, entry, {_PUT: current}), entry_now, self.labels()
+        )
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
         else:

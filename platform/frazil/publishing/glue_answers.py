@@ -39,11 +39,11 @@ def entries_of(client: Any, database: str) -> dict[str, dict[str, Any]]:
     """All entries of a database by name, a hundred per request; none where there is no such database."""
     pages = client.get_paginator("get_tables").paginate(DatabaseName=database)
     try:
-        found = ask(lambda: [each for page in pages for each in page["TableList"]])
+        entries = ask(lambda: [each for page in pages for each in page["TableList"]])
     except client.exceptions.EntityNotFoundException:
         return {}
     with answers():
-        return {each["Name"]: _checked(each) for each in found if "Parameters" in each}
+        return {each["Name"]: _checked(each) for each in entries if "Parameters" in each}
 
 
 def _checked(raw: dict[str, Any]) -> dict[str, Any]:

@@ -59,5 +59,5 @@ def _word(name: str) -> str:
 
 
 def _parameters(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = entry.get("Parameters") or {}
-    return found
+    parameters: Mapping[str, Any] = entry.get("Parameters") or {}
+    return parameters

@@ -165,7 +165,9 @@ class Settings(BaseSettings):
 
     def with_changes(self, **changes: Any) -> Settings:
         """A copy with other values; `kafka={"tls": True}` leaves Kafka's other settings as they are."""
-        return self.model_copy(update={n: _changed(getattr(self, n), told) for n, told in changes.items()})
+        return self.model_copy(
+            update={n: _changed(getattr(self, n), change) for n, change in changes.items()}
+        )
 
     @classmethod
     def settings_customise_sources(
@@ -286,11 +288,11 @@ def _check_variables() -> None:
         )
 
 
-def _problem(found: ErrorDetails) -> str:
-    path = ".".join(map(str, found["loc"]))
-    if found["type"] != "extra_forbidden":
-        name = variable(map(str, found["loc"]))
-        return f"{name if name in os.environ else path}: {found['msg'].removeprefix('Value error, ')}"
+def _problem(detail: ErrorDetails) -> str:
+    path = ".".join(map(str, detail["loc"]))
+    if detail["type"] != "extra_forbidden":
+        name = variable(map(str, detail["loc"]))
+        return f"{name if name in os.environ else path}: {detail['msg'].removeprefix('Value error, ')}"
     return f"{path}: there is no such setting{_nearest(path, ['.'.join(p) for p, _ in fields()])}"
 
 
@@ -300,12 +302,12 @@ def _no_json() -> Iterator[str]:
     objects |= {path for path, field in fields() if get_origin(field.annotation) is dict}
     for name in sorted(map(variable, objects)):
         try:
-            told = json.loads(os.environ.get(name, "{}"))
+            value = json.loads(os.environ.get(name, "{}"))
         except MALFORMED as e:
             yield f"{name} is no JSON: {e}"
         else:
-            if not isinstance(told, dict):
-                yield f"{name} holds a JSON {type(told).__name__}, not an object"
+            if not isinstance(value, dict):
+                yield f"{name} holds a JSON {type(value).__name__}, not an object"
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -80,8 +80,8 @@ class Reference:
         if not self.key:
             return whole
         try:
-            told = json.loads(whole)
-            return str(told[_IN_KEY.sub(lambda found: str(told[found[1]]), self.key)])
+            values = json.loads(whole)
+            return str(values[_IN_KEY.sub(lambda match: str(values[match[1]]), self.key)])
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"the secret {self.name} is no JSON object with a key {self.key}") from None
 
@@ -123,8 +123,8 @@ def _from_secrets_manager(name: str, identity: Callable[[], Session] | None) -> 
 
 
 def _from_parameter_store(name: str, identity: Callable[[], Session] | None) -> str:
-    told = _asked(identity, "ssm", "get_parameter", Name=name, WithDecryption=True)
-    return str(told["Parameter"]["Value"])
+    answer = _asked(identity, "ssm", "get_parameter", Name=name, WithDecryption=True)
+    return str(answer["Parameter"]["Value"])
 
 
 def _asked(

@@ -82,16 +82,16 @@ def storage_refusal(text: str) -> tuple[str, str] | None:
     Args:
         text: Of PyArrow's error, or of Java's.
     """
-    found = _REFUSED.search(text) or _BY_JAVA.search(text)
-    if found is None or any(sign in text for sign in _PASSING):
+    match = _REFUSED.search(text) or _BY_JAVA.search(text)
+    if match is None or any(sign in text for sign in _PASSING):
         return None
-    told = found.groupdict()
-    status, code = told.get("status"), told.get("code") or told.get("name") or ""
-    named = told.get("name") not in (None, "UNKNOWN") and code.startswith(("INVALID_", "KEY_TOO_LONG"))
+    parts = match.groupdict()
+    status, code = parts.get("status"), parts.get("code") or parts.get("name") or ""
+    named = parts.get("name") not in (None, "UNKNOWN") and code.startswith(("INVALID_", "KEY_TOO_LONG"))
     if not named and int(status or 0) not in _ASKED_WRONGLY:
         return None
     todo = _SHORTER if is_too_long(text) else "Fix what it names; see docs/connect.md."
-    return f"{code} {told['said'].strip()}".strip()[:300], todo
+    return f"{code} {parts['said'].strip()}".strip()[:300], todo
 
 
 def is_too_long(text: str) -> bool:
@@ -118,20 +118,20 @@ def _of_arrow(error: OSError, text: str) -> ConfigureError | None:
     """PyArrow has AWS' codes in capitals, and hands on those that it does not know."""
     if "ACCESS_DENIED" in text or isinstance(error, PermissionError):
         return _of_s3(text)
-    found = _ARROWS_CODE.search(text)
-    code = found and (found["code"] or "".join(word.capitalize() for word in found["name"].split("_")))
+    match = _ARROWS_CODE.search(text)
+    code = match and (match["code"] or "".join(word.capitalize() for word in match["name"].split("_")))
     if known := _unknown(code, text) if code else None:
         return known
     if refusal := storage_refusal(text):
-        said, todo = refusal
-        return ConfigureError("The storage refuses the request.", where=said, meaning=STAYS, todo=todo)
+        problem, todo = refusal
+        return ConfigureError("The storage refuses the request.", where=problem, meaning=STAYS, todo=todo)
     return None
 
 
 def _of_s3(text: str) -> NotAllowedError:
-    found = _BY_ARROW.search(text)
-    action = _S3_ACTIONS.get(found["call"], "s3:PutObject") if found else "s3:GetObject"
-    bucket = f"arn:aws:s3:::{found['bucket'] if found else '*'}"
+    match = _BY_ARROW.search(text)
+    action = _S3_ACTIONS.get(match["call"], "s3:PutObject") if match else "s3:GetObject"
+    bucket = f"arn:aws:s3:::{match['bucket'] if match else '*'}"
     return _denied(action, bucket if action == "s3:ListBucket" else f"{bucket}/*", text)
 
 

@@ -55,16 +55,16 @@ class LoginName(str):
         self._kept.read_anew()
 
 
-def _secret(told: Any, read: ValidatorFunctionWrapHandler) -> SecretStr:
-    kept = reference(told) if isinstance(told, str) else None
-    secret: SecretStr = KeptSecret(kept) if kept else read(told)
+def _secret(value: Any, read: ValidatorFunctionWrapHandler) -> SecretStr:
+    kept = reference(value) if isinstance(value, str) else None
+    secret: SecretStr = KeptSecret(kept) if kept else read(value)
     return secret
 
 
-def _name(told: Any, read: ValidatorFunctionWrapHandler) -> str:
-    if isinstance(told, LoginName):
-        return told
-    name: str = read(told)
+def _name(value: Any, read: ValidatorFunctionWrapHandler) -> str:
+    if isinstance(value, LoginName):
+        return value
+    name: str = read(value)
     kept = reference(name)
     return LoginName.of(kept) if kept else name
 
@@ -76,18 +76,18 @@ Name = Annotated[str, WrapValidator(_name)]
 """A name that belongs to a secret, or where it is kept."""
 
 
-def revealed(told: SecretStr | str | None) -> str | None:
+def revealed(value: SecretStr | str | None) -> str | None:
     """What a client is told of a secret, or of a name; None where there is none."""
-    if isinstance(told, LoginName):
-        return told.now
-    if isinstance(told, SecretStr):
-        return told.get_secret_value() or None
-    return told
+    if isinstance(value, LoginName):
+        return value.now
+    if isinstance(value, SecretStr):
+        return value.get_secret_value() or None
+    return value
 
 
-def read_anew(*told: SecretStr | str | None) -> None:
+def read_anew(*values: SecretStr | str | None) -> None:
     """Asks those who keep them; what stands for itself stays as it is."""
-    for each in told:
+    for each in values:
         if isinstance(each, KeptSecret | LoginName):
             with suppress(ValueError):
                 each.read_anew()
@@ -103,9 +103,9 @@ def conceal(text: str, settings: BaseModel) -> str:
     return text
 
 
-def _secrets(told: object) -> Iterator[str]:
-    if isinstance(told, BaseModel | dict):
-        for value in dict(told).values():
+def _secrets(part: object) -> Iterator[str]:
+    if isinstance(part, BaseModel | dict):
+        for value in dict(part).values():
             yield from _secrets(value)
-    elif isinstance(told, SecretStr) and len(told) >= _SHORTEST:
-        yield told.get_secret_value()
+    elif isinstance(part, SecretStr) and len(part) >= _SHORTEST:
+        yield part.get_secret_value()

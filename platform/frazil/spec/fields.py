@@ -30,14 +30,14 @@ _DEEPEST = 32
 
 def element_of(kind: str) -> str:
     """The type of a list's elements; empty where it is no list."""
-    found = _LIST.fullmatch(kind)
-    return found[1] if found else ""
+    match = _LIST.fullmatch(kind)
+    return match[1] if match else ""
 
 
 def digits_of(kind: str) -> tuple[int, int]:
     """Precision and scale of a decimal; zeros where it is none."""
-    found = _SIZE.fullmatch(kind)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = _SIZE.fullmatch(kind)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def _type(value: str) -> str:
@@ -140,14 +140,14 @@ class OfFields(Guarded):
 
     def _beside(self) -> Iterator[str]:
         """What else the spec says that does not go with them."""
-        said: dict[str, Any] = {name: getattr(self, name) for name in ("value_format", "mode", *_OF_SCHEMAS)}
-        if said["value_format"] != "json":
-            yield f"they are of JSON without a schema; write value_format: json, not {said['value_format']}"
-        if said["mode"] in ("cdc", "tableflow"):
-            yield f"mode: {said['mode']} knows its columns by other means; write mode: append or upsert"
+        given: dict[str, Any] = {name: getattr(self, name) for name in ("value_format", "mode", *_OF_SCHEMAS)}
+        if given["value_format"] != "json":
+            yield f"they are of JSON without a schema; write value_format: json, not {given['value_format']}"
+        if given["mode"] in ("cdc", "tableflow"):
+            yield f"mode: {given['mode']} knows its columns by other means; write mode: append or upsert"
         for name in _OF_SCHEMAS:
             known = type(self).model_fields[name]
-            if said[name] != known.default:
+            if given[name] != known.default:
                 yield f"they stand in the place of a schema; take {known.alias or name} out, or all fields"
 
 

@@ -295,10 +295,10 @@ class AnyTable(Part):
     @property
     def transforms(self) -> tuple[tuple[str, str], ...]:
         """`partition_by` as pairs of Iceberg's transform, such as `bucket[16]`, and column."""
-        found = [m for m in map(_TRANSFORM.fullmatch, self.partition_by) if m]
+        matches = [m for m in map(_TRANSFORM.fullmatch, self.partition_by) if m]
         return tuple(
             (f"{m['sized']}[{m['size']}]", m["of"])
             if m["sized"]
             else (m["time"] or "identity", m["column"] or m["plain"])
-            for m in found
+            for m in matches
         )

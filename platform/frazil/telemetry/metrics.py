@@ -80,8 +80,8 @@ class _TableMetrics:
         with self._looking:
             seen = self._look()
         yield _gauge("frazil_up", "Whether the system answers.", "system", seen.up.items())
-        told = {**{s.identifier: True for s in seen.states}, **dict.fromkeys(seen.silent, False)}
-        yield _gauge("frazil_table_up", "Whether all is known of the table.", "table", told.items())
+        known = {**{s.identifier: True for s in seen.states}, **dict.fromkeys(seen.silent, False)}
+        yield _gauge("frazil_table_up", "Whether all is known of the table.", "table", known.items())
         for name, (about, value) in _GAUGES.items():
             values = [(s.identifier, value(s)) for s in seen.states]
             yield _gauge(f"frazil_table_{name}", about, "table", values)

@@ -81,12 +81,12 @@ def _partitions(
 
 def by_size(sizes: Iterable[int]) -> tuple[SizeClass, ...]:
     """Sizes in bytes counted by class, every class in order, empty ones too."""
-    files, held = [0] * len(_LABELS), [0] * len(_LABELS)
+    files, bytes_of = [0] * len(_LABELS), [0] * len(_LABELS)
     for size in sizes:
         place = sum(size >= edge * MB for edge in _EDGES)
         files[place] += 1
-        held[place] += size
-    return tuple(map(SizeClass, _LABELS, files, held))
+        bytes_of[place] += size
+    return tuple(map(SizeClass, _LABELS, files, bytes_of))
 
 
 def _partition(

@@ -122,7 +122,7 @@ def _take_in(pointer: Pointer, spec: AnyTable, memory: Memory) -> None:
 
 def _looked(known: Known) -> float:
     """When somebody last looked into a table; those that nobody looked into come first."""
-    return max((found.at for found in known.findings.values()), default=float("-inf"))
+    return max((finding.at for finding in known.findings.values()), default=float("-inf"))
 
 
 def _look(
@@ -161,12 +161,12 @@ def _look(
 def _looked_into(known: Known, table: Table, now: float, kinds: Collection[Kind]) -> Known:
     facts, view = read_facts(table.metadata), View(table)
     known = replace(known, facts=facts, history=read_history(table.metadata))
-    found = {
+    findings = {
         kind.name: Finding(now, facts, kind.look(view, known, now))
         for kind in kinds
         if kind.needs_look(known, now)
     }
-    return replace(known, findings={**known.findings, **found})
+    return replace(known, findings={**known.findings, **findings})
 
 
 def _words(error: Exception | None) -> str:

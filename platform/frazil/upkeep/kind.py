@@ -76,13 +76,13 @@ class Known:
 
     def current(self, kind: Kind) -> Finding | None:
         """What a kind found, if it looked at the present head."""
-        found = self.findings.get(kind.name)
-        return found if found and found.facts.head == self.facts.head else None
+        finding = self.findings.get(kind.name)
+        return finding if finding and finding.facts.head == self.facts.head else None
 
     def unworked(self, kind: Kind) -> Finding | None:
         """What a kind found, if it has not worked since."""
-        found, last = self.findings.get(kind.name), self.facts.last.get(kind.name)
-        return found if found and (last is None or last.at <= found.at) else None
+        finding, last = self.findings.get(kind.name), self.facts.last.get(kind.name)
+        return finding if finding and (last is None or last.at <= finding.at) else None
 
 
 @dataclass(frozen=True)

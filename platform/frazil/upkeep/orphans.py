@@ -88,11 +88,11 @@ def remove_orphans(
         old = [file for file in listed[each] if file.modified < min(newest, now - readers.longest)]
         return _find(connections, tables[each], listed[each], old, readers)
 
-    found = [look(each) for each in listed if may_delete_files(tables[each])]
+    listings = [look(each) for each in listed if may_delete_files(tables[each])]
     if not order.dry_run:
-        for each_table in found:
+        for each_table in listings:
             delete_files(each_table.table.io, (file.path for file in each_table.orphans))
-    return _report(handle.name, found, order)
+    return _report(handle.name, listings, order)
 
 
 def _begun(table: Table) -> float:
@@ -141,12 +141,12 @@ def _named(connections: Connections, name: TableName, readers: References) -> se
     return read_present(TableHandle(connections.catalog, name), read, meaning)
 
 
-def _report(name: TableName, found: Sequence[_Found], order: Order) -> WorkReport:
-    orphans = [file for each in found for file in each.orphans]
+def _report(name: TableName, listings: Sequence[_Found], order: Order) -> WorkReport:
+    orphans = [file for each in listings for file in each.orphans]
     numbers = {
         "files": len(orphans),
         "bytes": sum(file.bytes for file in orphans),
-        "listed": sum(each.listed for each in found),
+        "listed": sum(each.listed for each in listings),
     }
     text = _text(orphans, numbers, order.dry_run) + order.why
     return WorkReport(str(name), "orphans", bool(orphans), text, numbers=numbers, dry_run=order.dry_run)

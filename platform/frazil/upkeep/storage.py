@@ -49,9 +49,9 @@ class StoredFile:
 
 def kept_tables(handle: TableHandle) -> dict[TableName, Table]:
     """A table and its dead letters, if there are any, as they are now."""
-    found = {handle.name: handle.load()}
+    tables = {handle.name: handle.load()}
     letters = handle.dead_letters.load_or_none()
-    return found | ({handle.name.dead_letters: letters} if letters else {})
+    return tables | ({handle.name.dead_letters: letters} if letters else {})
 
 
 def read_present(handle: TableHandle, read: Callable[[Table], T], meaning: str) -> T:
@@ -110,8 +110,8 @@ def delete_files(io: FileIO, paths: Iterable[str]) -> None:
 
 def key_of(path: str) -> str:
     """The path within its bucket: a file may be spelled s3, s3a or s3n, and with two slashes for one."""
-    scheme, found, rest = path.partition("://")
-    key = rest.partition("/")[2] if found else scheme.removeprefix("file:").lstrip("/")
+    scheme, has_scheme, rest = path.partition("://")
+    key = rest.partition("/")[2] if has_scheme else scheme.removeprefix("file:").lstrip("/")
     return re.sub("//+", "/", key).lstrip("/")
 
 
@@ -150,11 +150,11 @@ def named_only_by(
     content = content_named(io, manifests.values(), may_miss=True)
     named = (*content_named(io, others.values()), *foreign) if content else ()
     live = {key_of(path) for path in named}
-    found = defaultdict(list, manifest_lists=[s.manifest_list for s in gone], manifests=list(manifests))
+    paths = defaultdict(list, manifest_lists=[s.manifest_list for s in gone], manifests=list(manifests))
     for path, kind in content.items():
         if key_of(path) not in live:
-            found["delete_files" if kind else "data_files"].append(path)
-    return dict(found)
+            paths["delete_files" if kind else "data_files"].append(path)
+    return dict(paths)
 
 
 def _foreign_files(io: FileIO, shown: Sequence[Snapshot], own: Sequence[Snapshot]) -> set[str]:

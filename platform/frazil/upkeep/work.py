@@ -57,8 +57,8 @@ def last_works(metadata: TableMetadata) -> dict[str, LastWork]:
 
     Other versions of Frazil may say more or less there; what can't be read counts as not remembered.
     """
-    told = {key: text for key, text in metadata.properties.items() if key.startswith(_PROPERTY)}
-    works = {key.removeprefix(_PROPERTY): _last_work(text) for key, text in told.items()}
+    properties = {key: text for key, text in metadata.properties.items() if key.startswith(_PROPERTY)}
+    works = {key.removeprefix(_PROPERTY): _last_work(text) for key, text in properties.items()}
     return {kind: last for kind, last in works.items() if last}
 
 

@@ -56,14 +56,16 @@ class Bucket:
         """Its settings; None where it is somebody else's. An empty one without tags is one that was begun."""
         if not self._exists():
             return None
-        found = self._tags()
-        if not is_ours(self.spec, found) and (found or any(object_keys(self.aws, self.name, 1))):
+        existing_tags = self._tags()
+        if not is_ours(self.spec, existing_tags) and (
+            existing_tags or any(object_keys(self.aws, self.name, 1))
+        ):
             return None
         with suppress(GoneError):
             return {
                 "name": self.name,
                 "arn": f"arn:aws:s3:::{self.name}",
-                "tags": own_tags(self.spec, found),
+                "tags": own_tags(self.spec, existing_tags),
                 **self._settings(),
             }
         return None
@@ -73,9 +75,9 @@ class Bucket:
         if self._exists():
             raise foreign(self.spec, f"The bucket {self.name}", _ANOTHER)
         place = {} if self.aws.region == "us-east-1" else {"LocationConstraint": self.aws.region}
-        told = {"CreateBucketConfiguration": place} if place else {}
+        options = {"CreateBucketConfiguration": place} if place else {}
         try:
-            self._s3.create_bucket(Bucket=self.name, **told)
+            self._s3.create_bucket(Bucket=self.name, **options)
         except ThereError:
             if self._exists():
                 raise NotYet(f"the bucket {self.name} was not seen") from None
@@ -164,16 +166,18 @@ class Bucket:
     def _versions(self) -> list[dict[str, str]]:
         """The first page of versions and delete markers."""
         page = self._s3.list_object_versions(Bucket=self.name)
-        found = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
-        return [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in found]
+        versions = [*page.get("Versions", []), *page.get("DeleteMarkers", [])]
+        return [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in versions]
 
 
 def object_keys(aws: Aws, bucket: str, page: int = 1000) -> Iterator[str]:
     """All keys in a bucket, also those of which an older version alone is left; asked for by pages."""
     asked: dict[str, Any] = {"Bucket": bucket, "MaxKeys": page}
     while True:
-        found = aws.client("s3").list_object_versions(**asked)
-        yield from (each["Key"] for each in (*found.get("Versions", []), *found.get("DeleteMarkers", [])))
-        if not found.get("IsTruncated"):
+        versions = aws.client("s3").list_object_versions(**asked)
+        yield from (
+            each["Key"] for each in (*versions.get("Versions", []), *versions.get("DeleteMarkers", []))
+        )
+        if not versions.get("IsTruncated"):
             return
-        asked |= {"KeyMarker": found["NextKeyMarker"], "VersionIdMarker": found["NextVersionIdMarker"]}
+        asked |= {"KeyMarker": versions["NextKeyMarker"], "VersionIdMarker": versions["NextVersionIdMarker"]}

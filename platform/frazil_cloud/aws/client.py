@@ -83,8 +83,10 @@ class Aws:
 
     def taking(self, role: str, external_id: str | None = None) -> Aws:
         """The same in a role that this identity takes on, for an hour."""
-        told = {"RoleArn": role, "RoleSessionName": self.settings.session_name}
-        keys = self.client("sts").assume_role(**told, **({"ExternalId": external_id} if external_id else {}))
+        arguments = {"RoleArn": role, "RoleSessionName": self.settings.session_name}
+        keys = self.client("sts").assume_role(
+            **arguments, **({"ExternalId": external_id} if external_id else {})
+        )
         taken = {
             "access_key": keys["Credentials"]["AccessKeyId"],
             "secret_key": keys["Credentials"]["SecretAccessKey"],
@@ -116,28 +118,32 @@ class _Client:
     def __getattr__(self, name: str) -> Any:
         call = getattr(self._client, name)
 
-        def ask(**told: Any) -> Any:
+        def ask(**arguments: Any) -> Any:
             with _translated():
-                return call(**told)
+                return call(**arguments)
 
-        return ask if name.startswith("create_") else lambda **told: insisting(lambda: ask(**told), _MET)
+        return (
+            ask
+            if name.startswith("create_")
+            else lambda **arguments: insisting(lambda: ask(**arguments), _MET)
+        )
 
-    def content(self, **told: Any) -> bytes:
+    def content(self, **arguments: Any) -> bytes:
         """All bytes of an object of S3. Where some are lost, all are asked for again."""
 
         def ask() -> bytes:
             with _translated():
-                stored: bytes = self._client.get_object(**told)["Body"].read()
+                stored: bytes = self._client.get_object(**arguments)["Body"].read()
                 return stored
 
         return insisting(ask, _MET)
 
-    def pages(self, name: str, **told: Any) -> list[dict[str, Any]]:
+    def pages(self, name: str, **arguments: Any) -> list[dict[str, Any]]:
         """All pages of a call. Where one is lost, all are asked for again: botocore's iterator has ended."""
 
         def ask() -> list[dict[str, Any]]:
             with _translated():
-                return list(self._client.get_paginator(name).paginate(**told))
+                return list(self._client.get_paginator(name).paginate(**arguments))
 
         return insisting(ask, _MET)
 
@@ -158,8 +164,8 @@ def _translated() -> Iterator[None]:
 
 
 def _refused(error: Any) -> Exception:
-    told = error.response.get("Error", {})
-    code, text = str(told.get("Code", "")), f"{error.operation_name}: {told.get('Message', '')}"
+    details = error.response.get("Error", {})
+    code, text = str(details.get("Code", "")), f"{error.operation_name}: {details.get('Message', '')}"
     if code in _THROTTLED:
         return Throttled(text)
     if code in _GONE or code == "404":

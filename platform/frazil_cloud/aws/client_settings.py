@@ -30,14 +30,14 @@ def client_settings(aws: Aws, names: Names, client: Literal["consumer", "produce
             no_secret_value, secret_not_found, invalid_request, invalid_parameters or prefix_not_found.
     """
     kafka = names.secret("app_consumer" if client == "consumer" else "app_producer")
-    found = _secret(aws, kafka, _KAFKA) | _secret(aws, names.secret("schema_registry"), _REGISTRY)
+    client_values = _secret(aws, kafka, _KAFKA) | _secret(aws, names.secret("schema_registry"), _REGISTRY)
     path = f"{names.parameters}/{client}_kafka_client"
     with _aws_errors(path):
-        told = parameters(aws, path)
-    if not told:
+        from_store = parameters(aws, path)
+    if not from_store:
         raise _error("prefix_not_found", path, "Parameter Store has nothing below this path.")
-    found |= {name.rpartition("/")[2]: _plain(value) for name, value in told.items()}
-    return found
+    client_values |= {name.rpartition("/")[2]: _plain(value) for name, value in from_store.items()}
+    return client_values
 
 
 def _secret(aws: Aws, name: str, needed: tuple[str, ...]) -> dict[str, str]:

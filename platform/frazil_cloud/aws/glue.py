@@ -76,8 +76,8 @@ class GlueDatabase:
 
     def update(self, there: Facts, known: Known) -> None:
         """Notes other names, and keeps those before."""
-        told = self._input(known, [list(each) for each in former_names(self.wanted(known), there)])
-        self._glue.update_database(Name=self._name, DatabaseInput=told)
+        database = self._input(known, [list(each) for each in former_names(self.wanted(known), there)])
+        self._glue.update_database(Name=self._name, DatabaseInput=database)
 
     def delete(self, there: Facts, known: Known) -> None:
         """Removes both with their tables, the own one last: it knows of the other."""

@@ -31,13 +31,15 @@ class LogGroup:
 
     def read(self, known: Known) -> Facts | None:
         """The same as it is; None where the group is somebody else's."""
-        if (found := self._group()) is None:
+        if (group := self._group()) is None:
             return None
         with suppress(GoneError):
-            told = self._logs.list_tags_for_resource(resourceArn=found["arn"].removesuffix(":*"))["tags"]
-            if is_ours(self.spec, told):
-                days = found.get("retentionInDays")
-                return {"name": self._name, "retention_days": days, "tags": own_tags(self.spec, told)}
+            tags_there = self._logs.list_tags_for_resource(resourceArn=group["arn"].removesuffix(":*"))[
+                "tags"
+            ]
+            if is_ours(self.spec, tags_there):
+                days = group.get("retentionInDays")
+                return {"name": self._name, "retention_days": days, "tags": own_tags(self.spec, tags_there)}
         return None
 
     def create(self, known: Known) -> None:

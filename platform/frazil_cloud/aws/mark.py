@@ -20,24 +20,24 @@ def tags(spec: DeploymentSpec) -> dict[str, str]:
     return {_KEY: spec.name}
 
 
-def own_tags(spec: DeploymentSpec, found: Mapping[str, str]) -> dict[str, str | None]:
+def own_tags(spec: DeploymentSpec, existing: Mapping[str, str]) -> dict[str, str | None]:
     """The tags that the deployment gives, as they were found. Tags of others are left alone."""
-    return {key: found.get(key) for key in tags(spec)}
+    return {key: existing.get(key) for key in tags(spec)}
 
 
-def tag_list(told: Mapping[str, str]) -> list[dict[str, str]]:
+def tag_list(tags_given: Mapping[str, str]) -> list[dict[str, str]]:
     """Tags as most services of AWS take them."""
-    return [{"Key": key, "Value": value} for key, value in told.items()]
+    return [{"Key": key, "Value": value} for key, value in tags_given.items()]
 
 
-def tag_dict(told: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def tag_dict(tags_given: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Tags as most services of AWS tell them, by key."""
-    return {each["Key"]: each["Value"] for each in told}
+    return {each["Key"]: each["Value"] for each in tags_given}
 
 
-def is_ours(spec: DeploymentSpec, found: Mapping[str, str]) -> bool:
+def is_ours(spec: DeploymentSpec, existing: Mapping[str, str]) -> bool:
     """Whether these tags are those of the deployment."""
-    return found.get(_KEY) == spec.name
+    return existing.get(_KEY) == spec.name
 
 
 def foreign(spec: DeploymentSpec, what: str, todo: str, mark: str = f"tag {_KEY}") -> DifferentError:

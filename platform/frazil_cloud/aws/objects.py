@@ -17,7 +17,7 @@ from frazil_cloud.resource import Resource
 def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
     """All of them. A secret is put into the store by the object that makes its value."""
     aws = clouds.aws
-    found: list[Resource] = [
+    resources: list[Resource] = [
         Bucket(aws, spec),
         GlueDatabase(aws, spec),
         WriterRole(aws, spec),
@@ -25,5 +25,5 @@ def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:
         LogGroup(aws, spec),
     ]
     if spec.confluent or spec.snowflake:
-        found.append(SecretPolicies(aws, spec))
-    return [*found, ReaderRole(aws, spec)] if spec.snowflake else found
+        resources.append(SecretPolicies(aws, spec))
+    return [*resources, ReaderRole(aws, spec)] if spec.snowflake else resources

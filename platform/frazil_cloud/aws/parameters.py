@@ -90,11 +90,11 @@ class Parameters:
 
     def _put(self, names: Sequence[str]) -> None:
         for name in names:
-            told = {"Name": name, "Value": self._values()[name], "Type": "String"}
+            arguments = {"Name": name, "Value": self._values()[name], "Type": "String"}
             try:
-                self._ssm.put_parameter(**told, Tags=tag_list(tags(self.spec)))
+                self._ssm.put_parameter(**arguments, Tags=tag_list(tags(self.spec)))
             except ThereError:  # tags can't be given with Overwrite
-                self._ssm.put_parameter(**told, Overwrite=True)
+                self._ssm.put_parameter(**arguments, Overwrite=True)
 
 
 def parameters(aws: Aws, path: str) -> dict[str, str]:

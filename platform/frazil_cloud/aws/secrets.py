@@ -50,10 +50,10 @@ class SecretsManager:
     def _version(self, name: str, stage: str) -> dict[str, str] | None:
         try:
             with _doomed():
-                told = self._api.get_secret_value(SecretId=name, VersionStage=stage)
+                answer = self._api.get_secret_value(SecretId=name, VersionStage=stage)
         except (GoneError, _DoomedError):
             return None
-        return _texts(name, told.get("SecretString"))
+        return _texts(name, answer.get("SecretString"))
 
     def delete(self, name: str) -> None:
         """Removes a secret at once, so that its name is free again; gone is fine."""

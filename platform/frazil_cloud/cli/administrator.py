@@ -122,8 +122,8 @@ class Arguments:
             }
         )
         if changed != spec:
-            told = ", ".join({**rotation, **aws, **snowflake})
-            console.print(f"{told}: for this time only; {deployment.file} says otherwise.", style="yellow")
+            numbers = ", ".join({**rotation, **aws, **snowflake})
+            console.print(f"{numbers}: for this time only; {deployment.file} says otherwise.", style="yellow")
         return changed
 
 
@@ -155,14 +155,14 @@ def _deployments(settings: Settings) -> Deployments:
 
 def _works_in(name: str, own: str) -> ConfigureError:
     """Its identities would be refused, and the clouds advise rights for them that nobody should give."""
-    told = [each for each in map(variable, OF_WHO_WORKS) if each in os.environ]
-    here = f"here, where a profile says who administers, first `unset {' '.join(told)}`"
+    named = [each for each in map(variable, OF_WHO_WORKS) if each in os.environ]
+    here = f"here, where a profile says who administers, first `unset {' '.join(named)}`"
     return ConfigureError(
         f"These are the settings of those who work in {name}; they administer nothing.",
         where=own,
         meaning="Nobody was asked, and nothing was changed.",
         todo="Do it in a shell that did not evaluate `frazil env --deployment NAME`; or "
-        f"{here if told else 'name the profile of who administers by FRAZIL_PROFILE'}.",
+        f"{here if named else 'name the profile of who administers by FRAZIL_PROFILE'}.",
     )
 
 

@@ -127,14 +127,14 @@ def deploy(
 
     Exit codes: 85 an argument is wrong, 4 the plan is stale, 3 drift was found, 5 something does not work.
     """
-    told = Arguments(
+    arguments = Arguments(
         profile, confluent_api_key, confluent_api_secret, admin_secret,
         day_count, auto_offset_reset, keys_kept, snowflake_warehouse,
     )  # fmt: skip
-    settings = told.settings()
+    settings = arguments.settings()
     configure_logs(settings.log, settings)
     find = find_deployment if action == "graph" else administered
-    spec = told.spec(find(settings, name))
+    spec = arguments.spec(find(settings, name))
     if action != "graph":
         ask_for_keys(spec, settings)
     with debug_log(settings, _DEBUG_LOG if debug else None):
@@ -170,13 +170,13 @@ def _delete(work: _Work) -> None:
 
 def _verify(work: _Work) -> None:
     with progress() as report:
-        found = work.reconciler.verify(report)
-    wrong = {address: error for address, error in found.items() if error}
+        outcomes = work.reconciler.verify(report)
+    wrong = {address: error for address, error in outcomes.items() if error}
     if work.as_json:
-        print_json({address: error.document if error else None for address, error in found.items()})
+        print_json({address: error.document if error else None for address, error in outcomes.items()})
     for address, error in wrong.items():
         complain(error, address)
-    console.print(f"{len(found) - len(wrong)} of {len(found)} objects work.")
+    console.print(f"{len(outcomes) - len(wrong)} of {len(outcomes)} objects work.")
     if wrong:
         raise typer.Exit(max(5, *(error.exit_code for error in wrong.values())))
 
@@ -248,8 +248,8 @@ def _show(plan: Plan, nothing: str) -> None:
     for step in (*plan.held, *plan.news):
         console.print(Text(str(step), _COLOURS[step.action]))
     counts = [(verb, sum(step.action == action for step in plan.news)) for action, verb in _VERBS.items()]
-    told = ", ".join(f"{count} {verb}" for verb, count in counts if count)
-    console.print(f"{told}. Plan {plan.digest}" if told else nothing)
+    counts_text = ", ".join(f"{count} {verb}" for verb, count in counts if count)
+    console.print(f"{counts_text}. Plan {plan.digest}" if counts_text else nothing)
 
 
 def _agree(work: _Work, plan: Plan, nothing: str) -> None:

@@ -172,9 +172,9 @@ class Plane:
         return once() if method == "POST" else insisting(once)
 
     def _refusal(self, answer: requests.Response, where: str, right: str, soon: Soon) -> Exception:
-        status, said = answer.status_code, text_of(answer)
-        text = f"{self.name} answered {status} to {where}: {said}"
-        if soon(status, said) or self.soon(status, said):
+        status, message = answer.status_code, text_of(answer)
+        text = f"{self.name} answered {status} to {where}: {message}"
+        if soon(status, message) or self.soon(status, message):
             return RefusedYet(text)
         if status == 429:
             return Throttled(text, seconds_after(answer))
@@ -183,7 +183,7 @@ class Plane:
         if status == 401:
             return self._stranger(text, where)
         if status == 403:
-            return self._forbidden(text, said, right)
+            return self._forbidden(text, message, right)
         if status == 409:
             return RefusedYet(f"{text}; there: {answer.headers.get('Location', 'not told')}")
         if status == 404:
@@ -206,7 +206,7 @@ class Plane:
             else RefusedYet(f"{text}; a new key works after a while")
         )
 
-    def _forbidden(self, text: str, said: str, right: str) -> Exception:
+    def _forbidden(self, text: str, message: str, right: str) -> Exception:
         if not self.is_ours:
             return RefusedYet(f"{text}" + (f"; it needs {right}" if right else ""))
         return NotAllowedError(
@@ -285,10 +285,10 @@ def stored_pair(
         NeedMissingError: The key is not there, or nobody has its secret.
     """
     facts = known[address]
-    held = secrets.get(facts["secret"]) if facts["stored"] else None
-    if held is None:
+    stored = secrets.get(facts["secret"]) if facts["stored"] else None
+    if stored is None:
         raise NeedMissingError(address)
-    return pair_of(held)
+    return pair_of(stored)
 
 
 def settled_key(known: Mapping[str, Mapping[str, Any]], address: str) -> Settled | None:
@@ -300,14 +300,14 @@ def settled_key(known: Mapping[str, Mapping[str, Any]], address: str) -> Settled
     return Settled(str(facts["secret"]), address.rpartition("/")[2])
 
 
-def pair_of(held: Mapping[str, str]) -> tuple[str, str]:
+def pair_of(stored: Mapping[str, str]) -> tuple[str, str]:
     """A key and its secret out of any secret of cloud.md's forms."""
-    if info := held.get("schema.registry.basic.auth.user.info"):
+    if info := stored.get("schema.registry.basic.auth.user.info"):
         key, _, secret = info.partition(":")
         return key, secret
-    if "sasl.username" in held:
-        return held["sasl.username"], held["sasl.password"]
-    return held["api.key"], held["api.key.secret"]
+    if "sasl.username" in stored:
+        return stored["sasl.username"], stored["sasl.password"]
+    return stored["api.key"], stored["api.key.secret"]
 
 
 def stays(body: Json) -> bool:
@@ -327,7 +327,7 @@ def _document(answer: requests.Response, where: str) -> Json:
     if not answer.content:
         return {}
     try:
-        told = answer.json()
-        return told if isinstance(told, dict) else {"data": told}
+        document = answer.json()
+        return document if isinstance(document, dict) else {"data": document}
     except MALFORMED:
         raise AnswerLost(f"the answer to {where} is no JSON") from None

@@ -32,12 +32,18 @@ class Datagen(Thing):
         body = self.confluent.cloud.get(self._path(known, self.spec.name))
         if body is None:
             return None
-        told = self.confluent.cloud.ask("GET", self._path(known, self.spec.name) + "/status")["connector"]
-        if told["state"] in _ON_ITS_WAY:
-            raise NotYet(f"the connector is {told['state']}")
+        connector = self.confluent.cloud.ask("GET", self._path(known, self.spec.name) + "/status")[
+            "connector"
+        ]
+        if connector["state"] in _ON_ITS_WAY:
+            raise NotYet(f"the connector is {connector['state']}")
         config = {k: v for k, v in body["config"].items() if k in self._config(known)}
-        why = f"the connector was {told['state']}: {told.get('trace') or 'no reason was told'}"
-        return {"config": config, "state": told["state"], WHY: "" if told["state"] == "RUNNING" else why}
+        why = f"the connector was {connector['state']}: {connector.get('trace') or 'no reason was told'}"
+        return {
+            "config": config,
+            "state": connector["state"],
+            WHY: "" if connector["state"] == "RUNNING" else why,
+        }
 
     def create(self, known: Known) -> None:
         """Has its settings checked, and makes it."""
@@ -60,15 +66,15 @@ class Datagen(Thing):
 
     def verify(self, there: Facts, known: Known) -> None:
         """A task of it runs."""
-        told = self.confluent.cloud.ask("GET", self._path(known, self.spec.name) + "/status")
-        if not any(task["state"] == "RUNNING" for task in told["tasks"]):
-            raise RefusedYet(f"no task of the connector runs: {told['connector'].get('trace', '')}")
+        status = self.confluent.cloud.ask("GET", self._path(known, self.spec.name) + "/status")
+        if not any(task["state"] == "RUNNING" for task in status["tasks"]):
+            raise RefusedYet(f"no task of the connector runs: {status['connector'].get('trace', '')}")
 
     def _check(self, config: dict[str, str], known: Known) -> None:
         path = f"{self._base(known)}/connector-plugins/{self.plugin}/config/validate"
-        told = self.confluent.cloud.ask("PUT", path, config)
-        if told["error_count"]:
-            errors = [error for each in told["configs"] for error in each["value"].get("errors", [])]
+        validation = self.confluent.cloud.ask("PUT", path, config)
+        if validation["error_count"]:
+            errors = [error for each in validation["configs"] for error in each["value"].get("errors", [])]
             raise ConfigureError(
                 f"Confluent Cloud does not take the connector {self.spec.name}.",
                 where="; ".join(errors),

@@ -100,8 +100,8 @@ class Topic(InCluster):
         body = plane.get(path)
         if body is None:
             return None
-        told = plane.ask("GET", f"{path}/configs")["data"] if self.config else []
-        config = {each["name"]: each["value"] for each in told if each["name"] in self.config}
+        entries = plane.ask("GET", f"{path}/configs")["data"] if self.config else []
+        config = {each["name"]: each["value"] for each in entries if each["name"] in self.config}
         return {"id": self.name, "partitions": body["partitions_count"], "config": config}
 
     def create(self, known: Known) -> None:
@@ -153,8 +153,8 @@ class Acl(InCluster):
     def read(self, known: Known) -> Facts | None:
         """The very same ACL, if it is there."""
         wanted: Json = dict(self.wanted(known))
-        found = self.plane(known).ask("GET", self.path(known, "acls"), query=wanted, right=_RIGHT)["data"]
-        return wanted if found else None
+        matching = self.plane(known).ask("GET", self.path(known, "acls"), query=wanted, right=_RIGHT)["data"]
+        return wanted if matching else None
 
     def create(self, known: Known) -> None:
         """Makes it; the same one again is no other."""

@@ -50,8 +50,8 @@ class _Objects:
 
     @property
     def confluent(self) -> Confluent:
-        found: Confluent = self.clouds.confluent
-        return found
+        confluent: Confluent = self.clouds.confluent
+        return confluent
 
     def all(self) -> Iterator[Resource]:
         yield from self._places()

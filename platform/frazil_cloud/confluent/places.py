@@ -89,10 +89,10 @@ class Environment(Listed):
 
     def facts(self, body: Json, known: Known) -> Facts:
         """With the organization, which Flink's addresses need."""
-        found = _ORGANIZATION.search(_resource_name(body))
+        match = _ORGANIZATION.search(_resource_name(body))
         package = body.get("stream_governance_config", {}).get("package")
         own = {"id": body["id"], "name": body["display_name"], "governance": package}
-        return {**own, "organization": found[1] if found else ""}
+        return {**own, "organization": match[1] if match else ""}
 
     def body(self, known: Known) -> Json:
         """What it is made of."""
@@ -100,13 +100,13 @@ class Environment(Listed):
 
     def update(self, there: Facts, known: Known) -> None:
         """Takes its name back; takes another package."""
-        told: Json = {}
+        changes: Json = {}
         if there["name"] != self.name:
             self._refuse_taken(there)
-            told["display_name"] = self.name
+            changes["display_name"] = self.name
         if there["governance"] != self.governance:
-            told["stream_governance_config"] = {"package": self.governance}
-        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", told)
+            changes["stream_governance_config"] = {"package": self.governance}
+        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", changes)
 
     def _refuse_taken(self, there: Facts) -> None:
         """No two may have one name."""
@@ -182,8 +182,8 @@ class Cluster(Renamable, InEnvironment):
         """Makes one that FAILED anew; gives one its name back."""
         if there["phase"] == "FAILED":
             self.remade(there, known, "the cluster was not provisioned")
-        told = {"display_name": self.name, "environment": {"id": known[_ENVIRONMENT]["id"]}}
-        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": told})
+        changes = {"display_name": self.name, "environment": {"id": known[_ENVIRONMENT]["id"]}}
+        self.confluent.cloud.ask("PATCH", f"{self.path}/{there['id']}", {"spec": changes})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,11 +12,11 @@ from frazil.errors import MALFORMED, ConfigureError
 def text_of(answer: requests.Response) -> str:
     """What a refusal says, in any of Confluent's three shapes."""
     try:
-        told = answer.json()
-        if errors := told.get("errors"):
+        document = answer.json()
+        if errors := document.get("errors"):
             return "; ".join(str(each.get("detail") or each.get("title") or each) for each in errors)
-        inner = told.get("error")
-        return str(inner["message"] if isinstance(inner, dict) else told["message"])
+        inner = document.get("error")
+        return str(inner["message"] if isinstance(inner, dict) else document["message"])
     except MALFORMED:
         return f"{answer.text:.200}"
 

@@ -45,17 +45,19 @@ def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]
     own = {each.address for each in objects(spec, clouds)}
     had = _Former(spec, clouds, known, ours, own - known.keys()).widened(spec.confluent)
     wider = spec.model_copy(update={"confluent": had})
-    found = [each for each in objects(wider, clouds) if each.address not in own]
+    resources = [each for each in objects(wider, clouds) if each.address not in own]
     return [
-        _behind_its_acls(each, found) for each in found if not isinstance(each, Account) or each.name in ours
+        _behind_its_acls(each, resources)
+        for each in resources
+        if not isinstance(each, Account) or each.name in ours
     ]
 
 
-def _behind_its_acls(one: Resource, found: list[Resource]) -> Resource:
+def _behind_its_acls(one: Resource, resources: list[Resource]) -> Resource:
     """A topic goes before its clients' ACLs, for by these it is found."""
     if not isinstance(one, Topic):
         return one
-    acls = [each for each in found if isinstance(each, Acl) and each.name == one.name]
+    acls = [each for each in resources if isinstance(each, Acl) and each.name == one.name]
     clients = [f"confluent/account/{duty}" for duty in _CLIENTS]
     return replace(one, needs=(*one.needs, *(each.address for each in acls if each.account in clients)))
 
@@ -98,12 +100,12 @@ class _Former:
         path = f"/connect/v1/environments/{self._environment}/clusters/{self._cluster}/connectors"
         account = self._ours.get(self._spec.names.account("app_connector"))
         names = set(self._clouds.confluent.cloud.ask("GET", path)["data"]) if account else set()
-        found = []
+        connectors = []
         for name in sorted(names - {each.name for each in part.connectors}):
             config = (self._clouds.confluent.cloud.get(f"{path}/{name}") or {}).get("config", {})
             if config.get("kafka.service.account.id") == account:
-                found.append(Connector(name=name, topic=config.get("kafka.topic", _NONE)))
-        return found
+                connectors.append(Connector(name=name, topic=config.get("kafka.topic", _NONE)))
+        return connectors
 
     def _statements(self, part: ConfluentPart) -> list[Statement]:
         """Statements that run as the deployment's account."""

@@ -103,9 +103,9 @@ class OfTableflow(InEnvironment):
         """Resumes it."""
         self.change(there, known, suspended=False)
 
-    def change(self, there: Facts, known: Known, **told: Any) -> None:
+    def change(self, there: Facts, known: Known, **changes: Any) -> None:
         """Writes fields of its spec."""
-        body = {"spec": {**self._where(known), **told}}
+        body = {"spec": {**self._where(known), **changes}}
         self.plane(known).ask("PATCH", f"{self.path}/{there['id']}", body)
 
     def verify(self, there: Facts, known: Known) -> None:
@@ -156,9 +156,9 @@ class TableflowTopic(OfTableflow):
         """With the path of the table."""
         spec = body["spec"]
         storage, config = spec["storage"], spec.get("config", {})
-        told = {name: _wanted_part(config.get(name), self._config[name]) for name in self._config}
+        present = {name: _wanted_part(config.get(name), self._config[name]) for name in self._config}
         return {
-            **super().facts(body, known), "config": told, "formats": sorted(spec.get("table_formats", [])),
+            **super().facts(body, known), "config": present, "formats": sorted(spec.get("table_formats", [])),
             "bucket": storage.get("bucket_name"), "table_path": storage.get("table_path", ""),
             "failing": sync_problems(body),
         }  # fmt: skip
@@ -209,8 +209,8 @@ class TableflowTopic(OfTableflow):
         integration = known[_INTEGRATION]["id"]
         storage = {"kind": "ByobAws", "bucket_name": self.bucket, "provider_integration_id": integration}
         formats = list(self.settings.formats)
-        told = {"storage": storage, "table_formats": formats, "config": self._config}
-        return {"display_name": self.name, **told}
+        details = {"storage": storage, "table_formats": formats, "config": self._config}
+        return {"display_name": self.name, **details}
 
 
 def _wanted_part(there: Any, wanted: Any) -> Any:
@@ -226,8 +226,8 @@ def told_of(topic: str, confluent: Confluent, secrets: SecretStore, known: Known
     where = {"environment": known[_ENVIRONMENT]["id"], "spec.kafka_cluster": known[_CLUSTER]["id"]}
     there = plane.every(TableflowTopic.path, **where)
     body: Json = next((each for each in there if each["spec"]["display_name"] == topic), {})
-    told = body.get("status", {}).get("phase", "that the topic is not on")
-    return f"Tableflow makes it of the topic's first records, and says {sync_problems(body) or told}"
+    phase = body.get("status", {}).get("phase", "that the topic is not on")
+    return f"Tableflow makes it of the topic's first records, and says {sync_problems(body) or phase}"
 
 
 def sync_problems(body: Json) -> str:

@@ -34,16 +34,16 @@ class ApiKeys:
 
     def age(self) -> Age:
         """How old the key is that the secret holds, by Confluent's date."""
-        held = self._key_in_use()
-        created = next((key.created for key in self._listed() if key.id == held), None)
-        if held is None or created is None:
+        used = self._key_in_use()
+        created = next((key.created for key in self._listed() if key.id == used), None)
+        if used is None or created is None:
             raise MissingError(
                 "A secret holds no key that Confluent knows.",
                 where=self.duty.secret,
                 meaning="Everything that uses it is refused.",
                 todo=f"`frazil rotate {self.duty.spec.name} --what {self.duty.use} --now` makes a new one.",
             )
-        return Age(self.duty.use, held, created, created + self.pace.every)
+        return Age(self.duty.use, used, created, created + self.pace.every)
 
     def turn(self) -> Turned:
         """Replaces the key that the secret holds.
@@ -51,7 +51,7 @@ class ApiKeys:
         The key that was in use until now goes on working until the next turn. Raises FrazilError where the
         new one does not work, or can't be written; everybody goes on with the old one.
         """
-        before, held = self._listed(), self._key_in_use()
+        before, used = self._listed(), self._key_in_use()
         key = self._make({each.id for each in before})
         try:
             proving = self.pace.proving(self.duty.address)
@@ -60,10 +60,10 @@ class ApiKeys:
         except BaseException:
             self._drop(key)
             raise
-        old = tuple(self._superfluous(before, held))
+        old = tuple(self._superfluous(before, used))
         for each in old:
             self._patience.wait(lambda id_=each: keys.revoke(self.confluent, id_))  # type: ignore[misc]
-        return Turned(self.duty.use, key.id, held or "", old)
+        return Turned(self.duty.use, key.id, used or "", old)
 
     def _make(self, before: set[str]) -> ApiKey:
         """A new key. One whose secret was lost with the answer of an earlier try goes: nobody can use it."""
@@ -79,15 +79,15 @@ class ApiKeys:
 
         return self._patience.wait(once)
 
-    def _superfluous(self, before: Sequence[ListedKey], held: str | None) -> Iterator[str]:
+    def _superfluous(self, before: Sequence[ListedKey], used: str | None) -> Iterator[str]:
         """The oldest of the keys that were there, beyond the number that is kept.
 
         The one in use until now stays. So do all others, while clients may still have them.
         """
-        last = next((each for each in before if each.id == held), None)
+        last = next((each for each in before if each.id == used), None)
         if last is None or self.clock() - last.created < self.pace.rest:
             return
-        others = [each.id for each in before if each.id != held]
+        others = [each.id for each in before if each.id != used]
         yield from others[: max(0, len(others) - (self.pace.keep - 2))]
 
     def _drop(self, key: ApiKey) -> None:
@@ -96,8 +96,8 @@ class ApiKeys:
             self._patience.wait(lambda: keys.revoke(self.confluent, key.id))
 
     def _key_in_use(self) -> str | None:
-        held = keys.held_pair(self._patience.wait(lambda: self.secrets.get(self.duty.secret)))
-        return held[0] if held else None
+        pair = keys.held_pair(self._patience.wait(lambda: self.secrets.get(self.duty.secret)))
+        return pair[0] if pair else None
 
     def _listed(self) -> list[ListedKey]:
         return self._patience.wait(self._listed_once)

@@ -42,20 +42,28 @@ class StagedSecret:
             MissingError: There is no such secret.
         """
         try:
-            told = self._api.get_secret_value(SecretId=self.name, VersionStage=CURRENT)
+            answer = self._api.get_secret_value(SecretId=self.name, VersionStage=CURRENT)
         except GoneError:
             raise MissingError(
                 "There is no secret to rotate.", where=self.name, meaning="Nothing was changed.",
                 todo="`frazil deploy create` makes it.",
             ) from None  # fmt: skip
-        return Version(told["VersionId"], told["CreatedDate"], _values(self.name, told.get("SecretString")))
+        return Version(
+            answer["VersionId"], answer["CreatedDate"], _values(self.name, answer.get("SecretString"))
+        )
 
     def write_pending(self, values: Mapping[str, str], patience: Patience) -> str:
         """Writes the next version, which nobody reads yet; its id."""
         # The token names the version: a try whose answer was lost makes no second one.
-        told = {"SecretId": self.name, "ClientRequestToken": str(uuid.uuid4()), "VersionStages": [PENDING]}
+        arguments = {
+            "SecretId": self.name,
+            "ClientRequestToken": str(uuid.uuid4()),
+            "VersionStages": [PENDING],
+        }
         text = json.dumps(dict(values))
-        return str(patience.wait(lambda: self._api.put_secret_value(**told, SecretString=text))["VersionId"])
+        return str(
+            patience.wait(lambda: self._api.put_secret_value(**arguments, SecretString=text))["VersionId"]
+        )
 
     def make_current(self, version: str, instead_of: str, patience: Patience) -> None:
         """Sends everybody to a version.
@@ -75,9 +83,9 @@ class StagedSecret:
                 meaning="Theirs stands; the key that was made here is dropped.",
                 todo="Nothing, if it was another rotation.",
             )  # fmt: skip
-        told = {"MoveToVersionId": version, "RemoveFromVersionId": instead_of}
+        versions = {"MoveToVersionId": version, "RemoveFromVersionId": instead_of}
         try:
-            self._api.update_secret_version_stage(SecretId=self.name, VersionStage=CURRENT, **told)
+            self._api.update_secret_version_stage(SecretId=self.name, VersionStage=CURRENT, **versions)
         except ClientError as e:
             if e.response["Error"]["Code"] != "InvalidParameterException":
                 raise

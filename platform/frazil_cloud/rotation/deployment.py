@@ -138,8 +138,8 @@ class Rotation:
 
     @property
     def _pace(self) -> Pace:
-        told = self.spec.rotation
-        return Pace(told.every, told.rest, told.keep, self.patience, hear=self.hear)
+        rotation = self.spec.rotation
+        return Pace(rotation.every, rotation.rest, rotation.keep, self.patience, hear=self.hear)
 
     @cached_property
     def _objects(self) -> Mapping[str, Resource]:

@@ -69,7 +69,9 @@ class RsaKeys:
         current, there = self._wait(self.secret.current), self._wait(self.slots.fingerprints)
         number = self._number(current)
         pair, old = KeyPair.new(), _pair(current, number)
-        idle = _OTHER[next((slot for slot, found in there.items() if found == old.fingerprint), number)]
+        idle = _OTHER[
+            next((slot for slot, print_there in there.items() if print_there == old.fingerprint), number)
+        ]
         self._check_rest(current, there[idle])
         values = {**current.values, **secret_values(idle, pair), _ACTIVE: str(idle)}
         pending = self.secret.write_pending(values, self._patience)

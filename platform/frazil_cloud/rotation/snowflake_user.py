@@ -43,8 +43,8 @@ class ServiceUser:
     def fingerprints(self) -> Mapping[int, str | None]:
         """The fingerprint of the key in each slot; None where it is empty."""
         rows = self.client.query(f"DESC USER {double_quoted(self.name)}", role=_OWNER)
-        told = {str(row[0]): row[1] for row in rows}
-        missing = [option for option in _OPTIONS.values() if f"{option}_FP" not in told]
+        by_property = {str(row[0]): row[1] for row in rows}
+        missing = [option for option in _OPTIONS.values() if f"{option}_FP" not in by_property]
         if missing:
             raise MissingError(
                 f"Snowflake does not tell {missing[0]}_FP.",
@@ -52,8 +52,8 @@ class ServiceUser:
                 meaning="Nobody knows which key is in use. Nothing was changed.",
                 todo=f"Check that {_OWNER} owns the user.",
             )
-        found = {slot: told[f"{option}_FP"] for slot, option in _OPTIONS.items()}
-        return {slot: None if text in (None, "", "null") else str(text) for slot, text in found.items()}
+        prints = {slot: by_property[f"{option}_FP"] for slot, option in _OPTIONS.items()}
+        return {slot: None if text in (None, "", "null") else str(text) for slot, text in prints.items()}
 
     def set(self, slot: int, public_line: str) -> None:
         """Puts a public key into a slot."""

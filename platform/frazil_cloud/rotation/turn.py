@@ -17,13 +17,13 @@ What = KeyUse | Literal["rsa"]
 WHATS: tuple[What, ...] = (*get_args(KeyUse), "rsa")
 
 
-def what_of(told: str) -> What:
+def what_of(word: str) -> What:
     """What a word stands for; UsageError where it stands for nothing."""
     for what in WHATS:
-        if what == told:
+        if what == word:
             return what
     raise UsageError(
-        f"{told} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Fix the name."
+        f"{word} is nothing that is rotated.", where=f"there are: {', '.join(WHATS)}", todo="Fix the name."
     )
 
 

@@ -74,13 +74,13 @@ class Snowflake:
 
     def shown(self, sql: str, *, role: str | None = None) -> list[dict[str, Any]]:
         """The rows of SHOW or DESC, by names of columns in lower case."""
-        columns, found = self._asked(sql, role)
-        return [dict(zip(columns, row, strict=True)) for row in found]
+        columns, rows = self._asked(sql, role)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def as_user(self, user: str, pair: KeyPair) -> Snowflake:
         """The same account, as another user with its own role and warehouse."""
-        told = {"user": user, "login_role": None, "warehouse": None, "token": None}
-        settings = self.login.settings.with_changes(snowflake=told)
+        login = {"user": user, "login_role": None, "warehouse": None, "token": None}
+        settings = self.login.settings.with_changes(snowflake=login)
         return Snowflake(lambda: Login(settings, pair.private_der), self._seconds)
 
     def close(self) -> None:
@@ -153,18 +153,18 @@ def _administrator(settings: Settings, secrets: SecretStore) -> Login:
     name = settings.snowflake.admin_secret
     if name is None:
         return Login(settings)
-    told = secrets.get(name)
-    if told is None:
+    stored = secrets.get(name)
+    if stored is None:
         raise MissingError(
             "There is no secret of Snowflake's administrator.",
             where=name,
             meaning="Nothing was changed.",
             todo="Name it by --admin-service-user-secrets-root-path, or set FRAZIL_SNOWFLAKE__ADMIN_SECRET.",
         )
-    number = told.get("active_key_number", "1")
-    user = {"user": told.get("admin_service_user"), "account": told.get("snowflake_account_identifier")}
+    number = stored.get("active_key_number", "1")
+    user = {"user": stored.get("admin_service_user"), "account": stored.get("snowflake_account_identifier")}
     settings = settings.with_changes(snowflake={k: v for k, v in user.items() if v} | {"token": None})
-    pair = KeyPair.from_base64(told.get(f"snowflake_rsa_private_key_{number}_pem", ""))
+    pair = KeyPair.from_base64(stored.get(f"snowflake_rsa_private_key_{number}_pem", ""))
     return Login(settings, pair.private_der)
 
 

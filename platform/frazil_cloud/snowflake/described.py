@@ -33,17 +33,17 @@ class Described:
         Raises:
             MissingError: Snowflake does not tell it.
         """
-        told = self.told
+        values = self.told
         for name in path[:-1]:
-            told = _inside(told.get(name, ""))
-        if (found := told.get(path[-1])) is None:
+            values = _inside(values.get(name, ""))
+        if (value := values.get(path[-1])) is None:
             raise MissingError(
                 f"Snowflake tells no {'.'.join(path)} of the {self.of}.",
                 where=f"DESC {self.of}",
                 meaning="Nothing was changed.",
                 todo="Report it: this version does not know that answer.",
             )
-        return "" if found in _NONE else found
+        return "" if value in _NONE else value
 
     def texts(self, *path: str) -> list[str]:
         """A list."""

@@ -57,8 +57,8 @@ def read_by(s3: Any) -> ReadMetadata:
             stored: bytes = s3.content(Bucket=bucket, Key=key)
         except GoneError:
             return None
-        told: Metadata = json.loads(gzip.decompress(stored) if stored.startswith(_GZIP) else stored)
-        return told
+        metadata: Metadata = json.loads(gzip.decompress(stored) if stored.startswith(_GZIP) else stored)
+        return metadata
 
     return read
 

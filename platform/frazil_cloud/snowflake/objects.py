@@ -92,12 +92,12 @@ class _Objects:
     def _rest(self) -> list[Resource]:
         if (rest := self._part.rest) is None:
             return []
-        found = RestCatalog(
+        catalog = RestCatalog(
             self._clouds.snowflake, self._spec.mark, (self._name("REST_CATALOG_INTEGRATION"),), _REST,
             uri=rest.uri, warehouse=rest.warehouse, namespace=rest.namespace, secret=rest.secret,
             secrets=self._clouds.secrets, scopes=rest.scopes, refresh=self._refresh,
         )  # fmt: skip
-        return [found]
+        return [catalog]
 
     def _grants(self) -> tuple[Grants, ...]:
         database, roles = self._schema[:1], (_SECURITY, _SYSTEM)
@@ -165,10 +165,10 @@ class _Objects:
     def _pointer(self, database: str, table: str) -> Pointer | None:
         """What Glue shows of a table."""
         try:
-            found = self._clouds.aws.client("glue").get_table(DatabaseName=database, Name=table)["Table"]
+            entry = self._clouds.aws.client("glue").get_table(DatabaseName=database, Name=table)["Table"]
         except GoneError:
             return None
-        return Pointer(str(found.get("Parameters", {}).get("metadata_location")), found["UpdateTime"])
+        return Pointer(str(entry.get("Parameters", {}).get("metadata_location")), entry["UpdateTime"])
 
     def _metadata(self, location: str) -> Metadata | None:
         return read_by(self._clouds.aws.client("s3"))(location)

@@ -21,8 +21,11 @@ def former(spec: DeploymentSpec, clouds: Clouds, known: Known) -> list[Resource]
     """
     if spec.snowflake is None or "snowflake/schema" not in known:
         return []
-    found = _Former(spec, spec.snowflake, clouds)
-    return [*found.tables(*known["snowflake/schema"]["name"].split(".")), *found.of_account()]
+    former_objects = _Former(spec, spec.snowflake, clouds)
+    return [
+        *former_objects.tables(*known["snowflake/schema"]["name"].split(".")),
+        *former_objects.of_account(),
+    ]
 
 
 class _Former:
@@ -55,8 +58,8 @@ class _Former:
     def _wider(self, **more: object) -> list[Marked]:
         """The objects that there would be besides, if this were in the file."""
         wider = self._spec.model_copy(update={"snowflake": self._part.model_copy(update=more)})
-        found = objects(wider, self._clouds)
-        return [each for each in found if isinstance(each, Marked) and each.address not in self._own]
+        resources = objects(wider, self._clouds)
+        return [each for each in resources if isinstance(each, Marked) and each.address not in self._own]
 
     def _marked(self, kind: str, inside: str = "") -> dict[str, dict[str, object]]:
         rows = self._clouds.snowflake.shown(f"SHOW {kind}{inside}", role=ACCOUNT)

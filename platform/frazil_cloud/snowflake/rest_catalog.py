@@ -43,19 +43,19 @@ class RestCatalog(Marked):
     def wanted(self, known: Known) -> Facts:
         """See `Resource`."""
         place = {"uri": self.uri, "warehouse": self.warehouse, "namespace": self.namespace}
-        told = {"source": "ICEBERG_REST", **place, "scopes": sorted(self.scopes)}
-        return {**super().wanted(known), **told, **in_use(self.refresh)}
+        source = {"source": "ICEBERG_REST", **place, "scopes": sorted(self.scopes)}
+        return {**super().wanted(known), **source, **in_use(self.refresh)}
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
-        told = described(str(self), self.snowflake.shown(f"DESC {self}", role=ACCOUNT))
+        description = described(str(self), self.snowflake.shown(f"DESC {self}", role=ACCOUNT))
         return {
-            "source": told.text("CATALOG_SOURCE"),
-            "namespace": told.text("CATALOG_NAMESPACE"),
-            "uri": told.text("REST_CONFIG", "CATALOG_URI"),
-            "warehouse": told.text("REST_CONFIG", "CATALOG_NAME"),
-            "scopes": sorted(told.texts("REST_AUTHENTICATION", "OAUTH_ALLOWED_SCOPES")),
-            **use_of(told),
+            "source": description.text("CATALOG_SOURCE"),
+            "namespace": description.text("CATALOG_NAMESPACE"),
+            "uri": description.text("REST_CONFIG", "CATALOG_URI"),
+            "warehouse": description.text("REST_CONFIG", "CATALOG_NAME"),
+            "scopes": sorted(description.texts("REST_AUTHENTICATION", "OAUTH_ALLOWED_SCOPES")),
+            **use_of(description),
         }
 
     def update(self, there: Facts, known: Known) -> None:

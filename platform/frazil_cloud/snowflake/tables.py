@@ -200,8 +200,8 @@ class View(Owned):
         except (MissingError, RepairError):
             return {"owner": row["owner"], "columns": None, "query": made}
         query = self._query(columns)
-        told = query if made.endswith(query) else made
-        return {"owner": row["owner"], "columns": columns, "query": told}
+        query_shown = query if made.endswith(query) else made
+        return {"owner": row["owner"], "columns": columns, "query": query_shown}
 
     def create(self, known: Known) -> None:
         """See `Resource`."""
@@ -233,8 +233,8 @@ def _execution_state(row: dict[str, Any]) -> str:
 
     See terraform-provider-snowflake, `pkg/sdk/iceberg_tables_ext.go`.
     """
-    told = row.get("auto_refresh_status")
-    return str(json.loads(told)["executionState"]) if told else "not by itself"
+    status = row.get("auto_refresh_status")
+    return str(json.loads(status)["executionState"]) if status else "not by itself"
 
 
 def _file(location: str) -> str:

@@ -45,12 +45,12 @@ class Volume(Marked):
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         described = self.snowflake.shown(f"DESC {self}", role=ACCOUNT)
-        told = {each["property"]: each["property_value"] for each in described}
-        location = json.loads(told["STORAGE_LOCATION_1"])
+        by_property = {each["property"]: each["property_value"] for each in described}
+        location = json.loads(by_property["STORAGE_LOCATION_1"])
         return {
             "base_url": location["STORAGE_BASE_URL"],
             "role_arn": location["STORAGE_AWS_ROLE_ARN"],
-            "allow_writes": str(told["ALLOW_WRITES"]).lower(),
+            "allow_writes": str(by_property["ALLOW_WRITES"]).lower(),
             "iam_user_arn": location["STORAGE_AWS_IAM_USER_ARN"],
             "external_id": location["STORAGE_AWS_EXTERNAL_ID"],
         }
@@ -61,8 +61,8 @@ class Volume(Marked):
             f"NAME = {text(self.name[-1] + '_LOCATION')} STORAGE_PROVIDER = 'S3' "
             f"STORAGE_BASE_URL = {text(self.base_url)} STORAGE_AWS_ROLE_ARN = {text(self.role_arn())}"
         )
-        told = f"STORAGE_LOCATIONS = (({location})) ALLOW_WRITES = FALSE"
-        return f"{double_quoted(*self.name)} {told} {self.comment}"
+        options = f"STORAGE_LOCATIONS = (({location})) ALLOW_WRITES = FALSE"
+        return f"{double_quoted(*self.name)} {options} {self.comment}"
 
     def update(self, there: Facts, known: Known) -> None:
         """See `Resource`: everything else is fixed."""
@@ -71,9 +71,9 @@ class Volume(Marked):
     def verify(self, there: Facts, known: Known) -> None:
         """Lets Snowflake take the role."""
         answer = self.say(f"SELECT SYSTEM$VERIFY_EXTERNAL_VOLUME({text(self.name[-1])})")[0][0]
-        told = json.loads(answer)
-        if not told["success"]:
-            failed = [f"{name}: {said}" for name, said in told.items() if "FAILED" in str(said)]
+        outcome = json.loads(answer)
+        if not outcome["success"]:
+            failed = [f"{name}: {result}" for name, result in outcome.items() if "FAILED" in str(result)]
             raise RefusedYet(f"{'; '.join(failed)} ({_NOT_YET})")
 
 
@@ -109,14 +109,14 @@ class Integration(Marked):
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
-        told = self.described()
+        description = self.described()
         return {
-            "source": told.text("CATALOG_SOURCE"),
-            "namespace": told.text("CATALOG_NAMESPACE"),
-            "role_arn": told.text("GLUE_AWS_ROLE_ARN"),
-            "iam_user_arn": told.text("GLUE_AWS_IAM_USER_ARN"),
-            "external_id": told.text("GLUE_AWS_EXTERNAL_ID"),
-            **use_of(told),
+            "source": description.text("CATALOG_SOURCE"),
+            "namespace": description.text("CATALOG_NAMESPACE"),
+            "role_arn": description.text("GLUE_AWS_ROLE_ARN"),
+            "iam_user_arn": description.text("GLUE_AWS_IAM_USER_ARN"),
+            "external_id": description.text("GLUE_AWS_EXTERNAL_ID"),
+            **use_of(description),
         }
 
     def described(self) -> Described:
@@ -150,17 +150,17 @@ class GlueRest(Integration):
 
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
-        told = self.described()
+        description = self.described()
         return {
-            "source": told.text("CATALOG_SOURCE"),
-            "namespace": told.text("CATALOG_NAMESPACE"),
-            "uri": told.text("REST_CONFIG", "CATALOG_URI"),
-            "catalog": told.text("REST_CONFIG", "CATALOG_NAME"),
-            "role_arn": told.text("REST_AUTHENTICATION", "SIGV4_IAM_ROLE"),
-            "signs_for": told.text("REST_AUTHENTICATION", "SIGV4_SIGNING_REGION"),
-            "iam_user_arn": told.text("API_AWS_IAM_USER_ARN"),
-            "external_id": told.text("API_AWS_EXTERNAL_ID"),
-            **use_of(told),
+            "source": description.text("CATALOG_SOURCE"),
+            "namespace": description.text("CATALOG_NAMESPACE"),
+            "uri": description.text("REST_CONFIG", "CATALOG_URI"),
+            "catalog": description.text("REST_CONFIG", "CATALOG_NAME"),
+            "role_arn": description.text("REST_AUTHENTICATION", "SIGV4_IAM_ROLE"),
+            "signs_for": description.text("REST_AUTHENTICATION", "SIGV4_SIGNING_REGION"),
+            "iam_user_arn": description.text("API_AWS_IAM_USER_ARN"),
+            "external_id": description.text("API_AWS_EXTERNAL_ID"),
+            **use_of(description),
         }
 
     def options(self, known: Known) -> str:
@@ -196,19 +196,19 @@ def in_use(refresh: int) -> Facts:
     return {"enabled": "true", "refresh_seconds": str(refresh)}
 
 
-def use_of(told: Described) -> Facts:
+def use_of(description: Described) -> Facts:
     """The same as DESC tells it."""
-    enabled, seconds = told.text("ENABLED").lower(), told.text("REFRESH_INTERVAL_SECONDS")
+    enabled, seconds = description.text("ENABLED").lower(), description.text("REFRESH_INTERVAL_SECONDS")
     return {"enabled": enabled, "refresh_seconds": seconds}
 
 
 def proven(integration: Marked) -> None:
     """Lets Snowflake talk to a REST catalog; only such can be verified without a table."""
     name = text(integration.name[-1])
-    told = json.loads(integration.say(f"SELECT SYSTEM$VERIFY_CATALOG_INTEGRATION({name})")[0][0])
-    if told["success"]:
+    outcome = json.loads(integration.say(f"SELECT SYSTEM$VERIFY_CATALOG_INTEGRATION({name})")[0][0])
+    if outcome["success"]:
         return
-    why = f"{told.get('errorCode')}: {told.get('errorMessage')}"
+    why = f"{outcome.get('errorCode')}: {outcome.get('errorMessage')}"
     if "AWS_ROLE" in why or "assum" in why.lower():
         raise RefusedYet(f"{why} ({_NOT_YET})")
     raise RepairError(

@@ -65,9 +65,9 @@ def demo(records: Records = 200_000, secure: Secure = None, as_json: Json = Fals
     _step(f"{_EACH} records into each of {', '.join(OTHERS)}", lambda: _others(connections))
     _step("what arrived meanwhile, in every format", lambda: _materialize(connections, *trades, *OTHERS))
     checking = "checks: every record compared with its row, every total summed up anew"
-    found = _step(checking, lambda: _look(selection))
-    print_json([layers.document for layers in found]) if as_json else _show(found, in_full=trades)
-    for layers in found:
+    every = _step(checking, lambda: _look(selection))
+    print_json([layers.document for layers in every]) if as_json else _show(every, in_full=trades)
+    for layers in every:
         _agree(layers)
     console.print("All layers agree. Open the graph with make ui; stop the stack with make down.")
 
@@ -152,15 +152,15 @@ def _look(selection: Selection[AnyTable]) -> list[_Layers]:
     return [_layers(connections, spec, names, state, results) for (spec, names), state in pairs]
 
 
-def _show(found: Sequence[_Layers], in_full: Collection[str]) -> None:
+def _show(every: Sequence[_Layers], in_full: Collection[str]) -> None:
     """One table of all; all checks of the tables that are told in full, of the others what they refuse."""
     table = Table("layer", "what", "rows", "position", "fresh", "checks", title="From Kafka to Snowflake")
-    for layers in found:
+    for layers in every:
         for row in _rows(layers):
             table.add_row(*row)
         table.add_section()
     print_table(table)
-    for layers in found:
+    for layers in every:
         _tell(layers, all_of_them=layers.names.table.table in in_full)
 
 
@@ -193,8 +193,8 @@ def _layers(
 def _tell(layers: _Layers, *, all_of_them: bool) -> None:
     for result in layers.results:
         if all_of_them or result.failed:
-            said = f"{layers.names.table.table} {result.check}: {result.text}"
-            console.print(Text(*_WORDS[result.status]), said)
+            line = f"{layers.names.table.table} {result.check}: {result.text}"
+            console.print(Text(*_WORDS[result.status]), line)
 
 
 def _rows(layers: _Layers) -> Iterator[tuple[str, ...]]:

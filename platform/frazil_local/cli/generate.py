@@ -97,14 +97,14 @@ def _change_database(
     if len(set(kinds)) > 1 or topic:
         raise UsageError("northwind changes a database.", todo="Name it alone, and no --topic.")
     home = Home(frazil_home())
-    with _until_interrupted() as stop, _progress([Kind.NORTHWIND], count) as told:
+    with _until_interrupted() as stop, _progress([Kind.NORTHWIND], count) as advance:
         report = change_rows(
             home,
             recall(home.ports),
             count=count,
             rate=rate,
             seed=random.getrandbits(32) if seed is None else seed,
-            on_progress=lambda done: told(Kind.NORTHWIND, done),
+            on_progress=lambda done: advance(Kind.NORTHWIND, done),
             stop=stop,
         )
     if as_json:
@@ -119,13 +119,13 @@ def _chosen(kinds: Sequence[Kind], topic: str | None) -> list[Generator]:
     """The generators, each once; one alone may write to another topic."""
     from frazil_local.generators import GENERATORS
 
-    found = [GENERATORS[kind] for kind in dict.fromkeys(kinds)]
+    generators = [GENERATORS[kind] for kind in dict.fromkeys(kinds)]
     if topic is None:
-        return found
-    if len(found) > 1:
-        problem = f"{topic} can't take records of {len(found)} kinds."
+        return generators
+    if len(generators) > 1:
+        problem = f"{topic} can't take records of {len(generators)} kinds."
         raise UsageError(problem, todo="Name --topic for one kind at a time.")
-    return [replace(found[0], topic=topic)]
+    return [replace(generators[0], topic=topic)]
 
 
 @contextmanager

@@ -105,8 +105,8 @@ def status(as_json: Json = False) -> None:
     stack = _known_stack()
     parts = stack.status()
     if as_json:
-        told = {"home": str(stack.home.root), "locked": stack.locked}
-        print_json({**told, "parts": [asdict(each) for each in parts]})
+        document = {"home": str(stack.home.root), "locked": stack.locked}
+        print_json({**document, "parts": [asdict(each) for each in parts]})
     else:
         print_table(_status_table(parts))
         if stack.locked:
@@ -148,23 +148,23 @@ def _known_stack() -> Stack:
 @contextmanager
 def _progress() -> Iterator[Report]:
     """Shows a table that moves on a terminal, and one line for each news elsewhere."""
-    said: dict[str, str] = {}
+    reports: dict[str, str] = {}
 
     def tell(name: str, text: str) -> None:
-        if said.get(name) != text:
+        if reports.get(name) != text:
             console.print(f"{name}: {text}")
-        said[name] = text
+        reports[name] = text
 
     if not console.is_terminal:
         yield tell
         return
-    with Live(console=console, refresh_per_second=8, get_renderable=lambda: _progress_table(said)):
-        yield said.__setitem__
+    with Live(console=console, refresh_per_second=8, get_renderable=lambda: _progress_table(reports)):
+        yield reports.__setitem__
 
 
-def _progress_table(said: dict[str, str]) -> Table:
+def _progress_table(reports: dict[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
-    for name, text in list(said.items()):
+    for name, text in list(reports.items()):
         table.add_row(name, Text(text, _COLOURS.get(text, "yellow")))
     return table
 

@@ -29,14 +29,14 @@ class Knobs:
     propagation: float = 0.0  # seconds until a change is seen by others
     more: dict[str, Any] = field(default_factory=dict)  # what one stand-in alone understands
 
-    def set(self, told: Mapping[str, Any]) -> None:
+    def set(self, settings: Mapping[str, Any]) -> None:
         """Turns the knobs."""
-        self.__init__(**told)  # type: ignore[misc]
+        self.__init__(**settings)  # type: ignore[misc]
 
     def fault(self, call: str, number: int) -> Fault | None:
         """What a call meets, by its name and its number since the start."""
-        if found := self.once.pop(call, None):
-            return found
+        if fault := self.once.pop(call, None):
+            return fault
         return next((each for each in FAULTS if _hits(getattr(self, f"{each}_every"), number)), None)
 
 

@@ -77,7 +77,7 @@ def _confluent(home: Home, ports: Ports) -> Server:
     """Confluent Cloud, which takes roles at the AWS beside it; its registry is a gate before the stack's."""
 
     def launch() -> Launch:
-        told = {
+        variables = {
             "FRAZIL_CLOUD_CONFLUENT_PORT": str(ports[_CONFLUENT]),
             "FRAZIL_CLOUD_CONFLUENT_STATE": str(home.data(_CONFLUENT)),
             "FRAZIL_CLOUD_CONFLUENT_AWS": url(ports, _AWS),
@@ -87,7 +87,7 @@ def _confluent(home: Home, ports: Ports) -> Server:
             "FRAZIL_CLOUD_CONFLUENT_KEY": _KEY,
             "FRAZIL_CLOUD_CONFLUENT_SECRET": secret(home, _CONFLUENT),
         }
-        return Launch((sys.executable, "-m", "frazil_local.cloud.confluent.server"), told)
+        return Launch((sys.executable, "-m", "frazil_local.cloud.confluent.server"), variables)
 
     def ask() -> None:
         login = base64.b64encode(f"{_KEY}:{secret(home, _CONFLUENT)}".encode()).decode()
@@ -98,10 +98,10 @@ def _confluent(home: Home, ports: Ports) -> Server:
 
 def _snowflake(home: Home, ports: Ports) -> Server:
     """A Snowflake where grants count, and that takes roles at the AWS beside it."""
-    told = {
+    variables = {
         "FRAZIL_SNOWFLAKE_STRICT": "true",
         "FRAZIL_SNOWFLAKE_AWS": url(ports, _AWS),
         "FRAZIL_GLUE_ENDPOINT": url(ports, _AWS),
         "FRAZIL_S3_ENDPOINT": url(ports, _AWS),
     }
-    return snowflake_over(home, ports, _SNOWFLAKE, told, after=(_AWS,))
+    return snowflake_over(home, ports, _SNOWFLAKE, variables, after=(_AWS,))

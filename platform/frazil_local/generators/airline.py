@@ -30,10 +30,10 @@ _TIME = "%Y-%m-%d %H:%M:%S"
 
 def addresses(chance: Chance) -> tuple[str, ...]:
     """The passengers of one seed: both airlines fly the same people."""
-    dice, found = chance.of("addresses"), dict[str, None]()
-    while len(found) < PASSENGERS:
-        found[f"{_capitals(dice, 5)}@email.com"] = None
-    return tuple(found)
+    dice, addresses_made = chance.of("addresses"), dict[str, None]()
+    while len(addresses_made) < PASSENGERS:
+        addresses_made[f"{_capitals(dice, 5)}@email.com"] = None
+    return tuple(addresses_made)
 
 
 def ticket(dice: random.Random, prefix: str, pool: Sequence[str], clock: Clock) -> dict[str, Any]:

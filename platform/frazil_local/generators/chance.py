@@ -75,10 +75,10 @@ def next_origin(settings: Settings, topic: str) -> Origin:
     if not last:
         return Origin()
     with open_probe(settings, topic, **ONE_RECORD) as probe:
-        found = [dict(message.headers() or ()) for message in probe.look(last).values()]
+        headers_of_all = [dict(message.headers() or ()) for message in probe.look(last).values()]
     return Origin(
-        generation=max(_number(headers.get("task.generation")) + 1 for headers in [{}, *found]),
-        iteration=max(_number(headers.get("current.iteration")) + 1 for headers in [{}, *found]),
+        generation=max(_number(headers.get("task.generation")) + 1 for headers in [{}, *headers_of_all]),
+        iteration=max(_number(headers.get("current.iteration")) + 1 for headers in [{}, *headers_of_all]),
     )
 
 

@@ -54,12 +54,12 @@ def _text(value: str) -> bytes:
 def _int(value: int) -> bytes:
     """Avro's zigzag number of variable length."""
     left = (value << 1) ^ (value >> 63)
-    found = bytearray()
+    digits = bytearray()
     while left > 0x7F:
-        found.append(left & 0x7F | 0x80)
+        digits.append(left & 0x7F | 0x80)
         left >>= 7
-    found.append(left)
-    return bytes(found)
+    digits.append(left)
+    return bytes(digits)
 
 
 def _user(dice: random.Random) -> tuple[bytes, dict[str, Any]]:

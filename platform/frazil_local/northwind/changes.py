@@ -103,8 +103,8 @@ class _Work:
 
     def any_of(self, query: str, count: int = 1) -> Sequence[Row]:
         """Some of the rows that a query finds; fewer, where it finds fewer."""
-        found = self._connection.execute(query.encode()).fetchall()
-        return self.dice.sample(found, min(count, len(found)))
+        rows = self._connection.execute(query.encode()).fetchall()
+        return self.dice.sample(rows, min(count, len(rows)))
 
 
 def _order(work: _Work) -> None:

@@ -34,9 +34,9 @@ def connect(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
         data = home.data(PART)
         plugin = jars.unpacked("debezium")
         worker, connector = data / "worker.properties", data / f"{DATABASE}.json"
-        told = template("connect.properties")
+        config = template("connect.properties")
         places = {"host": LOOPBACK, "kafka": ports["kafka"], "connect": ports[PART]}
-        write_private(worker, told.format(data=data, plugin=plugin, **places))
+        write_private(worker, config.format(data=data, plugin=plugin, **places))
         write_private(
             connector, json.dumps({"name": DATABASE, "config": connector_of(home, ports, DATABASE)})
         )
@@ -85,8 +85,8 @@ def connector_of(home: Home, ports: Ports, database: str, **more: str) -> dict[s
 
 def connector_states(home: Home, ports: Ports, name: str) -> list[str]:
     """The state of a connector, and of each of its tasks; an OSError where it can't be told."""
-    told: dict[str, Any] = ask_connect(home, ports, f"connectors/{name}/status")
-    return [each["state"] for each in (told["connector"], *told["tasks"])]
+    status: dict[str, Any] = ask_connect(home, ports, f"connectors/{name}/status")
+    return [each["state"] for each in (status["connector"], *status["tasks"])]
 
 
 def ask_connect(home: Home, ports: Ports, path: str, body: Mapping[str, Any] | None = None) -> Any:

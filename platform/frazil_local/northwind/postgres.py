@@ -82,11 +82,11 @@ def _make(home: Home, cluster: Path) -> None:
     command = (*_program("initdb"), "-D", str(draft), *login, *kinds)
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_SECONDS)
-        said = (done.stderr or done.stdout).strip() if done.returncode else ""
+        problem = (done.stderr or done.stdout).strip() if done.returncode else ""
     except subprocess.TimeoutExpired:
-        said = f"initdb was not done after {_SECONDS} s"
-    if said:
-        raise PartDownError("PostgreSQL can't make its folder.", where=said)
+        problem = f"initdb was not done after {_SECONDS} s"
+    if problem:
+        raise PartDownError("PostgreSQL can't make its folder.", where=problem)
     draft.rename(cluster)
 
 

@@ -107,8 +107,8 @@ class StrictGlue(GlueResponse):
     def call_action(self) -> Any:
         """Answers a request, after writing down what it may have changed."""
         if refused := refusals(self._get_action(), self.parameters):
-            said = f"{len(refused)} validation error detected: " + "; ".join(refused)
-            raise JsonRESTError("ValidationException", said[:2000])
+            message = f"{len(refused)} validation error detected: " + "; ".join(refused)
+            raise JsonRESTError("ValidationException", message[:2000])
         changed = _CHANGED.get(self._get_action())
         if changed is None:
             return super().call_action()

@@ -84,9 +84,9 @@ class Issuer:
 
 def client_of(authorization: str, form: Mapping[str, list[str]]) -> tuple[str, str]:
     """The id and secret of OAuth's client, by the header or by the form, as clients differ."""
-    kind, _, said = authorization.partition(" ")
+    kind, _, encoded = authorization.partition(" ")
     if kind == "Basic":
-        user, _, password = base64.b64decode(said).decode().partition(":")
+        user, _, password = base64.b64decode(encoded).decode().partition(":")
         return user, password
     return form.get("client_id", [""])[0], form.get("client_secret", [""])[0]
 
@@ -105,13 +105,13 @@ def body_of(request: BaseHTTPRequestHandler) -> bytes:
     """What a request carries, also where it comes in chunks."""
     if "chunked" not in request.headers.get("Transfer-Encoding", ""):
         return request.rfile.read(int(request.headers.get("Content-Length") or 0))
-    found = b""
+    body = b""
     while size := int(request.rfile.readline().partition(b";")[0], 16):
-        found += request.rfile.read(size)
+        body += request.rfile.read(size)
         request.rfile.readline()
     while request.rfile.readline().strip():
         pass
-    return found
+    return body
 
 
 class Gate(ThreadingHTTPServer):
@@ -157,8 +157,8 @@ class _Visit(BaseHTTPRequestHandler):
     def _give_token(self, issuer: Issuer, body: bytes) -> None:
         token = issuer.token_for(self.headers.get("Authorization", ""), parse_qs(body.decode()))
         given = {"access_token": token, "token_type": "Bearer", "expires_in": _LIFETIME}
-        status, told = (200, given) if token else (401, {"error": "invalid_client"})
-        self._answer(status, _JSON, json.dumps(told).encode())
+        status, document = (200, given) if token else (401, {"error": "invalid_client"})
+        self._answer(status, _JSON, json.dumps(document).encode())
 
     def _forward(self, body: bytes) -> None:
         target = self.server.target
@@ -166,8 +166,8 @@ class _Visit(BaseHTTPRequestHandler):
         try:
             kept = {k: v for k, v in self.headers.items() if k.lower() not in _OF_A_HOP}
             address = f"{target.scheme}://{target.netloc}{self.path}"
-            told = self.server.signed(self.command, address, body, kept)
-            connection.request(self.command, self.path, body, told)
+            headers = self.server.signed(self.command, address, body, kept)
+            connection.request(self.command, self.path, body, headers)
             answer = connection.getresponse()
             edited = self.server.edited(self.headers, answer.read())
             self._answer(answer.status, dict(answer.getheaders()), edited)

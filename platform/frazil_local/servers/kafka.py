@@ -53,8 +53,8 @@ def kafka(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
         from confluent_kafka.admin import AdminClient
 
         access = KafkaSettings(**kafka_access(home, ports))
-        told = {"bootstrap.servers": access.bootstrap_servers, "log_level": "0"}
-        AdminClient({**told, **librdkafka_access(access, AwsSettings())}).list_topics(timeout=5)
+        options = {"bootstrap.servers": access.bootstrap_servers, "log_level": "0"}
+        AdminClient({**options, **librdkafka_access(access, AwsSettings())}).list_topics(timeout=5)
 
     listens = ("kafka", "kafka-controller", *(["kafka-cloud"] if home.clouds.exists() else []))
     return Server("kafka", listens, launch, ask)
@@ -69,14 +69,14 @@ def _properties(home: Home, ports: Ports, log: Path) -> str:
         "of_clients": "SASL_SSL" if locks else "PLAINTEXT",
         "of_controller": "SSL" if locks else "PLAINTEXT",
     }
-    told = template("server.properties").format(data=log, **places)
+    properties = template("server.properties").format(data=log, **places)
     if home.clouds.exists():
         known = jaas(secret(home, "kafka-cloud"))
-        told += template("cloud.properties").format(cloud=ports["kafka-cloud"], jaas=known, **places)
+        properties += template("cloud.properties").format(cloud=ports["kafka-cloud"], jaas=known, **places)
     if locks is None:  # who comes by the clients' listener of an open stack is nobody in particular
-        return told + (template("judged.properties") if home.clouds.exists() else "")
+        return properties + (template("judged.properties") if home.clouds.exists() else "")
     login = {"user": USER, "password": secret(home, "kafka")}
-    return told + template("locked.properties").format(both=locks.both, ca=locks.ca, **login)
+    return properties + template("locked.properties").format(both=locks.both, ca=locks.ca, **login)
 
 
 def _format(java: tuple[str, ...], properties: Path) -> None:
@@ -110,9 +110,9 @@ def registry(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
     def launch() -> Launch:
         data = home.data("registry")
         properties = data / "registry.properties"
-        told = {**_OPTIONS, **_listener(home, ports["registry"])}
-        told["apicurio.datasource.url"] = f"jdbc:h2:file:{data / 'registry'}"
-        write_private(properties, "".join(f"{name}={value}\n" for name, value in told.items()))
+        options = {**_OPTIONS, **_listener(home, ports["registry"])}
+        options["apicurio.datasource.url"] = f"jdbc:h2:file:{data / 'registry'}"
+        write_private(properties, "".join(f"{name}={value}\n" for name, value in options.items()))
         flags = (f"-Djava.io.tmpdir={home.scratch}", f"-Dquarkus.config.locations={properties.as_uri()}")
         program = next(jars.unpacked("registry").rglob("quarkus-run.jar"))
         return Launch((str(java / "bin" / "java"), *_JVM, *_OF_REGISTRY, *flags, "-jar", str(program)))

@@ -79,8 +79,8 @@ class Spark:
             (data / "log4j2.properties").write_text(template("log4j2.properties"))
             (data / _POOLS).write_text(template(_POOLS).format(cores=cores(), upkeep=UPKEEP_POOL))
             properties = data / "spark.properties"
-            told = self._properties(data, port, heap)
-            properties.write_text("".join(f"{key} {value}\n" for key, value in told.items()))
+            config = self._properties(data, port, heap)
+            properties.write_text("".join(f"{key} {value}\n" for key, value in config.items()))
             return Launch(_command(properties), self._environment(data))
 
         def ask() -> None:
@@ -156,12 +156,12 @@ def _ask(port: int, token: str) -> None:
     asked = base_pb2.AnalyzePlanRequest.SparkVersion()
     version = base_pb2.AnalyzePlanRequest(session_id=session, user_context=user, spark_version=asked)
     release = base_pb2.ReleaseSessionRequest(session_id=session, user_context=user)
-    told = [("authorization", f"Bearer {token}")]
+    metadata = [("authorization", f"Bearer {token}")]
     options = [("grpc.enable_http_proxy", 0)]
     with grpc.insecure_channel(f"{LOOPBACK}:{port}", options) as channel:
         server = base_pb2_grpc.SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
         try:
-            server.AnalyzePlan(version, timeout=_SECONDS, metadata=told)
-            server.ReleaseSession(release, timeout=_SECONDS, metadata=told)
+            server.AnalyzePlan(version, timeout=_SECONDS, metadata=metadata)
+            server.ReleaseSession(release, timeout=_SECONDS, metadata=metadata)
         except grpc.RpcError as e:
             raise ConnectionError(str(e.code())) from None

@@ -104,11 +104,11 @@ def catalog(home: Home, ports: Ports) -> Server:
         return Launch((sys.executable, "-m", "frazil_local.servers.gate", str(home.root)))
 
     def ask() -> None:
-        told = rest_access(home, ports)
-        client = f"client_id={USER}&client_secret={told['client_secret']}"
-        token = json.loads(get(told["token_url"], body=client.encode(), ca=told["ca"]))["access_token"]
+        access = rest_access(home, ports)
+        client = f"client_id={USER}&client_secret={access['client_secret']}"
+        token = json.loads(get(access["token_url"], body=client.encode(), ca=access["ca"]))["access_token"]
         headers = {"Authorization": f"Bearer {token}"}
-        get(f"{told['uri']}/v1/config?warehouse={TABLE_BUCKET}", headers, ca=told["ca"])
+        get(f"{access['uri']}/v1/config?warehouse={TABLE_BUCKET}", headers, ca=access["ca"])
 
     return Server("catalog", ("catalog",), launch, ask, ("storage",))
 
@@ -129,12 +129,12 @@ def aws(home: Home, ports: Ports) -> Server:
 
 def snowflake(home: Home, ports: Ports) -> Server:
     """The Snowflake stand-in, over the stack's Glue and S3."""
-    told = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), "FRAZIL_S3_ENDPOINT": url(ports, "s3")}
-    return snowflake_over(home, ports, "snowflake", told, after=("storage", "aws"))
+    variables = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), "FRAZIL_S3_ENDPOINT": url(ports, "s3")}
+    return snowflake_over(home, ports, "snowflake", variables, after=("storage", "aws"))
 
 
 def snowflake_over(
-    home: Home, ports: Ports, name: str, told: Mapping[str, str], after: tuple[str, ...]
+    home: Home, ports: Ports, name: str, variables: Mapping[str, str], after: tuple[str, ...]
 ) -> Server:
     """A Snowflake stand-in of that name, with its first user, over what it is told of."""
 
@@ -145,7 +145,7 @@ def snowflake_over(
             "FRAZIL_SNOWFLAKE_ADMIN": SNOWFLAKE_USER,
             "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(snowflake_keys(home).public),
             **s3_credentials(home).environment,
-            **told,
+            **variables,
         }
         return Launch((sys.executable, "-m", "frazil_local.snowflake.server"), environment)
 

@@ -172,11 +172,15 @@ def access_of(config: Config) -> Access:
 
 def catalog_role(integration: Stored) -> tuple[str, str, str]:
     """Snowflake's user, the role and the external id of a catalog integration with AWS."""
-    said: Any = integration.properties
-    if "GLUE_AWS_ROLE_ARN" in said:
-        return said["GLUE_AWS_IAM_USER_ARN"], said["GLUE_AWS_ROLE_ARN"], said["GLUE_AWS_EXTERNAL_ID"]
-    role = said["REST_AUTHENTICATION"]["SIGV4_IAM_ROLE"]
-    return said["API_AWS_IAM_USER_ARN"], role, said["API_AWS_EXTERNAL_ID"]
+    properties: Any = integration.properties
+    if "GLUE_AWS_ROLE_ARN" in properties:
+        return (
+            properties["GLUE_AWS_IAM_USER_ARN"],
+            properties["GLUE_AWS_ROLE_ARN"],
+            properties["GLUE_AWS_EXTERNAL_ID"],
+        )
+    role = properties["REST_AUTHENTICATION"]["SIGV4_IAM_ROLE"]
+    return properties["API_AWS_IAM_USER_ARN"], role, properties["API_AWS_EXTERNAL_ID"]
 
 
 def reason(error: ClientError | BotoCoreError) -> str:
@@ -206,13 +210,13 @@ def duckdb_secret(config: Config, name: str, key: Mapping[str, str], scope: str 
 
 
 def _files(config: Config, key: Mapping[str, str]) -> dict[str, str]:
-    told = {
+    properties = {
         "s3.endpoint": config.s3_endpoint,
         "s3.region": config.region,
         "s3.access-key-id": key["aws_access_key_id"],
         "s3.secret-access-key": key["aws_secret_access_key"],
     }
-    return told | ({"s3.session-token": key["aws_session_token"]} if "aws_session_token" in key else {})
+    return properties | ({"s3.session-token": key["aws_session_token"]} if "aws_session_token" in key else {})
 
 
 def _client(config: Config, service: str, endpoint: str, key: Mapping[str, str]) -> Any:

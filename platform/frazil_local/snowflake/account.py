@@ -239,10 +239,10 @@ class Account:
             raise Refused(3540, "42601", f"SQL execution error: {text}")
 
     def _describe(self, statement: Describe) -> Result:
-        found = self._objects.get(statement.kind, statement.name)
+        stored = self._objects.get(statement.kind, statement.name)
         if describe := _DESCRIPTIONS.get(statement.kind):
-            return describe(found)
-        row = (found.created_on, found.plain_name, found.kind)
+            return describe(stored)
+        row = (stored.created_on, stored.plain_name, stored.kind)
         return Result(("created_on", "name", "kind"), (row,))
 
     def _grant(self, statement: Grant) -> Result:
@@ -257,8 +257,8 @@ class Account:
         return _DONE
 
     def _use(self, statement: Use, session: Session) -> Result:
-        found = self._objects.get(statement.kind, (statement.name,))
-        if statement.kind == "ROLE" and not self.may_take(session.user, found.plain_name):
+        stored = self._objects.get(statement.kind, (statement.name,))
+        if statement.kind == "ROLE" and not self.may_take(session.user, stored.plain_name):
             text = f"Requested role '{statement.name}' is not assigned to the executing user."
             raise Refused(3013, "42501", f"SQL execution error: {text}")
         return _DONE

@@ -71,8 +71,8 @@ def own_cursor(fakesnow: Any) -> closing[Any]:
 def _load_extensions(cursor: Any) -> None:
     for name in _EXTENSIONS:
         package = importlib.import_module(f"duckdb_extension_{name}")
-        found = Path(str(package.__file__)).parent.glob(f"extensions/*/{name}.duckdb_extension")
-        cursor.execute(f"INSTALL {text(str(next(found)))}")
+        files = Path(str(package.__file__)).parent.glob(f"extensions/*/{name}.duckdb_extension")
+        cursor.execute(f"INSTALL {text(str(next(files)))}")
         cursor.execute(f"LOAD {name}")
 
 

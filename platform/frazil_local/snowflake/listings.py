@@ -125,8 +125,8 @@ def _refresh_status(table: Stored) -> str:
     """Of a table that refreshes itself; empty of others."""
     if table.text("AUTO_REFRESH").upper() != "TRUE":
         return ""
-    told = {"executionState": table.text("REFRESH_STATE", "RUNNING"), "pendingSnapshotCount": 0}
-    return json.dumps({**told, "lastSnapshotTime": None, "lastUpdatedTime": table.text("REFRESHED_ON")})
+    status = {"executionState": table.text("REFRESH_STATE", "RUNNING"), "pendingSnapshotCount": 0}
+    return json.dumps({**status, "lastSnapshotTime": None, "lastUpdatedTime": table.text("REFRESHED_ON")})
 
 
 def _has_key(stored: Stored) -> str:

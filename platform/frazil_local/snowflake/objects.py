@@ -91,8 +91,8 @@ class Objects:
 
     def get(self, kind: Kind, name: Name) -> Stored:
         """The object; refuses where there is none."""
-        if found := self.find(kind, name):
-            return found
+        if stored := self.find(kind, name):
+            return stored
         raise missing(kind, ".".join(name))
 
     def all(self, kind: Kind) -> list[Stored]:
@@ -128,15 +128,15 @@ class Objects:
         on_name, on_kind = ".".join(grant.on_name), granted_as(grant.on_kind)
         with self._lock:
             for privilege in grant.privileges:
-                held = (privilege, on_kind, on_name, grant.to_kind, grant.to_name)
+                row = (privilege, on_kind, on_name, grant.to_kind, grant.to_name)
                 if privilege == "OWNERSHIP":
                     self._run(_DISOWN, on_kind, on_name)
                 if grant.revoke and not grant.option:
-                    self._run(_REVOKE, *held)
+                    self._run(_REVOKE, *row)
                 elif not grant.revoke:
-                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?, 'false')", *held, now())
+                    self._run("insert or ignore into grants values (?, ?, ?, ?, ?, ?, 'false')", *row, now())
                 if grant.option:
-                    self._run(_SET_OPTION, "false" if grant.revoke else "true", *held)
+                    self._run(_SET_OPTION, "false" if grant.revoke else "true", *row)
 
     def grants(self) -> list[Held]:
         """All privileges that are held."""
@@ -154,9 +154,9 @@ class Objects:
 
     def revoke_all(self, kind: str, name: Name) -> None:
         """Takes away what was granted on an object; its owner stays."""
-        for held in self.grants_on(kind, name):
-            if held.privileges != ("OWNERSHIP",):
-                self.grant(replace(held, revoke=True))
+        for owned in self.grants_on(kind, name):
+            if owned.privileges != ("OWNERSHIP",):
+                self.grant(replace(owned, revoke=True))
 
     def close(self) -> None:
         """Closes the file."""

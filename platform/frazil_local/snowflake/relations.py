@@ -48,9 +48,9 @@ def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
     name = full_name(target, session, kind)
     if not isinstance(tree, exp.Create):
         return Deed("DROP" if isinstance(tree, exp.Drop) else "ALTER", kind, name)
-    said, query = tree.find(exp.SchemaCommentProperty), tree.expression
+    schema_comment, query = tree.find(exp.SchemaCommentProperty), tree.expression
     reads = tuple(full_name(table, session) for table in tables_of(query)) if query else ()
-    comment = said.this.name if said else ""
+    comment = schema_comment.this.name if schema_comment else ""
     copies = tree.find(exp.CopyGrantsProperty) is not None
     replaces = bool(tree.args.get("replace"))
     return Deed("CREATE", kind, name, comment, reads, or_replace=replaces, copies_grants=copies)
@@ -86,9 +86,9 @@ class Relations:
         elif deed.verb == "CREATE" and (deed.or_replace or not self._objects.find(deed.kind, deed.name)):
             granted = self._objects.grants_on(deed.kind, deed.name) if deed.copies_grants else ()
             self._add(deed.kind, deed.name, deed.comment, deed.reads, session, deed.text)
-            for held in granted:
-                if held.privileges != ("OWNERSHIP",):  # the role that replaces it owns it
-                    self._objects.grant(held)
+            for grant in granted:
+                if grant.privileges != ("OWNERSHIP",):  # the role that replaces it owns it
+                    self._objects.grant(grant)
             if deed.kind == "DATABASE":
                 self._add("SCHEMA", (*deed.name, "PUBLIC"), "", (), session)
 
@@ -101,13 +101,13 @@ class Relations:
 
     def read_by(self, tables: Iterable[exp.Table], session: Session) -> set[Name]:
         """The tables that a query reads, also through views."""
-        found: set[Name] = set()
+        names: set[Name] = set()
         added = {full_name(table, session) for table in tables}
         while added:
-            found |= added
+            names |= added
             views = [view for name in added if (view := self._objects.find("VIEW", name))]
-            added = {tuple(name) for view in views for name in json.loads(view.text("READS", "[]"))} - found
-        return found
+            added = {tuple(name) for view in views for name in json.loads(view.text("READS", "[]"))} - names
+        return names
 
     def _add(
         self, kind: Kind, name: Name, comment: str, reads: tuple[Name, ...], session: Session, text: str = ""

@@ -113,7 +113,7 @@ class StandIn:
             "CLIENT_STAGE_ARRAY_BINDING_THRESHOLD": 0,
             "CLIENT_TELEMETRY_ENABLED": False,
         }
-        told = {
+        session_data = {
             "token": token,
             "validityInSeconds": _VALID,
             "masterToken": secrets.token_urlsafe(32),
@@ -128,7 +128,7 @@ class StandIn:
                 "roleName": who.role,
             },
         }
-        return {"data": told, "success": True}
+        return {"data": session_data, "success": True}
 
     async def _query(self, request: Request) -> JSONResponse:
         """What is asked again under the same id, for its answer was lost, is answered and not done again."""

@@ -112,13 +112,13 @@ class StrictAccount(Account):
 
 
 def _current(statement: Current, session: Session) -> Result:
-    told = {
+    values = {
         "CURRENT_ROLE": session.role,
         "CURRENT_USER": session.user,
         "CURRENT_WAREHOUSE": session.warehouse,
     }
     names = tuple(f"{function}()" for function in statement.functions)
-    return Result(names, (tuple(told[function] for function in statement.functions),))
+    return Result(names, (tuple(values[function] for function in statement.functions),))
 
 
 def _parsed(sql: str) -> exp.Expr:

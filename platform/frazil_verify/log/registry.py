@@ -40,8 +40,8 @@ class Schemas:
     def by_id(self, number: int) -> Schema | None:
         """The schema of an id; None where the registry does not know it."""
         if number not in self._known:
-            found = self.ask(f"schemas/ids/{number}")
-            self._known[number] = None if found is None else self._schema(number, found)
+            schema = self.ask(f"schemas/ids/{number}")
+            self._known[number] = None if schema is None else self._schema(number, schema)
         return self._known[number]
 
     def newest(self, subject: str) -> Schema:
@@ -50,28 +50,28 @@ class Schemas:
         Raises:
             UnverifiableError: There is no such subject.
         """
-        found = self.ask(f"subjects/{quote(subject, safe='')}/versions/latest")
-        if found is None:
+        version = self.ask(f"subjects/{quote(subject, safe='')}/versions/latest")
+        if version is None:
             raise UnverifiableError(f"the registry has no subject {subject}")
-        return self._schema(found["id"], found)
+        return self._schema(version["id"], version)
 
     def ids(self, subject: str) -> frozenset[int]:
         """The ids of all versions of a subject, those too that were deleted softly."""
         path = f"subjects/{quote(subject, safe='')}/versions"
         versions = self.ask(f"{path}?deleted=true") or ()
-        found = [self.ask(f"{path}/{int(each)}?deleted=true") for each in versions]
-        return frozenset(each["id"] for each in found if each is not None)
+        schemas = [self.ask(f"{path}/{int(each)}?deleted=true") for each in versions]
+        return frozenset(each["id"] for each in schemas if each is not None)
 
-    def _schema(self, number: int, found: Mapping[str, Any]) -> Schema:
-        references = {each["name"]: self._reference(each) for each in found.get("references") or ()}
-        return Schema(number, found.get("schemaType") or "AVRO", found["schema"], references)
+    def _schema(self, number: int, registered: Mapping[str, Any]) -> Schema:
+        references = {each["name"]: self._reference(each) for each in registered.get("references") or ()}
+        return Schema(number, registered.get("schemaType") or "AVRO", registered["schema"], references)
 
     def _reference(self, reference: Mapping[str, Any]) -> Schema:
         subject, version = quote(reference["subject"], safe=""), int(reference["version"])
-        found = self.ask(f"subjects/{subject}/versions/{version}?deleted=true")
-        if found is None:
+        version_found = self.ask(f"subjects/{subject}/versions/{version}?deleted=true")
+        if version_found is None:
             raise UnverifiableError(f"the registry lacks version {version} of {reference['subject']}")
-        return self._schema(found["id"], found)
+        return self._schema(version_found["id"], version_found)
 
 
 def schemas_of(registry: Registry) -> Schemas:

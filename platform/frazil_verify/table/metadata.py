@@ -107,11 +107,11 @@ class TableMetadata:
         """The snapshots that `main` consists of and that are kept, the oldest first."""
         by_id = {each["snapshot-id"]: each for each in self.document.get("snapshots", ())}
         newest = self.document.get("current-snapshot-id")
-        found = []
+        snapshots = []
         while (snapshot := by_id.get(newest)) is not None:
-            found.append(snapshot)
+            snapshots.append(snapshot)
             newest = snapshot.get("parent-snapshot-id")
-        return tuple(reversed(found))
+        return tuple(reversed(snapshots))
 
     def held(self, snapshot: Mapping[str, Any]) -> Held:
         """The rows of a snapshot, as its list of manifests counts them."""

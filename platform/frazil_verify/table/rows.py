@@ -41,11 +41,11 @@ class Rows:
 
     def _rows(self, batch: pa.RecordBatch) -> list[Row]:
         arrays = {field_id(field): batch.column(at) for at, field in enumerate(batch.schema)}
-        held = [
+        columns = [
             values_of(arrays[c.id], c.type) if c.id in arrays else lacking(c, len(batch))
             for c in self.columns
         ]
-        return list(zip(*held, strict=True)) if held else [()] * len(batch)
+        return list(zip(*columns, strict=True)) if columns else [()] * len(batch)
 
     def _batches(self, file: DataFile) -> Iterator[pa.RecordBatch]:
         if file.format.upper() != "PARQUET":

@@ -31,10 +31,10 @@ def vector(source: pa.NativeFile, file: DataFile) -> list[int]:
         UnverifiableError: Its bytes are not those that were written, or not as many positions as it claims.
     """
     source.seek(file.at)
-    found = positions(bytes(source.read(file.size)), file.path)
-    if len(found) != file.rows:
-        raise UnverifiableError(f"{file.path} deletes {len(found)} rows, and its manifest says {file.rows}")
-    return found
+    rows = positions(bytes(source.read(file.size)), file.path)
+    if len(rows) != file.rows:
+        raise UnverifiableError(f"{file.path} deletes {len(rows)} rows, and its manifest says {file.rows}")
+    return rows
 
 
 def positions(blob: bytes, name: str) -> list[int]:
@@ -50,14 +50,14 @@ def positions(blob: bytes, name: str) -> list[int]:
 class _Bytes:
     """Bytes that are read from the front."""
 
-    def __init__(self, held: bytes) -> None:
-        self._held, self._at = held, 0
+    def __init__(self, content: bytes) -> None:
+        self._held, self._at = content, 0
 
     def numbers(self, kind: str, count: int) -> Numbers:
         """The next numbers of a type of NumPy's."""
-        found = np.frombuffer(self._held, kind, count, self._at)
-        self._at += found.nbytes
-        return found.astype(np.int64)
+        numbers = np.frombuffer(self._held, kind, count, self._at)
+        self._at += numbers.nbytes
+        return numbers.astype(np.int64)
 
     def number(self, kind: str) -> int:
         """The next number."""

@@ -183,11 +183,11 @@ def branch_name(branch: Any) -> str:
 def _branch(
     value: Mapping[str, Any], converts: Mapping[str, tuple[int, Convert]], width: int
 ) -> tuple[Any, ...]:
-    ((word, held),) = value.items()
+    ((word, inner),) = value.items()
     place, convert = converts[word]
     if place < 0:
         raise NotComparedError("a branch of a union has a field of another name")
-    return tuple(convert(held) if i == place else None for i in range(width))
+    return tuple(convert(inner) if i == place else None for i in range(width))
 
 
 def _plain(node: Any, kind: str, want: Any) -> Convert:

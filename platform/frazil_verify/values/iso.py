@@ -36,10 +36,10 @@ def zoned_moment(text: str) -> int:
 
 
 def _parts(form: str, text: str) -> list[str | None]:
-    found = re.fullmatch(form, text)
-    if found is None:
+    match = re.fullmatch(form, text)
+    if match is None:
         raise BadRecordError("no such text by ISO 8601")
-    return [*found.groups()]
+    return [*match.groups()]
 
 
 def _days(parts: list[str | None]) -> int:

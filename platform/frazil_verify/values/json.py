@@ -56,8 +56,8 @@ class JsonReader:
 def properties(schema: Schema, inner: str) -> Mapping[str, Any]:
     """The properties that a schema declares of its root, or of a property of it."""
     compiler = _Compiler(schema)
-    found = compiler.properties(compiler.root)
-    return compiler.properties(compiler.plain(found.get(inner, {}))) if inner else found
+    members = compiler.properties(compiler.root)
+    return compiler.properties(compiler.plain(members.get(inner, {}))) if inner else members
 
 
 @dataclass
@@ -82,10 +82,10 @@ class _Compiler:
     def properties(self, node: Any) -> Mapping[str, Any]:
         """The properties of an object, those of `allOf` too."""
         node = self._followed(node)
-        found = dict(node.get("properties", {}))
+        members = dict(node.get("properties", {}))
         for each in node.get("allOf", ()):
-            found.update(self.properties(each))
-        return found
+            members.update(self.properties(each))
+        return members
 
     def _inner(self, node: Mapping[str, Any], want: Any) -> Convert:
         if not isinstance(want, Mapping):
@@ -113,7 +113,7 @@ class _Compiler:
             key, item = (self.compile(pair.get(w, {}), want[w]) for w in ("key", "value"))
             return lambda value: sorted_pairs({key(each["key"]): item(each.get("value")) for each in value})
         each = self.compile(node.get("additionalProperties") or {}, want["value"])
-        return lambda value: sorted_pairs({name: each(held) for name, held in value.items()})
+        return lambda value: sorted_pairs({name: each(inner) for name, inner in value.items()})
 
     def plain(self, node: Any) -> Mapping[str, Any]:
         """The one branch that is not null; what `$ref` names."""
@@ -129,10 +129,10 @@ class _Compiler:
         if reference is None:
             return node
         if reference.startswith("#"):
-            found = json.loads(self.schema.text)
+            part = json.loads(self.schema.text)
             for step in reference.lstrip("#/").split("/") if reference != "#" else ():
-                found = found[step.replace("~1", "/").replace("~0", "~")]
-            return self._followed(found)
+                part = part[step.replace("~1", "/").replace("~0", "~")]
+            return self._followed(part)
         raise NotComparedError("a reference to another schema")
 
 

@@ -75,38 +75,38 @@ def _text_of(payload: bytes) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        found = json.loads(
+        document = json.loads(
             text, object_pairs_hook=Object, parse_int=Number, parse_float=Number, parse_constant=_no_constant
         )
-        _refuse_halves(found)
+        _refuse_halves(document)
     except (ValueError, RecursionError) as e:
         raise BadRecordError(type(e).__name__) from e
-    if not isinstance(found, Object):
+    if not isinstance(document, Object):
         raise BadRecordError("no object")
-    return found
+    return document
 
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is no JSON")
 
 
-def _refuse_halves(found: Any) -> None:
+def _refuse_halves(value: Any) -> None:
     """Half of a surrogate pair is no character, wherever a record has one."""
-    if isinstance(found, str) and _HALF.search(found):
+    if isinstance(value, str) and _HALF.search(value):
         raise BadRecordError("half a surrogate pair")
-    parts = [*found, *found.values()] if isinstance(found, dict) else found if isinstance(found, list) else ()
+    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
     for part in parts:
         _refuse_halves(part)
 
 
 def _column(field: Listed, record: Any) -> Any:
-    found = record
+    value = record
     for step in field.path:
-        if found is None:
+        if value is None:
             break
-        found = _object(found).get(step)
-    if found is not None:
-        return _convert(field.type, field.millis)(found)
+        value = _object(value).get(step)
+    if value is not None:
+        return _convert(field.type, field.millis)(value)
     if not field.optional:
         raise BadRecordError(f"{field.name} is not there")
     return None
@@ -266,8 +266,8 @@ def _members(text: str) -> Iterator[tuple[str, str]]:
 
 def _after(text: str, at: int) -> int:
     """Where white space ends."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 _PLAIN: Mapping[str, Convert] = {

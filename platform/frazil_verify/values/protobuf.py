@@ -64,15 +64,15 @@ class ProtobufReader:
         return self._read(self._message([0]), payload)
 
     def _message(self, path: list[int]) -> Descriptor:
-        found: Any = self._file
+        part: Any = self._file
         try:
             for at, index in enumerate(path):
-                found = (found.nested_types if at else list(found.message_types_by_name.values()))[index]
+                part = (part.nested_types if at else list(part.message_types_by_name.values()))[index]
         except IndexError:
             raise BadRecordError("message indexes that the schema does not have") from None
-        if self._type and found.full_name != self._type:
-            raise BadRecordError(f"another message: {found.full_name}")
-        descriptor: Descriptor = found
+        if self._type and part.full_name != self._type:
+            raise BadRecordError(f"another message: {part.full_name}")
+        descriptor: Descriptor = part
         return descriptor
 
     def _read(self, descriptor: Descriptor, payload: bytes) -> tuple[Any, ...]:

@@ -38,12 +38,12 @@ class Delays:
 
     def highest(self, start: float, end: float, parts: int) -> list[float | None]:
         """The longest delay of each part of a time; None where nothing came."""
-        found: list[float | None] = [None] * parts
+        highest: list[float | None] = [None] * parts
         for delay in self.known or ():
             part = int((delay.at - start) / (end - start) * parts)
             if 0 <= part < parts:
-                found[part] = max(found[part] or 0.0, delay.seconds)
-        return found
+                highest[part] = max(highest[part] or 0.0, delay.seconds)
+        return highest
 
 
 def landing_delays(metadata: TableMetadata, since: float) -> Delays:

@@ -93,8 +93,8 @@ def _schema(file: Path | None) -> WantedSchema | None:
         return None
     if file.suffix not in SCHEMA_KINDS:
         raise typer.BadParameter(f"{file}: a schema's name ends with {', '.join(SCHEMA_KINDS)}.")
-    found = read_schema(file)
-    return WantedSchema(found.kind, found.text, file.name)
+    schema = read_schema(file)
+    return WantedSchema(schema.kind, schema.text, file.name)
 
 
 def _own_folder(settings: Settings) -> Path:

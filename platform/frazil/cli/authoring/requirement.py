@@ -12,9 +12,9 @@ _NAME = "frazil"
 
 def own_requirement(extra: str) -> str:
     """Frazil with an extra: this version of an index, or the checkout, file or git address that it is of."""
-    found = distribution(_NAME)
-    told = found.read_text("direct_url.json")  # PEP 610: written unless it came from an index
-    return requirement_of(json.loads(told) if told else None, found.version, extra)
+    installed = distribution(_NAME)
+    direct_url = installed.read_text("direct_url.json")  # PEP 610: written unless it came from an index
+    return requirement_of(json.loads(direct_url) if direct_url else None, installed.version, extra)
 
 
 def requirement_of(origin: dict[str, Any] | None, version: str, extra: str) -> str:

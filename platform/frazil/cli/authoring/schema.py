@@ -41,29 +41,29 @@ def diff_command(table: Name, candidate: Candidate, key: ForKey = False, as_json
         raise typer.BadParameter(f"{candidate}: a schema's name ends with {', '.join(SCHEMA_KINDS)}.")
     selection = select_topics([table], every=False)
     spec, names = next(iter(selection.pairs))
-    found = preview(spec, names, selection.connections.of(spec), candidate, KEY if key else VALUE)
-    print_json(_document(found, candidate)) if as_json else _show(found)
-    if found.refused:
-        fail(_refusal(found))
+    changes = preview(spec, names, selection.connections.of(spec), candidate, KEY if key else VALUE)
+    print_json(_document(changes, candidate)) if as_json else _show(changes)
+    if changes.refused:
+        fail(_refusal(changes))
 
 
-def _refusal(found: Preview) -> FrazilError:
+def _refusal(changes: Preview) -> FrazilError:
     return FrazilError(
-        f"{len(found.refused)} of {len(found.verdicts)} changes would suspend table {found.table}.",
-        where="; ".join(f"field {v}" for v in found.refused),
+        f"{len(changes.refused)} of {len(changes.verdicts)} changes would suspend table {changes.table}.",
+        where="; ".join(f"field {v}" for v in changes.refused),
         meaning="Nothing was changed.",
-        todo=" ".join(dict.fromkeys(v.todo for v in found.refused)),
+        todo=" ".join(dict.fromkeys(v.todo for v in changes.refused)),
     )
 
 
-def _document(found: Preview, candidate: Path) -> dict[str, Any]:
+def _document(changes: Preview, candidate: Path) -> dict[str, Any]:
     return {
-        "table": found.table,
+        "table": changes.table,
         "candidate": str(candidate),
-        "allowed": not found.refused,
-        "verdicts": [v.document() for v in found.verdicts],
-        "columns": [_column(c) for c in found.columns],
-        "readers": [asdict(r) for r in found.readers],
+        "allowed": not changes.refused,
+        "verdicts": [v.document() for v in changes.verdicts],
+        "columns": [_column(c) for c in changes.columns],
+        "readers": [asdict(r) for r in changes.readers],
     }
 
 
@@ -73,25 +73,25 @@ def _column(column: ShownColumn) -> dict[str, Any]:
     return {**document.pop("shown"), **document}
 
 
-def _show(found: Preview) -> None:
-    if not found.exists:
-        console.print(f"There is no table {found.table} yet; it would be made with these columns.")
-    elif not found.verdicts:
-        console.print(f"Table {found.table} fits as it is.")
+def _show(changes: Preview) -> None:
+    if not changes.exists:
+        console.print(f"There is no table {changes.table} yet; it would be made with these columns.")
+    elif not changes.verdicts:
+        console.print(f"Table {changes.table} fits as it is.")
     else:
-        _show_verdicts(found)
-    columns = Table("column", "iceberg", *(found.columns[0].shown if found.columns else ()))
-    for c in found.columns:
+        _show_verdicts(changes)
+    columns = Table("column", "iceberg", *(changes.columns[0].shown if changes.columns else ()))
+    for c in changes.columns:
         shown = (c.name, c.iceberg + (" required" if c.required else ""), *c.shown.values())
         columns.add_row(*shown, style="bold" if c.touched else None)
     print_table(columns)
-    for reader in found.readers:
+    for reader in changes.readers:
         console.print(f"{reader.asset} ({reader.relation}) shows {', '.join(reader.columns)}")
 
 
-def _show_verdicts(found: Preview) -> None:
+def _show_verdicts(changes: Preview) -> None:
     verdicts = Table("field", "change", "outcome", "rule", "what to do")
-    for v in found.verdicts:
+    for v in changes.verdicts:
         outcome = Text(v.outcome, _COLOURS[v.outcome])
         verdicts.add_row(v.field or "(order)", v.change, outcome, v.rule, v.todo)
     print_table(verdicts)

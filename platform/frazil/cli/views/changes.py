@@ -34,11 +34,11 @@ def changes_command(table: Name, since: From, to: To = "", as_json: Json = False
 
     With --json all of them are one document, which is held in memory first.
     """
-    found = _changes(table, since, to)
+    changes = _changes(table, since, to)
     if as_json:
-        print_json([*found])
+        print_json([*changes])
         return
-    for change in found:
+    for change in changes:
         print_json_line(change)
 
 

@@ -59,8 +59,10 @@ def check_command(
         run_reader(spec, selection.connections.of(spec), each) for spec in selection.specs for each in readers
     ]
     specs = {str(names.table): spec for spec, names in selection.pairs}
-    told = [r for r in results if not r.down and r.check != "values"]  # that is no check of the asset graph
-    selection.tell_all([(specs[result.table], result) for result in told])
+    of_asset = [
+        r for r in results if not r.down and r.check != "values"
+    ]  # that is no check of the asset graph
+    selection.tell_all([(specs[result.table], result) for result in of_asset])
     results += asked
     print_json([_row_of(r) for r in results]) if as_json else _show(results)
     Results[CheckResult](failed={**selection.broken, **{r.table: r.down for r in results if r.down}}).exit()

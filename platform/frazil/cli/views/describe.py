@@ -142,11 +142,11 @@ def _verdicts(spec: TableSpec, connections: Connections, table: IcebergTable) ->
     """What the newest schemas ask of the table; none where it fits, or where they say nothing of it."""
     try:
         columns = topic_columns(spec, connections.registry)
-        found = plan_evolution(spec, table, columns).verdicts
+        verdicts = plan_evolution(spec, table, columns).verdicts
         unlike = difference(table, spec, row_key(spec, columns))
     except FrazilError as e:
         return [{"outcome": "unknown", "rule": e.what, "where": e.where, "todo": e.todo}]
-    open_ones = [_verdict(v) for v in found if v.outcome != "no change"]
+    open_ones = [_verdict(v) for v in verdicts if v.outcome != "no change"]
     return open_ones + ([_key(unlike)] if unlike else [])
 
 

@@ -70,10 +70,10 @@ def _show(findings: Sequence[Finding]) -> None:
 
 def _alike(findings: Iterable[Finding], key: Callable[[Finding], Any]) -> Iterable[list[Finding]]:
     """Findings with the same key together, in the order in which the keys first appear."""
-    found: dict[Any, list[Finding]] = {}
+    groups: dict[Any, list[Finding]] = {}
     for finding in findings:
-        found.setdefault(key(finding), []).append(finding)
-    return found.values()
+        groups.setdefault(key(finding), []).append(finding)
+    return groups.values()
 
 
 def _explain(alike: Sequence[Finding]) -> None:

@@ -38,9 +38,9 @@ def freshness_command(tables: Tables = None, since: Since = "7d", as_json: Json 
     selection = select(tables, every=not tables)
     results = states_of(selection)
     layers = Layers(selection.connections, results.done, _kept(selection, start), start, now)
-    found = layers.of(selection.specs)
-    rows = [_row_of(layer) for layer in found]
-    print_json([*rows, *results.errors]) if as_json else _show(found, start, now)
+    delays = layers.of(selection.specs)
+    rows = [_row_of(layer) for layer in delays]
+    print_json([*rows, *results.errors]) if as_json else _show(delays, start, now)
     results.exit()
 
 

@@ -82,8 +82,8 @@ def draw_files(graph: AssetGraph, files: Sequence[Path]) -> Sequence[Path]:
 def _format(path: Path) -> Format:
     for known in get_args(Format):
         if path.suffix == f".{known}":
-            found: Format = known
-            return found
+            format_: Format = known
+            return format_
     raise UsageError(f"--out {path} is no picture.", todo="Let the name end in .svg or .png.")
 
 

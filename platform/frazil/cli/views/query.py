@@ -70,8 +70,8 @@ def _run(sql: str, rows: int, as_of: str, seconds: float, as_json: bool) -> None
         with console.status("reading"):
             answer = duck.select(sql, rows=rows, seconds=seconds)
     if as_json:
-        found = [Row(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows]
-        print_json({"columns": answer.columns, "rows": found, "more": answer.more})
+        records = [Row(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows]
+        print_json({"columns": answer.columns, "rows": records, "more": answer.more})
     else:
         _show(answer)
 

@@ -149,8 +149,8 @@ class Sandbox:
 
     def select(self, sql: str, *, rows: int, seconds: float) -> Answer:
         """The first rows of a SELECT over the tables that were added; interrupted when its time is up."""
-        types, found = self.table(sql, rows=rows + 1, seconds=seconds)
-        values = list(zip(*(shown(column) for column in found.columns), strict=True))
+        types, table = self.table(sql, rows=rows + 1, seconds=seconds)
+        values = list(zip(*(shown(column) for column in table.columns), strict=True))
         return Answer(types, values[:rows], len(values) > rows)
 
     def table(

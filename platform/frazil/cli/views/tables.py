@@ -71,12 +71,14 @@ def lag_command(tables: Tables = None, as_json: Json = False) -> None:
 
 
 def _topics(selection: Selection[TableSpec]) -> dict[AssetPath, TopicFacts]:
-    found: dict[AssetPath, TopicFacts] = {}
+    topics: dict[AssetPath, TopicFacts] = {}
     for part in selection.parts:
         with suppress(PartDownError):  # the states say so
             facts, _ = known_facts(part.connections.admin, {spec.topic for spec in part.specs})
-            found |= {names.kafka_path: facts[names.topic] for _, names in part.pairs if names.topic in facts}
-    return found
+            topics |= {
+                names.kafka_path: facts[names.topic] for _, names in part.pairs if names.topic in facts
+            }
+    return topics
 
 
 def _show_lags(rows: Iterable[dict[str, Any]]) -> None:
@@ -101,15 +103,15 @@ def _lags(state: State | None, facts: TopicFacts | None) -> Iterator[dict[str, A
         for p in sorted({*ends, *at}):
             yield {"partition": p, "end": ends.get(p), "position": at.get(p), **unknown}
         return
-    lost, held = lost_offsets(facts, known.position), facts.held(known.position)
+    lost, held_back = lost_offsets(facts, known.position), facts.held(known.position)
     for partition, begin in starts(facts, known.position).items():
         position, _ = lost.get(partition, (begin, begin))
         yield {
             "partition": partition,
             "end": facts.end[partition],
             "position": position,
-            "lag": max(0, facts.end[partition] - begin) + held.get(partition, 0),
-            "held": held.get(partition, 0),
+            "lag": max(0, facts.end[partition] - begin) + held_back.get(partition, 0),
+            "held": held_back.get(partition, 0),
             "lost": begin - position,
             "state": known.state,
         }
@@ -120,8 +122,8 @@ def states_of(selection: Selection[AnyTable]) -> Results[State]:
     down = dict(selection.broken)
     by_name: dict[str, State] = {}
     for part in selection.parts:
-        found, silent = _states(part.topics, part.derived)
-        by_name |= {state.identifier: state for state in found}
+        states, silent = _states(part.topics, part.derived)
+        by_name |= {state.identifier: state for state in states}
         down |= silent
     order = [str(names.table) for _, names in selection.pairs]
     return Results({name: by_name[name] for name in order if name in by_name}, down)
@@ -132,16 +134,16 @@ def _states(
 ) -> tuple[list[State], dict[str, FrazilError]]:
     """The states of one connection's tables, and the errors of those that can't be read."""
     down: dict[str, FrazilError] = {}
-    found: list[State] = []
+    states: list[State] = []
     if topics.specs:
-        states, silent = known_states(topics.specs, topics.connections)
+        landed, silent = known_states(topics.specs, topics.connections)
         specs = {str(names.table): spec for spec, names in topics.pairs}
-        found, down = [*with_refusals(states, specs, topics.connections)], {**silent}
+        states, down = [*with_refusals(landed, specs, topics.connections)], {**silent}
     try:
-        found += derived_states(derived.specs, derived.connections) if derived.specs else []
+        states += derived_states(derived.specs, derived.connections) if derived.specs else []
     except Exception as e:  # noqa: BLE001 - the topics' tables are told all the same
         down |= {str(names.table): explain(e) for _, names in derived.pairs}
-    return found, down
+    return states, down
 
 
 def row_of(state: State) -> dict[str, Any]:

@@ -48,10 +48,10 @@ def drift_command(tables: Tables = None, repair: Repair = False, as_json: Json =
 def _repaired(spec: AnyTable, drifts: Iterable[Drift], selection: Selection[AnyTable]) -> list[Drift]:
     name = str(things(spec, selection.connections.settings).table)
     own = [drift for drift in drifts if drift.table == name]
-    found, shown = repair_drift(spec, own, selection.connections.of(spec))
+    repaired, shown = repair_drift(spec, own, selection.connections.of(spec))
     if is_news(shown):
         selection.tell(spec, shown)
-    return found
+    return repaired
 
 
 def _row_of(drift: Drift) -> dict[str, Any]:

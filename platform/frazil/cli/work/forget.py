@@ -106,9 +106,9 @@ def _prove(
             todo="Give the --where or --keys that was forgotten.",
         )
     with console.status("reading every object"):
-        found = list(proofs(spec, selection.connections.of(spec), condition, _derived()))
-    print_json([asdict(proof) for proof in found]) if as_json else _show_proofs(found)
-    if left := [each for proof in found for each in proof.found]:
+        all_proofs = list(proofs(spec, selection.connections.of(spec), condition, _derived()))
+    print_json([asdict(proof) for proof in all_proofs]) if as_json else _show_proofs(all_proofs)
+    if left := [each for proof in all_proofs for each in proof.found]:
         raise RepairError(
             f"{len(left)} objects still hold what was to be forgotten.",
             where="\n".join(f"{each.path}: {each.what}" for each in left[:10]),
@@ -118,9 +118,9 @@ def _prove(
         )
 
 
-def _show_proofs(found: list[Proof]) -> None:
+def _show_proofs(all_proofs: list[Proof]) -> None:
     table = Table("table", "objects read", "bytes", "with the value")
-    for proof in found:
+    for proof in all_proofs:
         table.add_row(proof.table, f"{proof.objects:,}", f"{proof.bytes:,}", str(len(proof.found)))
     print_table(table)
 

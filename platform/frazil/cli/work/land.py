@@ -207,10 +207,10 @@ def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results
 
 def span_of(text: str) -> tuple[int, Span]:
     """A partition and the offsets of it that somebody writes."""
-    found = re.fullmatch(r"(\d+):(\d+)-(\d+)", text)
-    if not found or int(found[2]) >= int(found[3]):
+    match = re.fullmatch(r"(\d+):(\d+)-(\d+)", text)
+    if not match or int(match[2]) >= int(match[3]):
         raise typer.BadParameter(f"{text!r}: write PARTITION:FROM-TO, such as 0:1200-1234.")
-    return int(found[1]), (int(found[2]), int(found[3]))
+    return int(match[1]), (int(match[2]), int(match[3]))
 
 
 def landed(report: LandingReport) -> dict[str, Any]:

@@ -84,14 +84,14 @@ def _select(tables: list[str] | None, pipelines: list[str] | None) -> Selection[
 
 
 def _paused(selection: Selection[TableSpec]) -> Selection[TableSpec]:
-    found = [spec for part in selection.parts for spec in paused(part.specs, part.connections)]
-    if not found:
+    paused_specs = [spec for part in selection.parts for spec in paused(part.specs, part.connections)]
+    if not paused_specs:
         raise StopError("None of these tables is paused.", meaning="Nothing was done.")
-    return selection.of(found)
+    return selection.of(paused_specs)
 
 
 def _key(text: str) -> Key:
-    found = re.fullmatch(r"(\d+):(\d+)", text)
-    if not found:
+    match = re.fullmatch(r"(\d+):(\d+)", text)
+    if not match:
         raise typer.BadParameter(f"{text!r}: write PARTITION:OFFSET, such as 0:1234.")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])

@@ -177,9 +177,9 @@ def _roll_back_derived(selection: Selection[DerivedSpec], to: int | datetime) ->
     (spec,) = selection.specs
     report = roll_back_derived(spec, selection.connections.of(spec), to)
     if report.done:
-        told = DeriveReport(
+        derive_report = DeriveReport(
             report.table, spec.kind, report.snapshot_id, done=True, total_rows=report.rows,
             inputs=dict(report.inputs), text=report.text,
         )  # fmt: skip
-        selection.tell(spec, told)
+        selection.tell(spec, derive_report)
     return report

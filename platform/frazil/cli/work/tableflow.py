@@ -48,20 +48,20 @@ def adopt_command(
     ((spec, names),) = selection.pairs
     theirs = TableSpec(topic=spec.topic, mode="tableflow", connection=of or spec.connection)
     default = things(theirs, selection.connections.settings).table
-    found = TableName.parse(source, default.namespace) if source else default
+    source_name = TableName.parse(source, default.namespace) if source else default
     if not off:
         raise ConfigureError(
             f"Is Tableflow off for topic {spec.topic}?",
-            where=f"its table {found}",
+            where=f"its table {source_name}",
             meaning="Two writers of one table undo each other, and Tableflow deletes files that it replaced. "
             "Nothing was changed.",
             todo="Disable Tableflow on the topic, wait until its table stands still, and add "
             "--tableflow-is-off. Do not where Confluent stores the table: it is deleted there days later.",
         )
     clients = selection.connections
-    with console.status(f"counting the rows of {found}"):
+    with console.status(f"counting the rows of {source_name}"):
         report = take_over(
-            spec, clients.of(spec), found, clients.of(theirs), accept_gaps=accept_gaps, run_id=run_id()
+            spec, clients.of(spec), source_name, clients.of(theirs), accept_gaps=accept_gaps, run_id=run_id()
         )
     selection.tell(spec, LandingReport(report.table, report.topic, report.snapshot_id, landings=1))
     if as_json:

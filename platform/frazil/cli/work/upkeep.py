@@ -42,21 +42,21 @@ Rows = Annotated[bool, typer.Option("--rows", help="Delete rows older than keep_
 def census_command(tables: Tables = None, as_json: Json = False) -> None:
     """Count the files, snapshots and manifests of tables, or all details of one table."""
     selection = select(tables, every=not tables)
-    found = _take(selection, named=bool(tables))
+    censuses = _take(selection, named=bool(tables))
     if as_json:
-        print_json([_document(census) for census in found])
+        print_json([_document(census) for census in censuses])
     else:
-        _show_censuses(found, one=bool(tables))
+        _show_censuses(censuses, one=bool(tables))
     Results[Census](failed=dict(selection.broken)).exit()
 
 
-def _show_censuses(found: Sequence[Census], *, one: bool) -> None:
-    _show_census(found)
-    if len(found) == 1 and one:
-        held, allowed = size_text(found[0].copies), size_text(found[0].most_copies)
-        console.print(f"Snapshots hold {held} of old copies; {allowed} are allowed.")
-        _show_sizes(found[0])
-        _show_partitions(found[0].partitions)
+def _show_censuses(censuses: Sequence[Census], *, one: bool) -> None:
+    _show_census(censuses)
+    if len(censuses) == 1 and one:
+        copies, allowed = size_text(censuses[0].copies), size_text(censuses[0].most_copies)
+        console.print(f"Snapshots hold {copies} of old copies; {allowed} are allowed.")
+        _show_sizes(censuses[0])
+        _show_partitions(censuses[0].partitions)
 
 
 @app.command("compact")
@@ -139,21 +139,21 @@ def _document(census: Census) -> dict[str, Any]:
     return {**asdict(census), **census.numbers, "partitions": partitions}
 
 
-def _show_census(found: Sequence[Census]) -> None:
+def _show_census(censuses: Sequence[Census]) -> None:
     table = Table(
         "table", "files", "ideal", "size", "small", "small size", "deleted", "manifests", "snapshots",
         "oldest", *_SHOWN.values(),
     )  # fmt: skip
-    for c in found:
+    for c in censuses:
         counts = (f"{c.files:,}", f"{c.ideal:,}", size_text(c.bytes), f"{c.small_files:,}")
         deleted = f"{c.deleted_share:.1%}" + (f", {c.deletes.files:,} files" if c.deletes.files else "")
         rest = (size_text(c.small_bytes), deleted, f"{c.manifests:,}", f"{c.snapshots:,}")
         table.add_row(c.table, *counts, *rest, _ago(c.oldest), *(_last(c, kind) for kind in _SHOWN))
     print_table(table)
-    for c in found:
+    for c in censuses:
         for branch in c.dead_branches:
-            held = f"{branch.files} files of {size_text(branch.bytes)}"
-            console.print(f"{c.table}: branch {branch.name} is left over, {held}, {_ago(branch.age)} old")
+            size = f"{branch.files} files of {size_text(branch.bytes)}"
+            console.print(f"{c.table}: branch {branch.name} is left over, {size}, {_ago(branch.age)} old")
 
 
 def _show_sizes(census: Census) -> None:

@@ -97,8 +97,8 @@ def _prepared(connections: Connections, to: Feed, table: Table, before: FedTo | 
     from frazil.kafka.provisioning import provide_topic
 
     name = name_of(table)
-    found = describe(connections.admin, [to.topic]).get(to.topic)
-    if before and before.topic_id and (found is None or str(found.topic_id) != before.topic_id):
+    description = describe(connections.admin, [to.topic]).get(to.topic)
+    if before and before.topic_id and (description is None or str(description.topic_id) != before.topic_id):
         raise _another(to, name, before)
     key, value = _encoders(connections.registry, to, name, table.schema())
     spec = TableSpec(topic=to.topic, partitions=to.partitions)
@@ -181,14 +181,14 @@ def _encoders(
 
 
 def _chosen(columns: Struct, feed: Feed, name: TableName) -> Struct:
-    found = {field.name: field for field in columns}
-    if missing := [column for column in feed.key if column not in found]:
+    fields = {field.name: field for field in columns}
+    if missing := [column for column in feed.key if column not in fields]:
         raise SpecError(
             f"feeds.key: {name} has no column {', '.join(missing)}.",
-            where=f"its columns are {', '.join(found)}",
+            where=f"its columns are {', '.join(fields)}",
             todo="Fix feeds in defs.yaml.",
         )
-    return Struct(tuple(found[column] for column in feed.key))
+    return Struct(tuple(fields[column] for column in feed.key))
 
 
 def _encoder(registry: RegistryClient, subject: str, record: str, name: TableName, columns: Struct) -> Encode:

@@ -57,11 +57,11 @@ class FedTo:
 
         def parse(text: str) -> FedTo:
             uuid, snapshot, sequence, *others = json.loads(text)
-            found = cls(position_of(uuid, snapshot, sequence), *others)
+            position = cls(position_of(uuid, snapshot, sequence), *others)
             return replace(
-                found,
-                rows=None if found.rows is None else whole_number(found.rows),
-                sent=whole_number(found.sent),
+                position,
+                rows=None if position.rows is None else whole_number(position.rows),
+                sent=whole_number(position.sent),
             )
 
         return read("the feed's position", text, parse)
@@ -127,8 +127,8 @@ def _asked(admin: AdminClient, group: str, topic: str) -> str | None:
     asked = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])]
     answers = admin.list_consumer_group_offsets(asked, require_stable=True, request_timeout=_TIMEOUT)
     (future,) = answers.values()
-    (found,) = future.result().topic_partitions
-    metadata: str | None = found.metadata
+    (partition,) = future.result().topic_partitions
+    metadata: str | None = partition.metadata
     return metadata
 
 

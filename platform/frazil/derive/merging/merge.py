@@ -88,9 +88,9 @@ class Merging(Kind):
         more = self.result(task, facts)
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
-        there, held = held_within(task, box)
+        there, rows = held_within(task, box)
         task = self._counting(task)
-        state = State(held if there.entries else None, self.older(task, box))
+        state = State(rows if there.entries else None, self.older(task, box))
         files = write_counted(task, self._rows(task, state, box))
         return Result(files, there.rows, state_bytes=there.bytes + state.older.bytes, **more)
 
@@ -136,23 +136,23 @@ class Merging(Kind):
     def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
         """The rows of a state where rows of the inputs changed or went; by default those keys anew."""
         types = types_of(task.table)
-        held = cast(self.shape(task.spec, changed.held), types).where(box.sql)
+        rows = cast(self.shape(task.spec, changed.held), types).where(box.sql)
         there = None if state.rows is None else cast(state.rows, types)
-        return _made_anew(there, held, cast(self.touched(task), types), self.anew_by(task))
+        return _made_anew(there, rows, cast(self.touched(task), types), self.anew_by(task))
 
 
 def _made_anew(
-    state: DataFrame | None, held: DataFrame, touched: DataFrame, keys: Sequence[str]
+    state: DataFrame | None, rows: DataFrame, touched: DataFrame, keys: Sequence[str]
 ) -> DataFrame:
     """Rows of a state, but those with touched keys as they are held now. All have the table's types."""
     from pyspark.sql import functions as F
 
     if not keys:
-        return held
+        return rows
     named = {f"$frazil_{n}": name for n, name in enumerate(keys)}
     wanted = touched.selectExpr(*(f"{quoted(k)} AS {quoted(n)}" for n, k in named.items())).distinct()
     fits = F.expr(alike_sql({n: quoted(k) for n, k in named.items()}))
-    anew = held.join(wanted, fits, "left_semi")
+    anew = rows.join(wanted, fits, "left_semi")
     return anew if state is None else state.join(wanted, fits, "left_anti").unionByName(anew)
 
 

@@ -43,10 +43,10 @@ class Rows(Plain):
         if not facts["rows"]:
             return super().write(task)
         box = box_from(types, types, facts)
-        there, held = held_within(task, box)
+        there, rows = held_within(task, box)
         if not there.entries:
             raise _not_there(task, facts["rows"], 0)
-        state = cast(held, types)
+        state = cast(rows, types)
         kept = _without(state.where(box.sql), going, types).unionByName(state.where(f"NOT ({box.sql})"))
         came = Watched(task.delta, {"rows": "count(1)"}, job, twice=samples(task.table))
         files = write_counted(task, kept.unionByName(cast(came.rows, types)))
@@ -70,10 +70,10 @@ def _without(rows: DataFrame, going: DataFrame, types: Mapping[str, str]) -> Dat
     return both.where(f"{quoted(_RANK)} > coalesce({quoted(_GONE)}, 0)").select(*map(quoted, types))
 
 
-def _not_there(task: Task, wanted: int, found: int) -> PositionLostError:
+def _not_there(task: Task, wanted: int, actual: int) -> PositionLostError:
     return PositionLostError(
         f"Rows of the inputs of {task.name} changed or went, and what they had made is not all there.",
-        where=f"of {wanted} rows that go {found} were found",
+        where=f"of {wanted} rows that go {actual} were found",
         meaning="Others changed the table, or its rows depend on more than its inputs. Nothing was changed.",
         todo=f"`frazil derive {task.name} --rebuild` recomputes all rows, in one commit.",
     )

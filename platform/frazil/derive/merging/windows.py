@@ -172,9 +172,9 @@ def _rows_before(task: Task, keys: Box, since: Side, delta: DataFrame) -> Older:
         return everything
     for reach in _REACHES:
         near = Side(since.name, since.kind, since.low - reach * step, since.low)
-        found = _within(task, keys, near, since)
-        if found.bytes < everything.bytes and _complete(task, found, delta):
-            return found
+        older = _within(task, keys, near, since)
+        if older.bytes < everything.bytes and _complete(task, older, delta):
+            return older
     return everything
 
 
@@ -187,14 +187,14 @@ def _within(task: Task, keys: Box, past: Side, since: Side) -> Older:
     return Older(rows.where(f"{box.sql} AND NOT {since.sql}"), files.bytes)
 
 
-def _complete(task: Task, found: Older, delta: DataFrame) -> bool:
+def _complete(task: Task, older: Older, delta: DataFrame) -> bool:
     """Whether each key of the delta has a row."""
     from pyspark.sql import functions as F
 
     by = task.spec.cumulative_by
-    if found.rows is None:
+    if older.rows is None:
         return False
-    known = found.rows.select(*(F.col(quoted(b)).alias(f"$known_{b}") for b in by))
+    known = older.rows.select(*(F.col(quoted(b)).alias(f"$known_{b}") for b in by))
     same = " AND ".join(f"{quoted(b)} <=> {quoted(f'$known_{b}')}" for b in by)
     with spark_job(derivation_job(task.name)):
         return delta.join(known, F.expr(same), "left_anti").isEmpty()
@@ -258,8 +258,8 @@ class _RunningTotals:
         totals = F.struct(*(F.col(quoted(n)).alias(_BASE + n) for n in self.names))
         last = F.max_by(totals, F.struct(quoted(self.start)))  # by itself, it would pass over a missing one
         keys = [F.col(quoted(b)).alias(_BASE + b) for b in self.by]
-        found = before.groupBy(*keys).agg(last.alias("last"))
-        return found.select(*(quoted(_BASE + b) for b in self.by), "last.*")
+        last_rows = before.groupBy(*keys).agg(last.alias("last"))
+        return last_rows.select(*(quoted(_BASE + b) for b in self.by), "last.*")
 
     def _joined(self, rows: DataFrame, last: DataFrame) -> DataFrame:
         from pyspark.sql import functions as F
@@ -272,7 +272,7 @@ def _grown(name: str, window: WindowSpec, *, older: bool) -> Column:
     """What was held last, and all that is new since the delta's first window."""
     from pyspark.sql import functions as F
 
-    held = F.last(quoted(_HELD + name), ignorenulls=True).over(window)
-    held = F.coalesce(held, F.col(quoted(_BASE + name))) if older else held
+    so_far = F.last(quoted(_HELD + name), ignorenulls=True).over(window)
+    so_far = F.coalesce(so_far, F.col(quoted(_BASE + name))) if older else so_far
     new = F.sum(quoted(_NEW + name)).over(window)
-    return F.coalesce(held + new, held, new)
+    return F.coalesce(so_far + new, so_far, new)

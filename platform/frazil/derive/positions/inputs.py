@@ -205,9 +205,9 @@ def rows_lost(connections: Connections, table: Table, position: Position, read: 
 
 def _accepted_since(table: Table, position: Position) -> int:
     """Rows of a topic's table that were forgotten, or whose deletion was accepted, behind a position."""
-    found = list(ledgers(table.metadata))
-    then = [each for s, each in found if (s.sequence_number or 0) <= position.sequence]
-    return _lawfully_gone(found[0][1]) - _lawfully_gone(then[0]) if then else 0
+    entries = list(ledgers(table.metadata))
+    then = [each for s, each in entries if (s.sequence_number or 0) <= position.sequence]
+    return _lawfully_gone(entries[0][1]) - _lawfully_gone(then[0]) if then else 0
 
 
 def _lawfully_gone(ledger: Ledger) -> int:

@@ -35,8 +35,8 @@ def rows_of(spark: SparkSession, table: Table, new: Increment) -> DataFrame:
     if new.since is not None and new.rows:
         appended = spark.read.option("start-snapshot-id", str(new.since))
         return appended.option("end-snapshot-id", str(new.to.snapshot)).table(spark_name(name))
-    held = at_snapshot(spark, name, new.to.snapshot)
-    rows = _as_now(held, table, new.to.snapshot)
+    present = at_snapshot(spark, name, new.to.snapshot)
+    rows = _as_now(present, table, new.to.snapshot)
     return rows if new.since is None else rows.limit(0)
 
 

@@ -107,12 +107,12 @@ def _state(
         _input(computation, other, tables[other], ledger) for other in _inputs_of(computation, name)
     )
     word, reason = _word(computation, ledger, inputs)
-    found = _sizes(name, computation, inputs, table)
+    state_now = _sizes(name, computation, inputs, table)
     if table is None or ledger is None:
-        return replace(found, state=word, reason=reason)
+        return replace(state_now, state=word, reason=reason)
     waits = [i.waits_since for i in inputs if i.waits_since is not None]
     return replace(
-        found,
+        state_now,
         state=word,
         reason=reason,
         freshness=max(0.0, round(now - min(waits, default=now), 3)),
@@ -149,36 +149,36 @@ def _input(
     head = table.current_snapshot() if table else None
     if table is None or head is None:
         return InputState(str(name), "missing", reason=f"Table {name} has no rows yet.")
-    found = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
+    state = InputState(str(name), "new", whole(table).rows, head=head.snapshot_id)
     position = ledger.inputs.get(str(name)) if ledger else None
     if ledger is None or position is None:
-        return found
+        return state
     news = list(since(table, position))
     waits_since = news[-1].timestamp_ms / 1000 if news else None
-    found = replace(found, state="behind", read_to=position.snapshot, waits_since=waits_since)
+    state = replace(state, state="behind", read_to=position.snapshot, waits_since=waits_since)
     if computation.spec.kind != "full":
-        return _followed(found, table, position, follows=computation.follows(ledger))
-    return _nothing_waits(found, "current") if is_unmoved(table, position) else found
+        return _followed(state, table, position, follows=computation.follows(ledger))
+    return _nothing_waits(state, "current") if is_unmoved(table, position) else state
 
 
 def _nothing_waits(
-    found: InputState, state: Literal["current", "rolled back", "lost"], reason: str = ""
+    before: InputState, state: Literal["current", "rolled back", "lost"], reason: str = ""
 ) -> InputState:
-    return replace(found, state=state, waiting=0, waits_since=None, reason=reason)
+    return replace(before, state=state, waiting=0, waits_since=None, reason=reason)
 
 
-def _followed(found: InputState, table: Table, position: Position, *, follows: bool) -> InputState:
+def _followed(state: InputState, table: Table, position: Position, *, follows: bool) -> InputState:
     """An input of which only what is new is read."""
     how = standing(position, table)
     if how == "rolled_back":
-        return _nothing_waits(found, "rolled back", f"{found.table} was rolled back.")
+        return _nothing_waits(state, "rolled back", f"{state.table} was rolled back.")
     if how in LOST:
-        return _nothing_waits(found, "lost", f"{found.table} {LOST[how]}.")
+        return _nothing_waits(state, "lost", f"{state.table} {LOST[how]}.")
     try:
         waiting = increment(table, position, follows=follows).rows
     except PositionLostError as e:
-        return _nothing_waits(found, "lost", e.what)
-    return replace(found, waiting=waiting) if waiting else _nothing_waits(found, "current")
+        return _nothing_waits(state, "lost", e.what)
+    return replace(state, waiting=waiting) if waiting else _nothing_waits(state, "current")
 
 
 def _word(

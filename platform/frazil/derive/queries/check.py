@@ -115,13 +115,13 @@ def _spark_columns(fields: Sequence[Field] | None) -> Sequence[Column] | None:
 
 def _read(pipelines: Sequence[Pipeline], settings: Settings, mistakes: MistakesByPipeline) -> list[Made]:
     """The derived tables whose queries can be understood."""
-    found: list[Made] = []
+    derived: list[Made] = []
     for pipeline in pipelines:
         for spec, line in zip(pipeline.derived, pipeline.derived_lines, strict=True):
             place = f"{pipeline.file}:{line}"
             with _telling(mistakes[pipeline.name], place):
-                found.append(_made(spec, pipeline.name, place, settings))
-    return found
+                derived.append(_made(spec, pipeline.name, place, settings))
+    return derived
 
 
 @contextmanager
@@ -212,13 +212,13 @@ def _unfollowed(made: Made) -> str:
 
 def _changing(specs: Specs, ordered: Sequence[Made]) -> Changing:
     keyed = {name: spec for name, spec in specs.items() if isinstance(spec, TableSpec) and spec.is_keyed}
-    found = {name: f"mode {spec.mode}" for name, spec in keyed.items()}
+    changing = {name: f"mode {spec.mode}" for name, spec in keyed.items()}
     for made in ordered:
         if made.spec.kind != "rows":
-            found[made.name] = f"kind {made.spec.kind}"
-        elif of := next((name for name in made.inputs.values() if name in found), None):
-            found[made.name] = f"kind rows that is made of {of}"
-    return found
+            changing[made.name] = f"kind {made.spec.kind}"
+        elif of := next((name for name in made.inputs.values() if name in changing), None):
+            changing[made.name] = f"kind rows that is made of {of}"
+    return changing
 
 
 def _near(name: TableName, specs: Specs) -> str:

@@ -53,19 +53,19 @@ def lineage(query: Query, tables: Tables) -> Mapping[str, tuple[tuple[str, str],
     Raises:
         SpecError: It names a column that no input has.
     """
-    found = (column for column in _outputs(query, tables, {}) if column.name != ERROR_COLUMN)
-    return {column.name: tuple(sorted(column.origins)) for column in found}
+    outputs = (column for column in _outputs(query, tables, {}) if column.name != ERROR_COLUMN)
+    return {column.name: tuple(sorted(column.origins)) for column in outputs}
 
 
 def _outputs(query: Query, tables: Tables, parameters: Mapping[str, str]) -> tuple[Output, ...]:
     """The output of a query; `ALL` among it where it takes all columns of an unknown table."""
     reader = _Reader(tables, {"now": "timestamp", **parameters})
-    found = reader.read(query.tree, None)
-    if twice := repeated(column.name for column in found):
+    outputs = reader.read(query.tree, None)
+    if twice := repeated(column.name for column in outputs):
         reader.mistakes.append((0, f"{', '.join(twice)}: more than once in the output"))
     if reader.mistakes:
         raise refusal(query, reader.mistakes)
-    return tuple(found)
+    return tuple(outputs)
 
 
 @dataclass(slots=True)
@@ -106,14 +106,14 @@ class _Reader:
         for part in _before_output(tree):
             self._look_up(part, scope)
         scope.sources += [self._window(function, scope) for function in windows_of(tree)]
-        found: list[Output] = []
+        outputs: list[Output] = []
         for item in tree.expressions:
             made = list(self._items(item, scope))
             scope.aliases.update({column.name.lower(): column for column in made})
-            found += made
+            outputs += made
         for part in _after_output(tree):
             self._look_up(part, scope)
-        return found
+        return outputs
 
     def _sources(self, tree: exp.Select, outer: Scope | None) -> Iterator[Source]:
         if start := tree.args.get("from_"):
@@ -164,32 +164,32 @@ class _Reader:
         """What `*` stands for, without what its EXCEPT leaves out."""
         star = item.this if isinstance(item, exp.Column) else item
         of = [part.name for part in item.parts[:-1]] if isinstance(item, exp.Column) else []
-        found = scope.every(of, start_of(item))
+        outputs = scope.every(of, start_of(item))
         for column in star.args.get("except_") or ():
-            kept = [output for output in found if output.name.lower() != column.name.lower()]
-            if len(kept) == len(found) and all(output.name != ALL for output in found):
-                known = [output.name for output in found]
+            kept = [output for output in outputs if output.name.lower() != column.name.lower()]
+            if len(kept) == len(outputs) and all(output.name != ALL for output in outputs):
+                known = [output.name for output in outputs]
                 self.mistakes.append((start_of(column), f"{column.name}: {nearest(column.name, known)}"))
-            found = kept
-        return found
+            outputs = kept
+        return outputs
 
     def _made_of(self, node: exp.Expr, scope: Scope) -> frozenset[tuple[str, str]]:
-        return frozenset(origin for found in self._look_up(node, scope) for origin in found.origins)
+        return frozenset(origin for output in self._look_up(node, scope) for origin in output.origins)
 
     def _look_up(self, node: exp.Expr, scope: Scope) -> list[Output]:
         """All that an expression names, the output of queries in it included."""
-        found: list[Output] = []
+        outputs: list[Output] = []
         for part in node.walk(prune=lambda part: isinstance(part, exp.Query | exp.Column)):
             if isinstance(part, exp.Query):
-                found += self.read(part, scope)
+                outputs += self.read(part, scope)
             elif isinstance(part, exp.Star) and isinstance(part.parent, exp.Struct):
-                found += self._star(part, scope)
+                outputs += self._star(part, scope)
             elif isinstance(part, exp.Column) and not isinstance(part.this, exp.Star):
-                found.append(scope.find([step.name for step in part.parts], start_of(part)))
+                outputs.append(scope.find([step.name for step in part.parts], start_of(part)))
             elif isinstance(part, exp.Literal) and is_moment(part) and self._beside_time(part, scope):
                 why = f"{part.sql()}: beside a time it is the clock; write :now"
                 self.mistakes.append((start_of(part), why))
-        return found
+        return outputs
 
     def _beside_time(self, node: exp.Expr, scope: Scope) -> bool:
         others = node.parent.iter_expressions() if node.parent else ()

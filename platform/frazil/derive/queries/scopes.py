@@ -64,8 +64,8 @@ class Scope:
 
         The parts of a name are such as `t`, `address`, `city`; `at` is where it stands.
         """
-        if found := self._found(names, at):
-            top, inner = found
+        if match := self._found(names, at):
+            top, inner = match
             return self._field(top, inner, at)
         if names[0].lower() not in _WORDS and (self._all_known() or self._is_known(names)):
             self.mistakes.append((at, self._unknown(names)))
@@ -102,12 +102,12 @@ class Scope:
         kind, spoken = top.kind, top.name
         for name in inner:
             known = fields(kind)
-            found = {field.lower(): of for field, of in known.items()}.get(name.lower())
-            if known and not found:
+            inner_kind = {field.lower(): of for field, of in known.items()}.get(name.lower())
+            if known and not inner_kind:
                 self.mistakes.append((at, f"{spoken}.{name}: {nearest(name, list(known))}"))
             elif not known and kind != UNKNOWN and not kind.startswith("map<"):
                 self.mistakes.append((at, f"{spoken}.{name}: {spoken} is of type {kind} and has no fields"))
-            kind = found or (element(kind) if kind.startswith("map<") else UNKNOWN)
+            kind = inner_kind or (element(kind) if kind.startswith("map<") else UNKNOWN)
             spoken = f"{spoken}.{name}"
         return replace(top, kind=kind)
 

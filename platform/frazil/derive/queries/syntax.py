@@ -144,8 +144,8 @@ def windows_of(tree: exp.Expr) -> list[exp.Anonymous]:
 def start_of(node: exp.Expr | None) -> int:
     """Where a part of a query begins, or what it belongs to, where that alone is known."""
     while node is not None:
-        if found := list(_starts(node)):
-            return min(found)
+        if places := list(_starts(node)):
+            return min(places)
         node = node.parent
     return 0
 

@@ -29,10 +29,10 @@ def payload_schema(value: Any) -> Schema | None:
 
 
 def _schema(node: dict[str, Any]) -> Schema:
-    found = _kind(node)
+    schema = _kind(node)
     if name := node.get("name"):
-        found["title"] = name
-    return {"oneOf": [{"type": "null"}, found]} if node.get("optional") else found
+        schema["title"] = name
+    return {"oneOf": [{"type": "null"}, schema]} if node.get("optional") else schema
 
 
 def _kind(node: dict[str, Any]) -> Schema:

@@ -188,15 +188,15 @@ def _integer(there: Numbered, path: str, draft: Draft) -> Schema:
         draft.moments[path] = "milliseconds since 1970, so a timestamp"
         draft.times += _columns(path)
         return dict(_TIMESTAMP)
-    if said := other_moment(path, numbers):
-        draft.moments[path] = f"{said}; lands as a number"
+    if moment := other_moment(path, numbers):
+        draft.moments[path] = f"{moment}; lands as a number"
     return {"type": "integer"}
 
 
 def _text(there: Numbered, path: str, draft: Draft) -> Schema:
-    if found := date_format(value for _, value in there):
-        draft.moments[path] = f"ISO 8601 as text ({found}); lands as text, CAST reads it"
-        return {"type": "string", "format": found}
+    if format_ := date_format(value for _, value in there):
+        draft.moments[path] = f"ISO 8601 as text ({format_}); lands as text, CAST reads it"
+        return {"type": "string", "format": format_}
     return {"type": "string"}
 
 

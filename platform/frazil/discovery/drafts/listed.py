@@ -38,10 +38,10 @@ def field_list(draft: Draft, objects: Mapping[int, Mapping[str, Any]], sample: S
     leaves = [leaf for leaf in _leaves(draft.schema, ()) if not any(_TEMPLATE in step for step in leaf[0])]
     names, made = _names([steps for steps, _ in leaves]), FieldList()
     for (steps, schema), name in zip(leaves, names, strict=True):
-        found = [(n, value) for n, each in objects.items() if (value := _at(each, steps)) is not None]
+        values = [(n, value) for n, each in objects.items() if (value := _at(each, steps)) is not None]
         path = {} if steps == (name,) else {"path": _path(steps)}
-        made.fields.append({"name": name, **_type(schema, found), **path, "optional": True})
-        made.reasons[name] = _reason(found, list(objects), sample)
+        made.fields.append({"name": name, **_type(schema, values), **path, "optional": True})
+        made.reasons[name] = _reason(values, list(objects), sample)
     return made
 
 
@@ -75,7 +75,7 @@ def _at(value: Any, steps: Steps) -> Any:
     return value
 
 
-def _type(schema: Schema, found: Found) -> dict[str, str]:
+def _type(schema: Schema, values: Found) -> dict[str, str]:
     if schema.get("connect.type"):
         return dict(_MILLIS)
     if schema.get("type") == "array":
@@ -83,7 +83,7 @@ def _type(schema: Schema, found: Found) -> dict[str, str]:
         word = _WORDS.get((items.get("oneOf") or [{}, items])[-1].get("type", ""))
         return {"type": f"list<{word}>" if word else ANY_JSON}
     if schema.get("format"):
-        return {"type": _of_texts([value for _, value in found])}
+        return {"type": _of_texts([value for _, value in values])}
     return {"type": _WORDS.get(schema.get("type", ""), ANY_JSON)}
 
 
@@ -93,13 +93,13 @@ def _of_texts(texts: list[str]) -> str:
     return next(fitting, "string")
 
 
-def _reason(found: Found, numbers: list[int], sample: Sample) -> str:
+def _reason(values: Found, numbers: list[int], sample: Sample) -> str:
     """In how many records it is, where the first one without it stands, and of which types it is."""
-    there = {n for n, _ in found}
+    there = {n for n, _ in values}
     parts = [f"in {len(there)} of {len(numbers)} records"]
     parts += [f"not in {sample.place(n)}" for n in numbers if n not in there][:1]
-    kinds = Counter(kind_of(value) for _, value in found).most_common()
+    kinds = Counter(kind_of(value) for _, value in values).most_common()
     for kind, count in kinds[1:]:
-        first = next(n for n, value in found if kind_of(value) == kind)
+        first = next(n for n, value in values if kind_of(value) == kind)
         parts.append(f"mostly {kinds[0][0]}, but {kind} {count} times, first in {sample.place(first)}")
     return "; ".join(parts)

@@ -28,8 +28,8 @@ def other_moment(path: str, numbers: Sequence[int]) -> str:
 
 def date_format(texts: Iterable[str]) -> str:
     """The format, by JSON Schema's name, that all texts have; empty where they are no moments."""
-    found = {"date" if _DATE.fullmatch(t) else "date-time" if _TIME.fullmatch(t) else "" for t in texts}
-    return found.pop() if len(found) == 1 else ""
+    formats = {"date" if _DATE.fullmatch(t) else "date-time" if _TIME.fullmatch(t) else "" for t in texts}
+    return formats.pop() if len(formats) == 1 else ""
 
 
 def _is_named(path: str) -> bool:

@@ -203,8 +203,8 @@ class Snowflake:
         if columns_or_none(connection, self.view) != wanted:
             names = [name for name, _ in wanted]
             tells, condition = self._living
-            found = next((double_quoted(name) for name, _ in columns if name.upper() == tells.upper()), "")
-            where = condition.format(found) if found else ""
+            marker = next((double_quoted(name) for name, _ in columns if name.upper() == tells.upper()), "")
+            where = condition.format(marker) if marker else ""
             rows(connection, statements.create_view(self.view, self.table, names, where))
 
     def _keep_current(self, connection: SnowflakeConnection, *, changed: bool) -> None:
@@ -271,5 +271,5 @@ def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
 
 
 def _base_url(described: list[tuple[Any, ...]]) -> str:
-    found = [row[3] for row in described if str(row[1]).startswith("STORAGE_LOCATION_")]
-    return str(json.loads(found[0])["STORAGE_BASE_URL"])
+    locations = [row[3] for row in described if str(row[1]).startswith("STORAGE_LOCATION_")]
+    return str(json.loads(locations[0])["STORAGE_BASE_URL"])

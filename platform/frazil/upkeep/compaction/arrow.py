@@ -52,26 +52,26 @@ def rewrite_by_columns(
         return None
     refuse_unwritable(table)
     with files_there(table):
-        held = deletes_by_file(table, [head.entries[f.path] for f in plan.files])
-    if not all(are_readable((file, *deletes)) for file, deletes in held):
+        with_deletes = deletes_by_file(table, [head.entries[f.path] for f in plan.files])
+    if not all(are_readable((file, *deletes)) for file, deletes in with_deletes):
         return None
     until = latest_commit(spec.upkeep.orphans_after)
     origins = origins_of(table, (head.entries[f.path] for f in plan.files))
     with spark_job(compaction_job(name)):
-        found = _run(connections, table, held, plan, order, origins)
-    staged = StagedFiles(files_written(table, found), until=until)
-    _audit(name, plan, held, staged, sum(values_of(found["rows"])))
+        returned = _run(connections, table, with_deletes, plan, order, origins)
+    staged = StagedFiles(files_written(table, returned), until=until)
+    _audit(name, plan, with_deletes, staged, sum(values_of(returned["rows"])))
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 
 
-def _audit(name: TableName, plan: Round, held: Held, staged: StagedFiles, read: int) -> None:
+def _audit(name: TableName, plan: Round, with_deletes: Held, staged: StagedFiles, read: int) -> None:
     """Compares what manifests say of the old files with what was read, and with the new files' footers.
 
     Where rows are deleted only reading tells how many there are.
     """
     rows, work = sum(f.records for f in plan.files), f"A compaction of {name}"
     numbers = f"{rows} rows in the {len(plan.files)} old ones, {read} were read"
-    if read != rows and not any(deletes for _, deletes in held):
+    if read != rows and not any(deletes for _, deletes in with_deletes):
         raise audit_failed(work, numbers)
     audit_rows(staged, read, work, numbers)
 
@@ -84,7 +84,7 @@ def _shuffles(spec: AnyTable, plan: Round) -> bool:
 def _run(
     connections: Connections,
     table: Table,
-    held: Held,
+    with_deletes: Held,
     plan: Round,
     order: tuple[SortKey, ...],
     origins: Mapping[str, Origin],
@@ -92,7 +92,7 @@ def _run(
     """What tasks say of each bin."""
     from frazil.tables.writing.transfer import FileBin, old_file, run_bins
 
-    old = {f.file_path: old_file(table, f, deletes, origins.get(f.file_path)) for f, deletes in held}
+    old = {f.file_path: old_file(table, f, deletes, origins.get(f.file_path)) for f, deletes in with_deletes}
     bins = [FileBin(tuple(old[f.path] for f in b.files), b.most) for b in plan.bins]
     half = max(1, connections.settings.spark.parallelism // 2)  # of the cores, or landings wait
     return run_bins(connections.background_spark, table, bins, half, order=order)

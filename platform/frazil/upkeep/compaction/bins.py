@@ -206,13 +206,13 @@ def _packed(files: Iterable[LiveFile], most: int) -> list[list[LiveFile]]:
 
 def _joined(files: Iterable[LiveFile], rule: Rule) -> Iterator[Bin]:
     """Files that are each too large for the next one, put together as soon as that leaves fewer."""
-    held: list[LiveFile] = []
+    members: list[LiveFile] = []
     for file in files:
-        held = [*held, file][-_TOGETHER:]
-        made = _bin(held, rule, shuffled=False)
+        members = [*members, file][-_TOGETHER:]
+        made = _bin(members, rule, shuffled=False)
         if _gains(made, rule):
             yield made
-            held = []
+            members = []
 
 
 def _into(files: Sequence[LiveFile], rule: Rule, shuffled: bool) -> int:

@@ -59,10 +59,10 @@ class Compaction(Kind):
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
-        found, upkeep = known.unworked(self), known.spec.upkeep
-        if found is None or _is_quiet(known):
+        finding, upkeep = known.unworked(self), known.spec.upkeep
+        if finding is None or _is_quiet(known):
             return None
-        seen: Prospect = found.result
+        seen: Prospect = finding.result
         gain, many = _gain(seen.gain, upkeep), seen.manifests > upkeep.manifests
         is_time = known.is_over(self, upkeep.compact_after, now)
         last = since(self.title, known.age(self, now), upkeep.compact_after)
@@ -108,12 +108,12 @@ class Compaction(Kind):
         )
 
     def _may_be_due(self, known: Known, now: float) -> bool:
-        found, upkeep = known.unworked(self), known.spec.upkeep
-        if _is_quiet(known) or _has_one_good_file(known) or (found and self.why_due(known, now)):
+        finding, upkeep = known.unworked(self), known.spec.upkeep
+        if _is_quiet(known) or _has_one_good_file(known) or (finding and self.why_due(known, now)):
             return False
         waiting, manifests = _at_most(known, known.findings.get(self.name))
         is_time = known.is_over(self, upkeep.compact_after, now) and (
-            found is None or now - found.at >= upkeep.compact_after.total_seconds()
+            finding is None or now - finding.at >= upkeep.compact_after.total_seconds()
         )
         return is_time or waiting >= upkeep.small_bytes or manifests > upkeep.manifests
 
@@ -124,10 +124,10 @@ def _is_quiet(known: Known) -> bool:
     return history is not None and history.quiet and history.head == known.facts.head
 
 
-def _copies_may_be_gone(found: Finding, known: Known, now: float) -> bool:
+def _copies_may_be_gone(finding: Finding, known: Known, now: float) -> bool:
     """Whether files that had to be spared may be rewritten by now, though nothing new came."""
-    seen: Prospect = found.result
-    return seen.thrifty and now - found.at >= known.spec.upkeep.expire_every.total_seconds()
+    seen: Prospect = finding.result
+    return seen.thrifty and now - finding.at >= known.spec.upkeep.expire_every.total_seconds()
 
 
 def _has_one_good_file(known: Known) -> bool:
@@ -138,16 +138,16 @@ def _has_one_good_file(known: Known) -> bool:
     return facts.files == 0 or (facts.files == 1 and not facts.delete_files and facts.bytes <= target)
 
 
-def _at_most(known: Known, found: Finding | None) -> tuple[float, float]:
+def _at_most(known: Known, finding: Finding | None) -> tuple[float, float]:
     """The most bytes that can wait, and the most manifests: what was found, and all that came since."""
     facts = known.facts
     if facts.bytes is None or facts.files is None:
         return math.inf, math.inf
-    if found is None or found.facts.bytes is None or found.facts.files is None:
+    if finding is None or finding.facts.bytes is None or finding.facts.files is None:
         return facts.bytes, facts.files + (facts.delete_files or 0)
-    seen: Prospect = found.result
-    bytes_more, files_more = facts.bytes - found.facts.bytes, facts.files - found.facts.files
-    commits = (facts.commits or 0) - (found.facts.commits or 0)
+    seen: Prospect = finding.result
+    bytes_more, files_more = facts.bytes - finding.facts.bytes, facts.files - finding.facts.files
+    commits = (facts.commits or 0) - (finding.facts.commits or 0)
     return seen.waiting + max(0, bytes_more), seen.manifests + max(0, files_more, commits)
 
 
@@ -167,5 +167,5 @@ def _gain(gain: Gain, upkeep: Upkeep) -> str:
 def _thrift(seen: Prospect) -> str:
     if not seen.thrifty:
         return ""
-    held, allowed = size_text(seen.copies), size_text(seen.most_copies)
-    return f"; files compacted before stay until old copies expire: there are {held}, {allowed} are allowed"
+    copies, allowed = size_text(seen.copies), size_text(seen.most_copies)
+    return f"; files compacted before stay until old copies expire: there are {copies}, {allowed} are allowed"

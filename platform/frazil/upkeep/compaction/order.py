@@ -17,41 +17,41 @@ if TYPE_CHECKING:
 _FILE, _BIN, _PLACE = "$frazil_file", "$frazil_bin", "$frazil_place_"
 
 
-def in_partitions(held: DataFrame, table: Table, order: Sequence[SortTerm]) -> DataFrame:
+def in_partitions(frame: DataFrame, table: Table, order: Sequence[SortTerm]) -> DataFrame:
     """Rows of older layouts: a task has all of a partition as it is now, in order."""
-    placed, columns = _placed(held, order)
+    placed, columns = _placed(frame, order)
     rows = by_partition(placed, table)
     return rows.sortWithinPartitions(*columns) if columns else rows
 
 
-def by_bins(held: DataFrame, bins: Sequence[Bin], order: Sequence[SortTerm]) -> DataFrame:
+def by_bins(frame: DataFrame, bins: Sequence[Bin], order: Sequence[SortTerm]) -> DataFrame:
     """A task for each bin, in order."""
     from pyspark.sql import functions as F
 
-    placed, columns = _placed(_with_files(held, bins), order)
+    placed, columns = _placed(_with_files(frame, bins), order)
     rows = placed.repartitionById(len(bins), F.col(quoted(_BIN)))
     return rows.sortWithinPartitions(*columns) if columns else rows
 
 
-def cut(held: DataFrame, into: int, order: Sequence[SortTerm]) -> DataFrame:
+def cut(rows: DataFrame, into: int, order: Sequence[SortTerm]) -> DataFrame:
     """The rows of one bin: where they are sorted, a task for each new file has a range of the order."""
-    placed, columns = _placed(held, order)
+    placed, columns = _placed(rows, order)
     if not columns:
         return placed.coalesce(1)
     return placed.repartitionByRange(into, *columns).sortWithinPartitions(*columns)
 
 
-def _with_files(held: DataFrame, bins: Sequence[Bin]) -> DataFrame:
+def _with_files(rows: DataFrame, bins: Sequence[Bin]) -> DataFrame:
     """The rows of some bins' files, each with the number of its bin."""
     import pyarrow as pa
     from pyspark.sql import functions as F
 
-    told = [(file.path, number) for number, bin_ in enumerate(bins) for file in bin_.files]
-    paths, numbers = zip(*told, strict=True)
-    of = held.sparkSession.createDataFrame(
+    numbered = [(file.path, number) for number, bin_ in enumerate(bins) for file in bin_.files]
+    paths, numbers = zip(*numbered, strict=True)
+    of = rows.sparkSession.createDataFrame(
         pa.table({_FILE: pa.array(paths), _BIN: pa.array(numbers, pa.int32())})
     )
-    return held.selectExpr("*", f"_file AS {quoted(_FILE)}").join(F.broadcast(of), _FILE)
+    return rows.selectExpr("*", f"_file AS {quoted(_FILE)}").join(F.broadcast(of), _FILE)
 
 
 def _placed(rows: DataFrame, order: Sequence[SortTerm]) -> tuple[DataFrame, list[Column]]:

@@ -180,9 +180,9 @@ def plan_rounds(
     shuffled = min(rule.shuffled, most)  # sorted by itself, or cut by new partitions
     plan = plan_bins(files, layout, rule, copies, shuffled=shuffled, everything=everything)
     older = plan.bins.get(None, [])
-    found = [bins for key, bins in plan.bins.items() if key is not None]
-    found.sort(key=lambda bins: -sum(b.saved for b in bins))
-    current = [b for bins in found for b in bins]
+    groups = [bins for key, bins in plan.bins.items() if key is not None]
+    groups.sort(key=lambda bins: -sum(b.saved for b in bins))
+    current = [b for bins in groups for b in bins]
     if not everything:
         older, current = _first(older, most), _first(current, most - sum(b.bytes for b in older))
     return [
@@ -199,11 +199,11 @@ def _first(bins: Sequence[Bin], most: int) -> list[Bin]:
 
 def _cut(bins: Iterable[Bin]) -> Iterator[tuple[Bin, ...]]:
     """Bins in rounds."""
-    held: list[Bin] = []
+    members: list[Bin] = []
     for one in bins:
-        if held and sum(b.bytes for b in held) + one.bytes > _BYTES:
-            yield tuple(held)
-            held = []
-        held.append(one)
-    if held:
-        yield tuple(held)
+        if members and sum(b.bytes for b in members) + one.bytes > _BYTES:
+            yield tuple(members)
+            members = []
+        members.append(one)
+    if members:
+        yield tuple(members)

@@ -47,9 +47,9 @@ def rewrite(connections: Connections, spec: AnyTable, table: Table, head: Head, 
     until = latest_commit(spec.upkeep.orphans_after)
     entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
     with files_there(table):
-        held = held_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
+        frame = held_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
     with spark_job(compaction_job(name)):
-        rows = sum(f.records for f in plan.files) if held is None else held.count()
+        rows = sum(f.records for f in plan.files) if frame is None else frame.count()
         files = _written(spark, table, head, plan, spec.sort_terms)
     staged = StagedFiles(files, until=until)
     audit_rows(staged, rows, f"A compaction of {name}", f"{rows} rows in the {len(plan.files)} old ones")
@@ -69,11 +69,11 @@ def _written(
     if plan.older:
         return insert_rows(in_partitions(held(*plan.bins), table, order), table)
     one = [bin_ for bin_ in plan.bins if bin_.into == 1]
-    found = insert_rows(by_bins(held(*one), one, order), table, LARGEST) if one else ()
+    files = insert_rows(by_bins(held(*one), one, order), table, LARGEST) if one else ()
     for bin_ in (b for b in plan.bins if b.into > 1):
         target = LARGEST if order else bin_.most
-        found += insert_rows(cut(held(bin_), bin_.into, order), table, target)
-    return found
+        files += insert_rows(cut(held(bin_), bin_.into, order), table, target)
+    return files
 
 
 def compaction_job(name: TableName) -> Job:

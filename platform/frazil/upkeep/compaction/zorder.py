@@ -35,9 +35,9 @@ def interleaved(rows: pa.StructArray) -> pa.BinaryArray:
 
 def ordered_bytes(column: pa.Array) -> Bytes:
     """Eight bytes of each value, in the order of the values; zeros where there is none."""
-    found = _of_texts(column) if _is_text(column.type) else _of_numbers(column)
-    found[flags_of(column.is_null())] = 0
-    return found
+    words = _of_texts(column) if _is_text(column.type) else _of_numbers(column)
+    words[flags_of(column.is_null())] = 0
+    return words
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -66,19 +66,19 @@ class Expiry(Kind):
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
-        pause, history, found = known.spec.upkeep.expire_every, known.history, known.unworked(self)
-        if not (found and found.result and history and known.is_over(self, pause, now)):
+        pause, history, finding = known.spec.upkeep.expire_every, known.history, known.unworked(self)
+        if not (finding and finding.result and history and known.is_over(self, pause, now)):
             return None
-        why = f"{found.result} of {history.snapshots} snapshots are old enough to go"
+        why = f"{finding.result} of {history.snapshots} snapshots are old enough to go"
         text = f"{why}: {since(self.title, known.age(self, now), pause)}."
-        return Reason(text, {"snapshots": history.snapshots, "expirable": found.result})
+        return Reason(text, {"snapshots": history.snapshots, "expirable": finding.result})
 
     def needs_look(self, known: Known, now: float) -> bool:
         """Whether it is time to work out which snapshots can go."""
-        facts, pause, found = known.facts, known.spec.upkeep.expire_every, known.unworked(self)
+        facts, pause, finding = known.facts, known.spec.upkeep.expire_every, known.unworked(self)
         if facts.head is None or (facts.commits is not None and facts.commits < 2):
             return False
-        asked = found is not None and now - found.at < pause.total_seconds()
+        asked = finding is not None and now - finding.at < pause.total_seconds()
         return known.is_over(self, pause, now) and not asked
 
     def look(self, view: View, known: Known, now: float) -> int:

@@ -107,8 +107,8 @@ def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, 
 
 def _is_scaffold(snapshot: Snapshot) -> bool:
     """Whether a landing or a compaction made it for its branch; `main` has the files in one of its own."""
-    told = summary_of(snapshot)
-    return _PLAN in told or (is_rewrite(snapshot) and SUMMARY not in told)
+    summary = summary_of(snapshot)
+    return _PLAN in summary or (is_rewrite(snapshot) and SUMMARY not in summary)
 
 
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:
@@ -139,8 +139,8 @@ def _down_to_ledger(by_id: dict[int, Snapshot], snapshot_id: int, kept: set[int]
 
 
 def _has_ledger(snapshot: Snapshot) -> bool:
-    told = summary_of(snapshot)
-    return any(ledger in told for ledger in _LEDGERS)
+    summary = summary_of(snapshot)
+    return any(ledger in summary for ledger in _LEDGERS)
 
 
 def _age(snapshot: Snapshot, now: float) -> float:

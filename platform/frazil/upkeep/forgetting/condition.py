@@ -54,8 +54,8 @@ class Condition:
     @property
     def texts(self) -> tuple[str, ...]:
         """The values that are texts, long enough to be looked for in any bytes."""
-        found = {v for match in self.matches for _, values in match for v in values if isinstance(v, str)}
-        return tuple(sorted(text for text in found if len(text) >= _SHORTEST))
+        texts = {v for match in self.matches for _, values in match for v in values if isinstance(v, str)}
+        return tuple(sorted(text for text in texts if len(text) >= _SHORTEST))
 
     @property
     def digest(self) -> str:
@@ -77,8 +77,8 @@ class Condition:
         """For Spark: a row matches; null where a column is. `place` says where each column stands."""
 
         def said(column: str, values: tuple[Any, ...]) -> str:
-            told = ", ".join(_said(value, self.types[column]) for value in values)
-            return f"{place(column)} IN ({told})"
+            values_sql = ", ".join(_said(value, self.types[column]) for value in values)
+            return f"{place(column)} IN ({values_sql})"
 
         each = (f"({' AND '.join(said(*of) for of in match)})" for match in self.matches)
         return f"({' OR '.join(each)})"
@@ -131,8 +131,8 @@ def _matches(bound: Any, schema: Schema) -> Iterator[dict[str, set[Any]]]:
             kind = str(field.field_type)
             if field not in schema.fields or kind in ("float", "double"):
                 raise _unfit(str(bound), f"{field.name} is of type {kind}, or a part of another column")
-            found = [bound.literal] if isinstance(bound, BoundEqualTo) else bound.literals
-            yield {field.name: {each.value for each in found}}
+            literals = [bound.literal] if isinstance(bound, BoundEqualTo) else bound.literals
+            yield {field.name: {each.value for each in literals}}
         case _:
             raise _unfit(str(bound), "only =, in (...), and, or tell exactly which rows are meant")
 

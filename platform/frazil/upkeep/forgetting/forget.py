@@ -127,9 +127,9 @@ class _Forgetting:
 
     def counted(self) -> ForgetReport:
         """Counts only."""
-        told = [made for made in self._made if made.is_told]
-        letters = [self._letters, *(self._letters_of(made) for made in told)]
-        every = [*(each.going for each in letters if each), self._rows, *(made.going for made in told)]
+        tables = [made for made in self._made if made.is_told]
+        letters = [self._letters, *(self._letters_of(made) for made in tables)]
+        every = [*(each.going for each in letters if each), self._rows, *(made.going for made in tables)]
         gone = tuple(count_going(going, self.connections) for going in every)
         return replace(self._report(gone), dry_run=True, in_the_way=tuple(self._in_the_way()))
 
@@ -229,15 +229,15 @@ class _Forgetting:
 
     def _expired(self) -> dict[str, tuple[str, ...]]:
         """Expires what is older, with its files, once readers are shown what is there now."""
-        found = {}
+        expired = {}
         for spec, name in self._tables:
             list(show(spec, self.connections, done=True))
             before = self._snapshots(name)
             expire(spec, self.connections, time.time())
-            found[str(name)] = tuple(sorted(before - self._snapshots(name)))
+            expired[str(name)] = tuple(sorted(before - self._snapshots(name)))
             list(show(spec, self.connections, done=True))
         self.on_step("snapshots")
-        return found
+        return expired
 
     def _snapshots(self, name: TableName) -> set[str]:
         both = (
@@ -282,5 +282,5 @@ class _Forgetting:
 
 def _before(gone: Sequence[Gone]) -> str:
     """What an error says of the tables before it."""
-    found = [f"{each.rows} of {each.table}" for each in gone if each.rows]
-    return f"Rows are out of sight already: {', '.join(found)}." if found else ""
+    rows = [f"{each.rows} of {each.table}" for each in gone if each.rows]
+    return f"Rows are out of sight already: {', '.join(rows)}." if rows else ""

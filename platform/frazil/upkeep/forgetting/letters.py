@@ -59,17 +59,17 @@ def letters_of_topic(
         letters = _letters(connections, TableHandle.of(table).dead_letters)
         in_sealed = [f"seal IS NOT NULL AND {each}" for each in _with_texts(condition, _RAW, ())]
         goes_by = " OR ".join([f"coalesce({matches}, false)", *in_sealed])
-        found = with_decoded(letters, decoder).selectExpr(
+        decoded = with_decoded(letters, decoder).selectExpr(
             "`partition`", "`offset`", f"{goes_by} AS goes", f"{VALUE.ok} AS read"
         ).toArrow()  # fmt: skip
-    rows = rows_of(found)
+    rows = rows_of(decoded)
     every = {(row["partition"], row["offset"]): row for row in rows}
     goes = {key for key, row in every.items() if row["goes"]}
     goes |= keys_in(table, every.keys(), offset_columns(spec), condition.expression)
     texts = _with_texts(condition, _RAW, ("reason",))
     headers = (f"contains(h, X'{text.encode().hex()}')" for text in condition.texts)
-    held = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
-    sql = " OR ".join([*texts, *held, *_at(goes)]) or "false"
+    conditions = [f"exists(map_values(headers), h -> coalesce({each}, false))" for each in headers]
+    sql = " OR ".join([*texts, *conditions, *_at(goes)]) or "false"
     after = spec.upkeep.orphans_after
     going = Going(TableHandle.of(table).dead_letters, f"({sql})", AlwaysTrue(), after, early=True)
     return Letters(going, sum(not row["read"] for row in rows))
@@ -108,15 +108,15 @@ def _decoded(decoder: RecordDecoder, column: str) -> str:
     """Where the decoded record has a column of the table; null if the record has no such field."""
     halves = ((KEY, decoder.columns.key), (VALUE, decoder.columns.value))
     known = [(half, field) for half, fields in halves if (field := fields.get(column))]
-    found = [f"CAST({quoted(half.data, column)} AS {spark_type(field.type)})" for half, field in known]
-    return f"coalesce({', '.join(found)})" if found else "NULL"
+    columns = [f"CAST({quoted(half.data, column)} AS {spark_type(field.type)})" for half, field in known]
+    return f"coalesce({', '.join(columns)})" if columns else "NULL"
 
 
 def _with_texts(condition: Condition, binary: Iterable[str], text: Iterable[str]) -> list[str]:
     """SQL that is true of rows which hold one of the texts in one of some columns; never null."""
-    told = [each.encode().hex() for each in condition.texts]
-    in_bytes = [f"contains({quoted(c)}, X'{hexed}')" for c in binary for hexed in told]
-    in_texts = [f"contains({quoted(c)}, CAST(X'{hexed}' AS string))" for c in text for hexed in told]
+    hexed_texts = [each.encode().hex() for each in condition.texts]
+    in_bytes = [f"contains({quoted(c)}, X'{hexed}')" for c in binary for hexed in hexed_texts]
+    in_texts = [f"contains({quoted(c)}, CAST(X'{hexed}' AS string))" for c in text for hexed in hexed_texts]
     return [f"coalesce({each}, false)" for each in (*in_bytes, *in_texts)]
 
 
@@ -124,4 +124,7 @@ def _at(keys: Iterable[Key]) -> list[str]:
     offsets = defaultdict(list)
     for partition, offset in sorted(keys):
         offsets[partition].append(str(offset))
-    return [f"(`partition` = {p} AND `offset` IN ({', '.join(found)}))" for p, found in offsets.items()]
+    return [
+        f"(`partition` = {p} AND `offset` IN ({', '.join(offset_texts)}))"
+        for p, offset_texts in offsets.items()
+    ]

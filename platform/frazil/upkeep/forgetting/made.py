@@ -78,9 +78,9 @@ def made_of(
             continue
         handed = _handed_on(computation, inputs[source], condition, handle.name, source, connections)
         whole = spec.kind == "full"  # made anew of what is left
-        found = MadeOf(spec, handle, source, handed[0], "" if whole else handed[1])
-        yield found
-        yield from made_of(handle.name, found.condition, derived, connections)
+        made = MadeOf(spec, handle, source, handed[0], "" if whole else handed[1])
+        yield made
+        yield from made_of(handle.name, made.condition, derived, connections)
 
 
 def refuse_behind(made: MadeOf, connections: Connections, source: Table) -> None:
@@ -143,7 +143,7 @@ def _nothing(before: DerivedLedger, work: str) -> DerivedLedger:
 
 def _handed_on(
     computation: Computation,
-    said: str,
+    origin: str,
     condition: Condition | None,
     name: TableName,
     source: TableName,
@@ -161,7 +161,7 @@ def _handed_on(
     except FrazilError as e:
         return None, f"its lineage can't be followed ({e.what.rstrip('.')}); {anew}"
     plain = set(_plain(computation.query, list(origins)))
-    as_is = {of[0][1]: out for out, of in origins.items() if out in plain and of and of[0][0] == said}
+    as_is = {of[0][1]: out for out, of in origins.items() if out in plain and of and of[0][0] == origin}
     if missing := [column for column in condition.columns if column not in as_is]:
         return None, f"its query does not hand on {', '.join(missing)} as it is; {anew}"
     return condition.renamed(as_is), ""

@@ -53,8 +53,8 @@ def prove(handle: TableHandle, condition: Condition) -> Proof:
     files = sorted(list_files(table, ("",)), key=lambda file: file.path)
     search = _Search(table, condition)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="proving") as pool:
-        found = pool.map(partial(_look, search, table.io), (file.path for file in files))
-        every = tuple(each for some in found for each in some)
+        looks = pool.map(partial(_look, search, table.io), (file.path for file in files))
+        every = tuple(each for some in looks for each in some)
     return Proof(str(handle.name), len(files), sum(file.bytes for file in files), every)
 
 
@@ -79,12 +79,12 @@ def _look(search: _Search, io: FileIO, path: str) -> list[Found]:
     except FileNotFoundError:  # expiry was quicker
         return []
     if path.endswith(".parquet"):
-        found = search.rows(content)
+        lines = search.rows(content)
     elif path.endswith(".avro"):
-        found = search.manifest(content)
+        lines = search.manifest(content)
     else:
-        found = search.plain(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
-    return [Found(path, what) for what in dict.fromkeys(found)]
+        lines = search.plain(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+    return [Found(path, what) for what in dict.fromkeys(lines)]
 
 
 class _Search:
@@ -148,8 +148,8 @@ class _Search:
                 continue
             mask = pa.array([True] * rows)
             for column, values in match:
-                held = _plain(columns[column])
-                mask = pc.and_(mask, pc.is_in(held, value_set=_values(values, held.type)))
+                plain = _plain(columns[column])
+                mask = pc.and_(mask, pc.is_in(plain, value_set=_values(values, plain.type)))
             yield bool(value_of(pc.any(mask)))
 
 

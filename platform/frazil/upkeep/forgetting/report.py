@@ -52,10 +52,10 @@ class ForgetReport:
     @property
     def document(self) -> dict[str, Any]:
         """For scripts and files; `sha256` is a checksum over all the rest, no signature."""
-        told = json.loads(json.dumps(asdict(self)))
-        for gone in told["gone"]:
+        document = json.loads(json.dumps(asdict(self)))
+        for gone in document["gone"]:
             gone["snapshot_id"] = str(gone["snapshot_id"] or "")
-        return {**told, _CHECKSUM: _checksum(told)}
+        return {**document, _CHECKSUM: _checksum(document)}
 
 
 def read_report(file: Path) -> dict[str, Any]:
@@ -65,23 +65,27 @@ def read_report(file: Path) -> dict[str, Any]:
         UsageError: It is not a report, or somebody changed it.
     """
     try:
-        told = dict(json.loads(file.read_text(encoding="utf-8")))
-        checksum = told.pop(_CHECKSUM)
-        (str(told["table"]), str(told["condition_sha256"]), [str(gone["table"]) for gone in told["gone"]])
+        document = dict(json.loads(file.read_text(encoding="utf-8")))
+        checksum = document.pop(_CHECKSUM)
+        (
+            str(document["table"]),
+            str(document["condition_sha256"]),
+            [str(gone["table"]) for gone in document["gone"]],
+        )
     except (OSError, *MALFORMED) as e:
         raise UsageError(
             f"{file} is no report of a forgetting.",
             where=f"{type(e).__name__}: {e}"[:200],
             todo="Name the file that `frazil forget TABLE --report FILE` wrote.",
         ) from None
-    if checksum != _checksum(told):
+    if checksum != _checksum(document):
         raise UsageError(
             f"{file} was changed: its checksum is not that of its content.",
             meaning="It proves nothing.",
             todo="Take the file as `frazil forget TABLE --report FILE` wrote it.",
         )
-    return told
+    return document
 
 
-def _checksum(told: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+def _checksum(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()

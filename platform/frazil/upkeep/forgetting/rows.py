@@ -86,8 +86,8 @@ def count_going(going: Going, connections: Connections) -> Gone:
     By the Spark of landings: somebody waits for it, and upkeep's own stands behind all that is busy.
     """
     table = going.handle.load()
-    found = rows_by_file(connections.spark, table, going.sql, _job(going))
-    return Gone(str(going.handle), sum(found.values()), tuple(sorted(found)))
+    rows = rows_by_file(connections.spark, table, going.sql, _job(going))
+    return Gone(str(going.handle), sum(rows.values()), tuple(sorted(rows)))
 
 
 def apply_deletes(spec: AnyTable, connections: Connections, name: TableName) -> None:

@@ -118,8 +118,8 @@ def find_past_rows(
     those that are rewritten already; no other one will be.
     """
     deletes = delete_manifests(table)
-    found, judge = files_matching(table, cutoff.past), _judge(table, cutoff)
-    files = [judge(entry) for entry in found.entries]
+    matching, judge = files_matching(table, cutoff.past), _judge(table, cutoff)
+    files = [judge(entry) for entry in matching.entries]
     by = {age: tuple(f for f in files if f.age == age) for age in get_args(Age)}
     whole, due = ((), (*by["whole"], *by["due"])) if deletes else (by["whole"], by["due"])
     mixed = _oldest(due, max_bytes) if only is None else tuple(f for f in files if f.path in only)
@@ -128,7 +128,7 @@ def find_past_rows(
         mixed=tuple(f.entry for f in mixed),
         waiting=len(by["waiting"]) + len(due) - len(mixed),
         unjudged=len(by["unknown"]),
-        named=found.named,
+        named=matching.named,
         deletes=deletes,
     )
 

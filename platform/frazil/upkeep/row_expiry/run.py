@@ -56,16 +56,16 @@ class RowExpiry(Kind):
 
     def why_due(self, known: Known, now: float) -> Reason | None:
         """See `Kind.why_due`."""
-        kept, found = row_age(known.spec), known.findings.get(self.name)
+        kept, finding = row_age(known.spec), known.findings.get(self.name)
         last = known.facts.last.get(self.name)
-        if kept is None or found is None or found.result is None:
+        if kept is None or finding is None or finding.result is None:
             return None
-        if not known.is_over(self, _EVERY, now) or (last and found.at < last.at):
+        if not known.is_over(self, _EVERY, now) or (last and finding.at < last.at):
             return None
-        age, most = now - found.result, kept.most.total_seconds()
+        age, most = now - finding.result, kept.most.total_seconds()
         if age < most:
             return None
-        oldest = iso_moment(int(found.result) * 1_000_000)
+        oldest = iso_moment(int(finding.result) * 1_000_000)
         text = f"the oldest row is of {oldest}, {age:.0f} s ago; rows are kept for {most:.0f} s."
         return Reason(text, {"oldest_row_age": round(age, 3), "keep_rows_for": most})
 
@@ -73,9 +73,9 @@ class RowExpiry(Kind):
         """Whether it is time to ask for the oldest row."""
         if row_age(known.spec) is None or known.facts.head is None or not known.is_over(self, _EVERY, now):
             return False
-        if (found := known.unworked(self)) is None:
+        if (finding := known.unworked(self)) is None:
             return True
-        return not known.current(self) and now - found.at >= _EVERY.total_seconds()
+        return not known.current(self) and now - finding.at >= _EVERY.total_seconds()
 
     def look(self, view: View, known: Known, now: float) -> float | None:
         """Timestamp of the oldest record, in seconds since the epoch, as the files' statistics tell it."""
@@ -193,12 +193,12 @@ def _size(freed: int, bytes_are: str) -> str:
 
 def _text(cutoff: Cutoff, past: PastRows, n: dict[str, int], verb: str, bytes_are: str) -> str:
     before = datetime.fromtimestamp(cutoff.at / 1000, UTC).isoformat(sep=" ", timespec="seconds")
-    told = f"No file holds enough rows older than {before}"
+    text = f"No file holds enough rows older than {before}"
     if past:
-        told = (
+        text = (
             f"{verb} {n['rows']} rows older than {before}: {n['files']} files by metadata alone, "
             f"{n['files_rewritten']} rewritten; {_size(n['bytes_freed'], bytes_are)}"
         )
     waiting = f"; {n['files_waiting']} files that hold younger rows, too, wait" if n["files_waiting"] else ""
     blind = f"; {n['files_unjudged']} have no statistics of {cutoff.column}" if n["files_unjudged"] else ""
-    return f"{told}{waiting}{blind}."
+    return f"{text}{waiting}{blind}."

@@ -15,17 +15,17 @@ _ACCOUNT = re.compile(r"\d{12}")
 
 def allow(actions: Sequence[str], resources: Sequence[str], condition: Statement | None = None) -> Statement:
     """A statement of what somebody may."""
-    told = {"Effect": "Allow", "Action": list(actions), "Resource": list(resources)}
-    return {**told, **({"Condition": condition} if condition else {})}
+    statement = {"Effect": "Allow", "Action": list(actions), "Resource": list(resources)}
+    return {**statement, **({"Condition": condition} if condition else {})}
 
 
 def trust(
     principal: Mapping[str, str], action: str = "sts:AssumeRole", external_id: str | None = None
 ) -> Statement:
     """A statement of who may take a role."""
-    told: dict[str, Any] = {"Effect": "Allow", "Principal": principal, "Action": action}
+    statement: dict[str, Any] = {"Effect": "Allow", "Principal": principal, "Action": action}
     return {
-        **told,
+        **statement,
         **({"Condition": {"StringEquals": {"sts:ExternalId": external_id}}} if external_id else {}),
     }
 
@@ -35,34 +35,36 @@ def document(statements: Sequence[Statement]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)})
 
 
-def canonical(told: str | Mapping[str, Any] | Sequence[Statement]) -> list[dict[str, Any]]:
+def canonical(given: str | Mapping[str, Any] | Sequence[Statement]) -> list[dict[str, Any]]:
     """The statements of a document, or statements alone: sorted, one of a kind as a list of one.
 
     Two documents that mean the same are equal then. Names of statements (`Sid`) mean nothing. The id of a
     principal that was deleted (`AROA...`, `AIDA...`) stays, and so differs from every ARN.
     """
-    if isinstance(told, str):
-        told = json.loads(told)
-    statements = told.get("Statement", []) if isinstance(told, Mapping) else told
+    if isinstance(given, str):
+        given = json.loads(given)
+    statements = given.get("Statement", []) if isinstance(given, Mapping) else given
     if isinstance(statements, Mapping):
         statements = [statements]
     return sorted(map(_statement, statements), key=lambda each: json.dumps(each, sort_keys=True))
 
 
-def _statement(told: Statement) -> dict[str, Any]:
-    found = {name: value for name, value in told.items() if name != "Sid"}
-    found |= {name: _sorted(found[name]) for name in _LISTS if name in found}
-    found |= {name: _principals(found[name]) for name in ("Principal", "NotPrincipal") if name in found}
-    if "Condition" in found:
-        found["Condition"] = {
+def _statement(statement: Statement) -> dict[str, Any]:
+    normalized = {name: value for name, value in statement.items() if name != "Sid"}
+    normalized |= {name: _sorted(normalized[name]) for name in _LISTS if name in normalized}
+    normalized |= {
+        name: _principals(normalized[name]) for name in ("Principal", "NotPrincipal") if name in normalized
+    }
+    if "Condition" in normalized:
+        normalized["Condition"] = {
             operator: {key: _sorted(values) for key, values in keys.items()}
-            for operator, keys in found["Condition"].items()
+            for operator, keys in normalized["Condition"].items()
         }
-    return found
+    return normalized
 
 
-def _principals(told: str | Mapping[str, Any]) -> dict[str, list[str]]:
-    by_kind = {"AWS": told} if isinstance(told, str) else told
+def _principals(principal: str | Mapping[str, Any]) -> dict[str, list[str]]:
+    by_kind = {"AWS": principal} if isinstance(principal, str) else principal
     return {kind: [_root(each) for each in _sorted(names)] for kind, names in by_kind.items()}
 
 

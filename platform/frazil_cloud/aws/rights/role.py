@@ -69,12 +69,12 @@ class Role(ABC):
         """Trust and rights as they are; None where the role is somebody else's."""
         with suppress(GoneError):
             role = self._iam.get_role(RoleName=self.name)["Role"]
-            found = tag_dict(role.get("Tags", []))
-            if is_ours(self.spec, found):
+            existing_tags = tag_dict(role.get("Tags", []))
+            if is_ours(self.spec, existing_tags):
                 return {
                     "name": self.name,
                     "arn": role["Arn"],
-                    "tags": own_tags(self.spec, found),
+                    "tags": own_tags(self.spec, existing_tags),
                     "trust": canonical(role["AssumeRolePolicyDocument"]),
                     "rights": canonical(self._rights()),
                     "other_policies": [*self._attached(), *(n for n in self._inline() if n != self.policy)],
@@ -125,8 +125,8 @@ class Role(ABC):
 
     def _rights(self) -> str | dict[str, Any]:
         with suppress(GoneError):
-            held = self._iam.get_role_policy(RoleName=self.name, PolicyName=self.policy)
-            return held["PolicyDocument"]  # type: ignore[no-any-return]
+            inline_policy = self._iam.get_role_policy(RoleName=self.name, PolicyName=self.policy)
+            return inline_policy["PolicyDocument"]  # type: ignore[no-any-return]
         return "{}"
 
     def _inline(self) -> list[str]:

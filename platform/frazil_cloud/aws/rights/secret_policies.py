@@ -36,8 +36,12 @@ class SecretPolicies:
 
     def read(self, known: Known) -> Facts | None:
         """The statements of each, by the name of the secret; None where no secret is."""
-        found = dict(self._policies())
-        return {"policies": {name: told for name, told in found.items() if told}} if found else None
+        policies = dict(self._policies())
+        return (
+            {"policies": {name: statements for name, statements in policies.items() if statements}}
+            if policies
+            else None
+        )
 
     def create(self, known: Known) -> None:
         """Nothing is made."""
@@ -73,5 +77,5 @@ class SecretPolicies:
     def _policies(self) -> Iterator[tuple[str, list[dict[str, Any]]]]:
         for name in self._names():
             with suppress(GoneError):
-                told = self._api.get_resource_policy(SecretId=name)
-                yield name, canonical(told.get("ResourcePolicy") or "{}")
+                answer = self._api.get_resource_policy(SecretId=name)
+                yield name, canonical(answer.get("ResourcePolicy") or "{}")

@@ -96,8 +96,8 @@ class ExtraRights(InCluster):
     def _acls_of(self, known: Known, account: str) -> list[Json]:
         """By account: a list of all may name it otherwise than `sa-...` (kafkarest/v3, api/openapi.yaml)."""
         asked = {"principal": f"User:{account}"}
-        told = self.plane(known).ask("GET", self.path(known, "acls"), query=asked)["data"]
-        return [{name: body[name] for name in _OF_AN_ACL} for body in told]
+        entries = self.plane(known).ask("GET", self.path(known, "acls"), query=asked)["data"]
+        return [{name: body[name] for name in _OF_AN_ACL} for body in entries]
 
     def _keys(self, accounts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for body in keys.owned(self.confluent, *accounts):

@@ -103,12 +103,12 @@ class KeyDuty:
     def values(self, key: ApiKey, known: Known) -> dict[str, str]:
         """The whole secret, in the form that the source systems' clients read."""
         if self.use == "schema_registry":
-            held = {"schema.registry.basic.auth.user.info": f"{key.id}:{key.secret}"}
+            login = {"schema.registry.basic.auth.user.info": f"{key.id}:{key.secret}"}
         elif self.use in KAFKA_USES:
-            held = {"sasl.username": key.id, "sasl.password": key.secret}
+            login = {"sasl.username": key.id, "sasl.password": key.secret}
         else:
-            held = {"api.key": key.id, "api.key.secret": key.secret}
-        return {**held, **self.settings(known)}
+            login = {"api.key": key.id, "api.key.secret": key.secret}
+        return {**login, **self.settings(known)}
 
     def twin_values(self, key: ApiKey, known: Known) -> dict[str, str]:
         """The twin, in the form that the source systems' Java clients and their Flink application read."""
@@ -149,12 +149,12 @@ def make(confluent: Confluent, duty: KeyDuty, known: Known) -> ApiKey:
 def listed(confluent: Confluent, duty: KeyDuty, known: Known) -> list[ListedKey]:
     """The keys of one duty, the oldest first, by the cloud's own dates."""
     resource = duty.resource(known)
-    found = [
+    keys_there = [
         ListedKey(body["id"], datetime.fromisoformat(body["metadata"]["created_at"]))
         for body in _marked(confluent, duty, known)
         if _is_for(body, resource)
     ]
-    return sorted(found, key=lambda each: each.created)
+    return sorted(keys_there, key=lambda each: each.created)
 
 
 def _is_for(body: Json, resource: Json) -> bool:
@@ -223,10 +223,10 @@ def store(
         put(duty.twin, duty.twin_values(key, known), tags)
 
 
-def held_pair(held: Mapping[str, str] | None) -> tuple[str, str] | None:
+def held_pair(stored: Mapping[str, str] | None) -> tuple[str, str] | None:
     """The key that a secret holds, if it holds one."""
     try:
-        return pair_of(held) if held else None
+        return pair_of(stored) if stored else None
     except KeyError:
         return None
 

@@ -118,19 +118,19 @@ class Key(Thing):
         The secret is read first: a rotation in between revokes older keys than that one. A secret that
         outlived its cluster is something, too: it must go.
         """
-        held = self.secrets.get(self.duty.secret)
+        secret = self.secrets.get(self.duty.secret)
         try:
             there = {each.id: each.created for each in keys.listed(self.confluent, self.duty, known)}
             named = set(self.duty.settings(known))
         except NeedMissingError:
-            if held is None:
+            if secret is None:
                 raise
             there, named = {}, set()
-        if not there and held is None:
+        if not there and secret is None:
             return None
-        pair = keys.held_pair(held)
+        pair = keys.held_pair(secret)
         stored = pair is not None and pair[0] in there
-        settings = {name: value for name, value in (held or {}).items() if name in named}
+        settings = {name: value for name, value in (secret or {}).items() if name in named}
         id_ = pair[0] if pair and stored else list(there)[-1] if there else ""
         created = there[id_].isoformat() if id_ else ""
         twin = self.duty.twin if stored and self._is_twin(pair, known) else ""
@@ -152,10 +152,10 @@ class Key(Thing):
         """Revokes keys whose secret was lost, and makes one anew; or fixes what the secret says besides."""
         there = self.read(known) or there  # a rotation may have stored a key since
         if there["stored"]:
-            held = keys.held_pair(self.secrets.get(self.duty.secret))
-            if held is None:
+            stored_key = keys.held_pair(self.secrets.get(self.duty.secret))
+            if stored_key is None:
                 raise RefusedYet("its secret went away a moment ago")
-            keys.store(self.secrets.put, self.duty, keys.ApiKey(*held), known)
+            keys.store(self.secrets.put, self.duty, keys.ApiKey(*stored_key), known)
             return
         keys.revoke_all(self.confluent, self.duty, known)
         self.create(known)

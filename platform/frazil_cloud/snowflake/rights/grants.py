@@ -59,14 +59,14 @@ class Grants:
     def read(self, known: Known) -> Facts | None:
         """See `Resource`."""
         try:
-            held = self._present()
-            surplus = {_EXTRA: self._extra(held), **({_OTHERS: self._others()} if self.holders else {})}
+            present = self._present()
+            surplus = {_EXTRA: self._extra(present), **({_OTHERS: self._others()} if self.holders else {})}
         except MissingError:
             return None
-        has = {each.grant for each in held}
-        found = {self.statement(each): _HELD if each in has else MISSING for each in self.grants}
-        told = {name: sorted(each.gave for each in those) for name, those in surplus.items()}
-        return {**found, **told} if _HELD in found.values() else None
+        has = {each.grant for each in present}
+        grants = {self.statement(each): _HELD if each in has else MISSING for each in self.grants}
+        surplus_facts = {name: sorted(each.gave for each in those) for name, those in surplus.items()}
+        return {**grants, **surplus_facts} if _HELD in grants.values() else None
 
     def create(self, known: Known) -> None:
         """See `Resource`."""
@@ -117,18 +117,18 @@ class Grants:
 
     def _present(self) -> list[Held]:
         rows = self.snowflake.shown(f"SHOW GRANTS TO {self._whom}", role=GRANTS)
-        held = [held_of(row) for row in rows]
+        present = [held_of(row) for row in rows]
         if self.to_kind == "ROLE" and self._is_ours:
             rows = self.snowflake.shown(f"SHOW FUTURE GRANTS TO {self._whom}", role=GRANTS)
-            held += [future_of(row) for row in rows]
-        return held
+            present += [future_of(row) for row in rows]
+        return present
 
-    def _extra(self, held: list[Held]) -> list[Surplus]:
+    def _extra(self, present: list[Held]) -> list[Surplus]:
         """What nobody of the deployment gave: owners own, and pipelines grant in its own database."""
-        return list(self._each_extra(held)) if self._is_ours else []
+        return list(self._each_extra(present)) if self._is_ours else []
 
-    def _each_extra(self, held: list[Held]) -> Iterator[Surplus]:
-        for each in held:
+    def _each_extra(self, present: list[Held]) -> Iterator[Surplus]:
+        for each in present:
             grant, needed = each.grant, each.grant in self.grants
             if grant.privilege == "OWNERSHIP" or grant.name[:1] == (self.inside,):
                 continue

@@ -30,33 +30,33 @@ class Keys:
 
     def active(self) -> tuple[str, KeyPair] | None:
         """The number of the key in use, and the pair; None where there is none."""
-        told = self.store.get(self.name) or {}
-        number = told.get("active_key_number", "1")
-        private = told.get(f"snowflake_rsa_private_key_{number}_pem")
+        stored = self.store.get(self.name) or {}
+        number = stored.get("active_key_number", "1")
+        private = stored.get(f"snowflake_rsa_private_key_{number}_pem")
         return (number, KeyPair.from_base64(private)) if private and number in _SLOTS else None
 
     def fingerprints(self) -> list[str]:
         """Of all pairs of ours: those of the secret, and the one that a rotation is about to put in use."""
-        held = (self.store.get(self.name), self.store.pending(self.name))
+        versions = (self.store.get(self.name), self.store.pending(self.name))
         privates = [
-            told[name]
-            for told in held if told
-            for name in (f"snowflake_rsa_private_key_{number}_pem" for number in _SLOTS) if told.get(name)
+            values[name]
+            for values in versions if values
+            for name in (f"snowflake_rsa_private_key_{number}_pem" for number in _SLOTS) if values.get(name)
         ]  # fmt: skip
         return [KeyPair.from_base64(each).fingerprint for each in privates]
 
     def made(self, account: str) -> tuple[str, KeyPair]:
         """The same; makes two pairs, of which the first is in use, where there is none."""
-        if found := self.active():
-            return found
+        if active := self.active():
+            return active
         first, second = KeyPair.new(), KeyPair.new()
-        told = {
+        values = {
             "snowflake_account_identifier": account,
             "snowflake_service_user": self.user,
             "secrets_path": self.name,
             "active_key_number": "1",
         }
-        self.store.put(self.name, told | secret_values(1, first) | secret_values(2, second), self.tags)
+        self.store.put(self.name, values | secret_values(1, first) | secret_values(2, second), self.tags)
         return "1", first
 
 
@@ -78,17 +78,17 @@ class ServiceUser(Marked):
     def facts(self, row: dict[str, Any]) -> Facts:
         """See `Marked`."""
         described = self.snowflake.shown(f"DESC USER {double_quoted(*self.name)}", role=ACCOUNT)
-        told = {each["property"]: each["value"] for each in described}
+        by_property = {each["property"]: each["value"] for each in described}
         active, known = self.keys.active(), self.keys.fingerprints()
-        prints = {slot: told.get(f"{slot}_FP") for slot in _SLOTS.values()}
+        prints = {slot: by_property.get(f"{slot}_FP") for slot in _SLOTS.values()}
         key = _ITS_OWN if active and active[1].fingerprint in prints.values() else "another, or none"
-        foreign = [slot for slot, found in prints.items() if found not in (None, "", "null", *known)]
+        foreign = [slot for slot, value in prints.items() if value not in (None, "", "null", *known)]
         return {
-            "type": told.get("TYPE"),
-            "disabled": str(told.get("DISABLED")).lower(),
+            "type": by_property.get("TYPE"),
+            "disabled": str(by_property.get("DISABLED")).lower(),
             "key": key,
             "foreign_keys": [] if key != _ITS_OWN else foreign,
-            **{name: told.get(name.upper()) for name in self.defaults},
+            **{name: by_property.get(name.upper()) for name in self.defaults},
         }
 
     def options(self, known: Known) -> str:
@@ -117,11 +117,11 @@ class ServiceUser(Marked):
 
     def _properties(self) -> str:
         number, pair = self.keys.made(str(self.snowflake.login.settings.snowflake.account))
-        told = {
+        properties = {
             _SLOTS[number]: pair.public_line,
             **{name.upper(): value for name, value in self.defaults.items()},
         }
-        return " ".join(f"{name} = {text(value)}" for name, value in told.items())
+        return " ".join(f"{name} = {text(value)}" for name, value in properties.items())
 
 
 def logged_in(snowflake: Snowflake, keys: Keys) -> Snowflake:

@@ -28,8 +28,8 @@ def asked(call: Call) -> Asked:
     if target := call.headers.get("x-amz-target"):
         return Asked(target.rpartition(".")[2], json.loads(call.body or b"{}"), _account(call))
     if call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-        told = {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
-        return Asked(told.get("Action", ""), told, _account(call))
+        form = {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
+        return Asked(form.get("Action", ""), form, _account(call))
     return Asked(call.method, {}, _account(call))
 
 

@@ -56,15 +56,15 @@ class Judge:
             self._learn(question, before)
 
     def _refusal(self, question: Asked) -> Refusal | None:
-        told = question.told
+        parameters = question.told
         match question.action:
             case "CreateRole" | "UpdateAssumeRolePolicy":
-                return _stranger(told[_TRUSTS[question.action]])
-            case "AssumeRole" if self._known_at.get(told.get("RoleArn", ""), 0) > time.monotonic():
+                return _stranger(parameters[_TRUSTS[question.action]])
+            case "AssumeRole" if self._known_at.get(parameters.get("RoleArn", ""), 0) > time.monotonic():
                 return (
                     403,
                     "AccessDenied",
-                    f"not authorized to perform: sts:AssumeRole on resource: {told['RoleArn']}",
+                    f"not authorized to perform: sts:AssumeRole on resource: {parameters['RoleArn']}",
                 )
             case "GetSecretValue" if _has_no_value(question):
                 text = "Secrets Manager can't find the specified secret value for staging label: AWSCURRENT"
@@ -72,10 +72,10 @@ class Judge:
             case "CreateSecret" if _is_doomed(question):
                 text = "a secret with this name is already scheduled for deletion"
                 return 400, "InvalidRequestException", text
-            case "PutParameter" if not told.get("Value"):
+            case "PutParameter" if not parameters.get("Value"):
                 text = "Value at 'value' failed to satisfy constraint: Member must have length of at least 1"
                 return 400, "ValidationException", text
-            case "GetParametersByPath" if told.get("MaxResults", 10) > 10:
+            case "GetParametersByPath" if parameters.get("MaxResults", 10) > 10:
                 return 400, "ValidationException", "Member must have value less than or equal to 10"
         return None
 
@@ -130,8 +130,8 @@ def _is_doomed(question: Asked) -> bool:
 def _has_no_value(question: Asked) -> bool:
     """Whether a secret was made without any text or bytes."""
     versions = (v for each in _secrets(question, "SecretId") for v in each["Versions"].values())
-    found = [bool(each.get("SecretString") or each.get("SecretBinary")) for each in versions]
-    return bool(found) and not any(found)
+    with_values = [bool(each.get("SecretString") or each.get("SecretBinary")) for each in versions]
+    return bool(with_values) and not any(with_values)
 
 
 def _secrets(question: Asked, field: str) -> list[dict[str, Any]]:
@@ -147,8 +147,8 @@ def _principal(question: Asked) -> tuple[str, str] | None:
         return None
     name, identity = _PRINCIPALS[question.action]
     store = iam._roles if name == "RoleName" else iam._users
-    found = store.get_scoped(question.account, "", question.told.get(name))
-    return (found["Arn"], found[identity]) if found else None
+    entry = store.get_scoped(question.account, "", question.told.get(name))
+    return (entry["Arn"], entry[identity]) if entry else None
 
 
 def _leave_id(arn: str, identity: str) -> None:

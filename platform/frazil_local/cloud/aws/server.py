@@ -48,25 +48,25 @@ def app() -> ASGIApp:
 def _arn_of(known: Callable[..., str]) -> Callable[..., str]:
     """What a call is about; MiniStack takes those to Glue, and some to SSM, for calls about everything."""
 
-    def arn(service: str, *told: Any) -> str:
-        found = _OWN[service](json.loads(told[3] or b"{}")) if service in _OWN else None
-        return f"arn:aws:{service}:{told[5]}:{told[6]}:{found}" if found else known(service, *told)
+    def arn(service: str, *parts: Any) -> str:
+        resource = _OWN[service](json.loads(parts[3] or b"{}")) if service in _OWN else None
+        return f"arn:aws:{service}:{parts[5]}:{parts[6]}:{resource}" if resource else known(service, *parts)
 
     return arn
 
 
-def _parameters(told: dict[str, Any]) -> str | None:
-    return f"parameter/{told['Path'].strip('/')}" if "Path" in told else None
+def _parameters(body: dict[str, Any]) -> str | None:
+    return f"parameter/{body['Path'].strip('/')}" if "Path" in body else None
 
 
-def _in_glue(told: dict[str, Any]) -> str:
-    database = told.get("DatabaseName") or told.get("DatabaseInput", {}).get("Name")
+def _in_glue(body: dict[str, Any]) -> str:
+    database = body.get("DatabaseName") or body.get("DatabaseInput", {}).get("Name")
     table = (
-        told.get("TableName")
-        or told.get("TableInput", {}).get("Name")
-        or (told.get("Name") if database else None)
+        body.get("TableName")
+        or body.get("TableInput", {}).get("Name")
+        or (body.get("Name") if database else None)
     )
-    return _glue_thing(database or told.get("Name"), table)
+    return _glue_thing(database or body.get("Name"), table)
 
 
 def _glue_thing(database: str | None, table: str | None) -> str:

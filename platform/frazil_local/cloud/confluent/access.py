@@ -24,12 +24,16 @@ _IMPLIED = {"DESCRIBE": ("READ", "WRITE", "DELETE", "ALTER", "DESCRIBE")}
 def caller(organization: Organization, authorization: str, plane: str) -> str:
     """The owner of the key that a request bears, if the key works on this plane by now."""
     key, _, secret = _basic(authorization).partition(":")
-    held = organization.of(KEYS).get(key)
-    if held is None or held.body["spec"]["secret"] != secret or plane_of(held.body) != plane:
+    key_object = organization.of(KEYS).get(key)
+    if (
+        key_object is None
+        or key_object.body["spec"]["secret"] != secret
+        or plane_of(key_object.body) != plane
+    ):
         raise Refusal(401, "Unauthorized")
-    if not organization.is_older(held, organization.delays.key_sync):
+    if not organization.is_older(key_object, organization.delays.key_sync):
         raise Refusal(401, "Unauthorized")
-    return str(held.body["spec"]["owner"]["id"])
+    return str(key_object.body["spec"]["owner"]["id"])
 
 
 _OF_REGIONS = (400, 404, 401)
@@ -39,8 +43,8 @@ _OF_REGIONS = (400, 404, 401)
 def region_caller(organization: Organization, authorization: str, plane: str) -> str:
     """The same in a region of Flink, which learns of keys later than others."""
     owner = caller(organization, authorization, plane)
-    held = organization.of(KEYS)[_basic(authorization).partition(":")[0]]
-    age = time.time() - held.born
+    key_object = organization.of(KEYS)[_basic(authorization).partition(":")[0]]
+    age = time.time() - key_object.born
     if age < organization.delays.flink_sync:
         raise Refusal(_OF_REGIONS[int(age * 10) % len(_OF_REGIONS)], "the API key is not known here")
     return owner
@@ -56,14 +60,14 @@ def plane_of(key: Json) -> str:
 def has_role(organization: Organization, owner: str, roles: Iterable[str], crn: str) -> bool:
     """Whether a binding that is in force gives one of the roles on this object, or on what holds it."""
     wanted = set(roles)
-    for held in organization.of(BINDINGS).values():
-        binding = held.body
+    for stored in organization.of(BINDINGS).values():
+        binding = stored.body
         covers = re.escape(binding["crn_pattern"]).replace(r"\*", "[^/]*") + "(/.*)?"
         if (
             binding["principal"] == f"User:{owner}"
             and binding["role_name"] in wanted
             and re.fullmatch(covers, crn)
-            and organization.is_older(held, organization.delays.rbac_sync)
+            and organization.is_older(stored, organization.delays.rbac_sync)
         ):
             return True
     return False
@@ -97,8 +101,8 @@ def _by_acl(
     organization: Organization, owner: str, cluster: str, operation: str, kind: str, name: str
 ) -> bool:
     enough = {*_IMPLIED.get(operation, (operation,)), "ALL"}
-    for held in organization.of(f"/kafka/v3/clusters/{cluster}/acls").values():
-        acl = held.body
+    for stored in organization.of(f"/kafka/v3/clusters/{cluster}/acls").values():
+        acl = stored.body
         if (
             (acl["principal"], acl["resource_type"], acl["permission"]) == (f"User:{owner}", kind, "ALLOW")
             and acl["operation"] in enough
@@ -116,8 +120,8 @@ def _covers(acl: Json, name: str) -> bool:
 
 
 def _basic(authorization: str) -> str:
-    kind, _, said = authorization.partition(" ")
+    kind, _, encoded = authorization.partition(" ")
     try:
-        return base64.b64decode(said).decode() if kind == "Basic" else ""
+        return base64.b64decode(encoded).decode() if kind == "Basic" else ""
     except (binascii.Error, UnicodeDecodeError):
         return ""

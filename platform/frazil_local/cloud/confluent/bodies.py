@@ -270,10 +270,10 @@ Model = TypeVar("Model", bound=Body)
 _OF_THE_SERVER = ("api_version", "kind", "id", "metadata", "status")
 
 
-def judged(model: type[Model], said: dict[str, Any]) -> Model:
+def judged(model: type[Model], body: dict[str, Any]) -> Model:
     """The body, if it is one."""
     try:
-        return model.model_validate({k: v for k, v in said.items() if k not in _OF_THE_SERVER})
+        return model.model_validate({k: v for k, v in body.items() if k not in _OF_THE_SERVER})
     except ValidationError as e:
         first = e.errors()[0]
         raise Refusal(400, f"{'/'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -27,73 +27,73 @@ def connectors(organization: Organization, call: Call) -> Answer:
         return 201, _make(organization, call, there)
     if "name" not in call.params:
         return 200, list(there)  # type: ignore[return-value]  # names alone
-    held = _connector(organization, call)
+    connector = _connector(organization, call)
     if call.method == "DELETE":
         if broker := organization.places.broker:
             broker.quit(call.params["name"])
         del there[call.params["name"]]
         return 200, {}
-    _grow(organization, cluster, held)
-    return 200, _described(held)
+    _grow(organization, cluster, connector)
+    return 200, _described(connector)
 
 
 def status(organization: Organization, call: Call) -> Answer:
     """Where a connector is, and what keeps it from running."""
     cluster = _entered(organization, call)
-    held = _connector(organization, call)
-    _grow(organization, cluster, held)
-    name, state = call.params["name"], held.body["state"]
-    told = {"state": state, "worker_id": name, "trace": held.body["trace"]}
+    connector = _connector(organization, call)
+    _grow(organization, cluster, connector)
+    name, state = call.params["name"], connector.body["state"]
+    connector_status = {"state": state, "worker_id": name, "trace": connector.body["trace"]}
     tasks = [{"id": 0, "state": state, "worker_id": name, "msg": ""}] if state == "RUNNING" else []
-    return 200, {"name": name, "type": "source", "connector": told, "tasks": tasks}
+    return 200, {"name": name, "type": "source", "connector": connector_status, "tasks": tasks}
 
 
 def config(organization: Organization, call: Call) -> Answer:
     """A connector's settings; new ones start it again, and what the cloud added stays."""
     cluster = _entered(organization, call)
-    held = _connector(organization, call)
+    connector = _connector(organization, call)
     if call.method == "GET":
-        return 200, dict(held.body["config"])
+        return 200, dict(connector.body["config"])
     _refuse_mistakes(call.said)
-    told = {name: str(value) for name, value in call.said.items()}
-    held.body["config"] |= told
-    _start(organization, cluster, held)
-    return 200, _described(held)
+    changes = {name: str(value) for name, value in call.said.items()}
+    connector.body["config"] |= changes
+    _start(organization, cluster, connector)
+    return 200, _described(connector)
 
 
 def turn(organization: Organization, call: Call) -> Answer:
     """Pauses a connector, or resumes it."""
     cluster = _entered(organization, call)
-    held = _connector(organization, call)
+    connector = _connector(organization, call)
     if call.path.endswith("/resume"):
-        _start(organization, cluster, held)
+        _start(organization, cluster, connector)
     else:
         if broker := organization.places.broker:
             broker.quit(call.params["name"])
-        held.body["state"] = "PAUSED"
+        connector.body["state"] = "PAUSED"
     return 202, None
 
 
-def _start(organization: Organization, cluster: str, held: Held) -> None:
-    held.body |= {"state": _STATES[0], "trace": ""}
-    held.born = time.time()
-    _grow(organization, cluster, held)
+def _start(organization: Organization, cluster: str, connector: Held) -> None:
+    connector.body |= {"state": _STATES[0], "trace": ""}
+    connector.born = time.time()
+    _grow(organization, cluster, connector)
 
 
-def _described(held: Held) -> Json:
-    tasks = [{"connector": held.body["name"], "task": 0}]
-    return {**{name: held.body[name] for name in ("name", "type", "config")}, "tasks": tasks}
+def _described(connector: Held) -> Json:
+    tasks = [{"connector": connector.body["name"], "task": 0}]
+    return {**{name: connector.body[name] for name in ("name", "type", "config")}, "tasks": tasks}
 
 
 def validate(organization: Organization, call: Call) -> Answer:
     """What is wrong with settings, before a connector is made of them."""
     _entered(organization, call)
     mistakes = _mistakes(call.said)
-    told = [{"value": {"name": name, "value": call.said.get(name, ""), "errors": mistakes.get(name, []),
+    configs = [{"value": {"name": name, "value": call.said.get(name, ""), "errors": mistakes.get(name, []),
                        "recommended_values": list(_CHOICES.get(name, ())), "visible": True}}
             for name in sorted({*_WANTED, *call.said})]  # fmt: skip
     count = sum(map(len, mistakes.values()))
-    return 200, {"name": call.params["plugin"], "groups": [], "error_count": count, "configs": told}
+    return 200, {"name": call.params["plugin"], "groups": [], "error_count": count, "configs": configs}
 
 
 def _make(organization: Organization, call: Call, there: dict[str, Held]) -> Json:
@@ -123,22 +123,22 @@ def _completed(organization: Organization, call: Call, name: str) -> dict[str, s
     }  # fmt: skip
 
 
-def _grow(organization: Organization, cluster: str, held: Held) -> None:
-    state, wait = held.body["state"], organization.delays.provision
-    if state == _STATES[0] and organization.is_older(held, wait):
-        problem = _problem(organization, cluster, held.body["config"])
+def _grow(organization: Organization, cluster: str, connector: Held) -> None:
+    state, wait = connector.body["state"], organization.delays.provision
+    if state == _STATES[0] and organization.is_older(connector, wait):
+        problem = _problem(organization, cluster, connector.body["config"])
         if organization.knobs.fails("Connector"):
             problem = "an internal error of the stand-in: fail_next asked for it"
-        held.body |= {"state": "FAILED" if problem else _STATES[1], "trace": problem}
-    elif state == _STATES[1] and organization.is_older(held, 1.5 * wait):
-        held.body["state"] = _STATES[2]
-        _produce(organization, held)
+        connector.body |= {"state": "FAILED" if problem else _STATES[1], "trace": problem}
+    elif state == _STATES[1] and organization.is_older(connector, 1.5 * wait):
+        connector.body["state"] = _STATES[2]
+        _produce(organization, connector)
 
 
-def _produce(organization: Organization, held: Held) -> None:
+def _produce(organization: Organization, connector: Held) -> None:
     if broker := organization.places.broker:
-        settings = held.body["config"]
-        broker.trade(organization, held.body["name"], settings["kafka.topic"], settings["quickstart"])
+        settings = connector.body["config"]
+        broker.trade(organization, connector.body["name"], settings["kafka.topic"], settings["quickstart"])
 
 
 def _problem(organization: Organization, cluster: str, settings: dict[str, str]) -> str:
@@ -155,17 +155,17 @@ def _problem(organization: Organization, cluster: str, settings: dict[str, str])
     return ""
 
 
-def _mistakes(said: Json) -> dict[str, list[str]]:
-    found = {name: [f'"{name}" is required'] for name in _WANTED if not said.get(name)}
+def _mistakes(settings: Json) -> dict[str, list[str]]:
+    problems = {name: [f'"{name}" is required'] for name in _WANTED if not settings.get(name)}
     for name, choices in _CHOICES.items():
-        if said.get(name) and said[name] not in choices:
-            found[name] = [f'"{said[name]}" is none of {", ".join(choices)}']
-    return found
+        if settings.get(name) and settings[name] not in choices:
+            problems[name] = [f'"{settings[name]}" is none of {", ".join(choices)}']
+    return problems
 
 
-def _refuse_mistakes(said: Json) -> None:
-    if found := _mistakes(said):
-        raise Refusal(400, "; ".join(text for texts in found.values() for text in texts))
+def _refuse_mistakes(settings: Json) -> None:
+    if problems := _mistakes(settings):
+        raise Refusal(400, "; ".join(text for texts in problems.values() for text in texts))
 
 
 def _entered(organization: Organization, call: Call) -> str:
@@ -183,6 +183,6 @@ def _path(call: Call) -> str:
 
 
 def _connector(organization: Organization, call: Call) -> Held:
-    if (held := organization.of(_path(call)).get(call.params["name"])) is None:
+    if (connector := organization.of(_path(call)).get(call.params["name"])) is None:
         raise missing(f"Connector {call.params['name']} not found")
-    return held
+    return connector

@@ -77,15 +77,15 @@ class Kind:
             if call.method == "POST":
                 return self._create(organization, call.said, owner)
             return 200, self._listed(organization, call.query)
-        held = self._object(organization, call)
-        need(organization, owner, ADMINS, self.place(organization, held.body))
+        stored = self._object(organization, call)
+        need(organization, owner, ADMINS, self.place(organization, stored.body))
         if call.method == "DELETE":
-            told = self.shown(organization, held)
-            self._remove(organization, held)
-            return self.removed, told if self.removed == 200 else None
+            body = self.shown(organization, stored)
+            self._remove(organization, stored)
+            return self.removed, body if self.removed == 200 else None
         if call.method == "PATCH":
-            self.change(organization, held, call.said)
-        return 200, self.shown(organization, held)
+            self.change(organization, stored, call.said)
+        return 200, self.shown(organization, stored)
 
     def _judge(self, call: Call) -> None:
         if call.method in ("POST", "PATCH"):
@@ -94,49 +94,49 @@ class Kind:
         if lacking := [name for name in asked if name not in call.query]:
             raise Refusal(400, f"query parameter {lacking[0]} is required")
 
-    def is_seen(self, organization: Organization, held: Held) -> bool:
+    def is_seen(self, organization: Organization, stored: Held) -> bool:
         """Whether it is among those that are listed."""
         return True
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """Takes new values; most fields of most kinds never change."""
-        inside = spec_of(said)
+        inside = spec_of(body)
         fixed = set(inside) - {"display_name", "description", "environment", "max_cfu", "package"}
         if fixed:
             raise Refusal(400, f"{min(fixed)} can't be changed")
-        spec_of(held.body).update({k: v for k, v in inside.items() if k != "environment"})
+        spec_of(stored.body).update({k: v for k, v in inside.items() if k != "environment"})
 
-    def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
         """The object as it is answered now; its phase follows its age."""
-        self._grow(organization, held)
-        body = copy.deepcopy(held.body)
-        if held.leaves is not None:
+        self._grow(organization, stored)
+        body = copy.deepcopy(stored.body)
+        if stored.leaves is not None:
             body["metadata"]["deleted_at"] = _time(time.time())
         here = organization.places.here
-        told: Json = _related(body, f"{here}/related", organization.crn)
-        return told
+        document: Json = _related(body, f"{here}/related", organization.crn)
+        return document
 
-    def _grow(self, organization: Organization, held: Held) -> None:
+    def _grow(self, organization: Organization, stored: Held) -> None:
         """Brings an object to rest, or finds that what it leans on is gone."""
-        status = held.body.get("status", {})
-        if self.phases is None or not self._is_to_prove(organization, held, self.phases):
+        status = stored.body.get("status", {})
+        if self.phases is None or not self._is_to_prove(organization, stored, self.phases):
             return
-        held.proved = time.time()
-        problem = self.proof(organization, held.body)
+        stored.proved = time.time()
+        problem = self.proof(organization, stored.body)
         if organization.knobs.fails(self.name):
             problem = "an internal error of the stand-in: fail_next asked for it"
         status["phase"] = "FAILED" if problem else self.phases[1]
         if problem:
             status["error_message"] = problem
 
-    def _is_to_prove(self, organization: Organization, held: Held, phases: tuple[str, str]) -> bool:
-        if held.body["status"]["phase"] == phases[0]:
-            return organization.is_older(held, organization.delays.provision)
-        again = held.proved + organization.delays.prove_again <= time.time()
-        return held.body["status"]["phase"] == phases[1] and again
+    def _is_to_prove(self, organization: Organization, stored: Held, phases: tuple[str, str]) -> bool:
+        if stored.body["status"]["phase"] == phases[0]:
+            return organization.is_older(stored, organization.delays.provision)
+        again = stored.proved + organization.delays.prove_again <= time.time()
+        return stored.body["status"]["phase"] == phases[1] and again
 
-    def _create(self, organization: Organization, said: Json, owner: str) -> Answer:
-        body = judged(self.body, said).model_dump(exclude_none=True)
+    def _create(self, organization: Organization, body_given: Json, owner: str) -> Answer:
+        body = judged(self.body, body_given).model_dump(exclude_none=True)
         need(organization, owner, ADMINS, self.place(organization, body))
         environment = spec_of(body).get("environment", {}).get("id")
         if environment and environment not in organization.of(ENVIRONMENTS):
@@ -148,8 +148,8 @@ class Kind:
             new["status"] = {"phase": self.phases[0]}
         self.complete(organization, new, owner)
         new["metadata"] = self._metadata(organization, new["id"])
-        held = organization.add(self.path, self.key(new), new)
-        return self.status, self.shown(organization, held, fresh=True)
+        stored = organization.add(self.path, self.key(new), new)
+        return self.status, self.shown(organization, stored, fresh=True)
 
     def _metadata(self, organization: Organization, id_: str) -> Json:
         now = _time(time.time())
@@ -169,9 +169,9 @@ class Kind:
         things = organization.of(self.path).values()
         fitting = [h for h in things if self.is_seen(organization, h) and self.fits(h.body, query)]
         page, metadata = paged(organization, self.path, fitting, query)
-        told = [self.shown(organization, held) for held in page]
+        documents = [self.shown(organization, stored) for stored in page]
         api = self.path.strip("/").rpartition("/")[0]
-        return {"api_version": api, "kind": f"{self.name}List", "metadata": metadata, "data": told}
+        return {"api_version": api, "kind": f"{self.name}List", "metadata": metadata, "data": documents}
 
     def fits(self, body: Json, query: dict[str, str]) -> bool:
         """Whether an object is among those that a query asks for."""
@@ -179,25 +179,25 @@ class Kind:
         return all(flat[name] == value for name, value in query.items() if flat.get(name))
 
     def _object(self, organization: Organization, call: Call) -> Held:
-        held = organization.of(self.path).get(self.sought(call))
-        if held is None or not self.fits(held.body, call.query):
+        stored = organization.of(self.path).get(self.sought(call))
+        if stored is None or not self.fits(stored.body, call.query):
             raise forbidden() if self.after_life == 403 else missing()
-        return held
+        return stored
 
-    def _remove(self, organization: Organization, held: Held) -> None:
-        if held.leaves is None:
-            self.follow(organization, held.body)
-            held.leaves = time.time() + (organization.delays.provision if self.lingers else 0)
+    def _remove(self, organization: Organization, stored: Held) -> None:
+        if stored.leaves is None:
+            self.follow(organization, stored.body)
+            stored.leaves = time.time() + (organization.delays.provision if self.lingers else 0)
 
 
 def paged(
     organization: Organization, path: str, all_of: list[Any], query: dict[str, str]
 ) -> tuple[list[Any], Json]:
     """One page, and the address of the next one if there is more."""
-    said = query.get("page_size", str(organization.delays.page)), query.get("page_token") or "0"
-    if not all(each.isdecimal() for each in said) or not 1 <= int(said[0]) <= 100:
+    asked = query.get("page_size", str(organization.delays.page)), query.get("page_token") or "0"
+    if not all(each.isdecimal() for each in asked) or not 1 <= int(asked[0]) <= 100:
         raise Refusal(400, "page_size is 1 to 100, and page_token one that was given")
-    size, start = map(int, said)
+    size, start = map(int, asked)
     if start + size >= len(all_of):
         return all_of[start:], {}
     kept = "".join(f"&{k}={v}" for k, v in query.items() if k not in ("page_token",))

@@ -40,9 +40,9 @@ class Knobs(faults.Knobs):
         """As they are now."""
         return Delays.model_validate(self.more)
 
-    def turn(self, **told: Any) -> None:
+    def turn(self, **knobs: Any) -> None:
         """Sets some of the delays, and leaves the others."""
-        self.more = {**self.more, **told}
+        self.more = {**self.more, **knobs}
 
     def fails(self, kind: str) -> bool:
         """Whether this one object fails; told once for each mention in `fail_next`."""

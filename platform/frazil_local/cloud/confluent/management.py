@@ -48,14 +48,14 @@ class Environments(Kind):
         """The organization for a new one, itself for one that is there."""
         return f"{organization.crn}/environment={body['id']}" if "id" in body else organization.crn
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """The name can change; the package can be raised, and never goes back."""
-        package = said.get("stream_governance_config", {}).get("package")
-        if package == "ESSENTIALS" and held.body["stream_governance_config"]["package"] == "ADVANCED":
+        package = body.get("stream_governance_config", {}).get("package")
+        if package == "ESSENTIALS" and stored.body["stream_governance_config"]["package"] == "ADVANCED":
             raise Refusal(400, "the stream governance package can't be downgraded")
         if package:
-            held.body["stream_governance_config"] = {"package": package}
-        super().change(organization, held, {k: v for k, v in said.items() if k == "display_name"})
+            stored.body["stream_governance_config"] = {"package": package}
+        super().change(organization, stored, {k: v for k, v in body.items() if k == "display_name"})
 
     def follow(self, organization: Organization, body: Json) -> None:
         """Takes the registry and the statements along."""
@@ -92,12 +92,12 @@ class Clusters(Kind):
         if not any(r.body["spec"]["environment"]["id"] == environment for r in there):
             _bring_registry(organization, environment, spec["region"])
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """The name and the protection from deletion can change."""
-        protection = spec_of(said).pop("deletion_protection", None)
-        super().change(organization, held, said)
+        protection = spec_of(body).pop("deletion_protection", None)
+        super().change(organization, stored, body)
         if protection is not None:
-            held.body["spec"]["deletion_protection"] = protection
+            stored.body["spec"]["deletion_protection"] = protection
 
     def follow(self, organization: Organization, body: Json) -> None:
         """Takes along what is inside, and what Tableflow has of it; keys stay until they are deleted."""
@@ -117,10 +117,13 @@ def _end_statements(organization: Organization, cluster: Json) -> None:
     """What runs on a cluster FAILED when that goes."""
     spec = cluster["spec"]
     path = f"/sql/v1/organizations/{organization.id}/environments/{spec['environment']['id']}/statements"
-    for held in organization.of(path).values():
-        told, database = held.body["status"], held.body["spec"]["properties"].get("sql.current-database")
-        if told["phase"] == "RUNNING" and database in (cluster["id"], spec["display_name"]):
-            told |= {"phase": "FAILED", "detail": f"the cluster {cluster['id']} is gone"}
+    for statement in organization.of(path).values():
+        status, database = (
+            statement.body["status"],
+            statement.body["spec"]["properties"].get("sql.current-database"),
+        )
+        if status["phase"] == "RUNNING" and database in (cluster["id"], spec["display_name"]):
+            status |= {"phase": "FAILED", "detail": f"the cluster {cluster['id']} is gone"}
 
 
 def _bring_registry(organization: Organization, environment: str, region: str) -> None:
@@ -142,9 +145,9 @@ class Registries(Kind):
     phases: ClassVar = ("PROVISIONING", "PROVISIONED")
     asks_for: ClassVar = ("environment",)
 
-    def is_seen(self, organization: Organization, held: Held) -> bool:
+    def is_seen(self, organization: Organization, stored: Held) -> bool:
         """A new one is not listed at first."""
-        return organization.is_older(held, organization.delays.provision / 2)
+        return organization.is_older(stored, organization.delays.provision / 2)
 
 
 class Accounts(Kind):
@@ -231,14 +234,14 @@ class Keys(Kind):
         rest = {k: v for k, v in query.items() if k != "spec.resource"}
         return wanted in (None, _shown_id(body)) and super().fits(body, rest)
 
-    def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
         """Without the secret, but for the first time."""
-        told = super().shown(organization, held, fresh)
-        if resource := told["spec"].get("resource"):
-            resource["id"] = _shown_id(held.body)
+        document = super().shown(organization, stored, fresh)
+        if resource := document["spec"].get("resource"):
+            resource["id"] = _shown_id(stored.body)
         if not fresh:
-            told["spec"]["secret"] = ""
-        return told
+            document["spec"]["secret"] = ""
+        return document
 
 
 def _shown_id(key: Json) -> str:

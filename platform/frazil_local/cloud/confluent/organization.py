@@ -119,13 +119,13 @@ class Organization:
 
     def add(self, path: str, id_: str, body: Json) -> Held:
         """Keeps a new object."""
-        held = Held(body, time.time())
-        self.of(path)[id_] = held
-        return held
+        new = Held(body, time.time())
+        self.of(path)[id_] = new
+        return new
 
-    def is_older(self, held: Held, seconds: float) -> bool:
+    def is_older(self, stored: Held, seconds: float) -> bool:
         """Whether an object has been there so long."""
-        return time.time() - held.born >= seconds
+        return time.time() - stored.born >= seconds
 
     def new_id(self, prefix: str) -> str:
         """An id that nobody has."""
@@ -134,11 +134,11 @@ class Organization:
     def save(self) -> None:
         """Writes everything down, where it is to outlive the process."""
         if self.places.state:
-            told = {path: {i: asdict(t) for i, t in things.items()} for path, things in self.held.items()}
-            write_private(self.places.state, json.dumps(told))
+            document = {path: {i: asdict(t) for i, t in things.items()} for path, things in self.held.items()}
+            write_private(self.places.state, json.dumps(document))
 
     def recall(self) -> None:
         """Reads what an earlier process wrote down."""
         if self.places.state and self.places.state.is_file():
-            told = json.loads(self.places.state.read_text())
-            self.held = {p: {i: Held(**t) for i, t in things.items()} for p, things in told.items()}
+            document = json.loads(self.places.state.read_text())
+            self.held = {p: {i: Held(**t) for i, t in things.items()} for p, things in document.items()}

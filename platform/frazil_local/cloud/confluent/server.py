@@ -108,8 +108,8 @@ def _organizations(organization: Organization, call: Call) -> Answer:
         "resource_name": organization.crn,
     }
     one = {"api_version": "org/v2", "kind": "Organization", "id": organization.id, "display_name": "Frazil"}
-    told = [{**one, "metadata": metadata}]
-    return 200, {"api_version": "org/v2", "kind": "OrganizationList", "metadata": {}, "data": told}
+    organizations = [{**one, "metadata": metadata}]
+    return 200, {"api_version": "org/v2", "kind": "OrganizationList", "metadata": {}, "data": organizations}
 
 
 class _Endpoint:
@@ -133,12 +133,12 @@ class _Endpoint:
         assert self._handler
         organization = self._organization
         with organization.lock:
-            status, told = self._handler(organization, call)
+            status, answer = self._handler(organization, call)
             if organization.places.broker:
                 organization.places.broker.settle(organization)
             if call.method != "GET":
                 organization.save()
-        return Response(status_code=status) if told is None else JSONResponse(told, status)
+        return Response(status_code=status) if answer is None else JSONResponse(answer, status)
 
 
 class _Gate(_Endpoint):
@@ -153,12 +153,14 @@ class _Gate(_Endpoint):
 
 def _call(request: Request, body: bytes) -> Call:
     try:
-        said: Json = json.loads(body) if body else {}
+        body_read: Json = json.loads(body) if body else {}
     except ValueError:
         raise Refusal(400, "the body is no JSON") from None
     params = {name: str(value) for name, value in request.path_params.items()}
     authorization = request.headers.get("authorization", "")
-    return Call(request.method, request.url.path, params, dict(request.query_params), said, authorization)
+    return Call(
+        request.method, request.url.path, params, dict(request.query_params), body_read, authorization
+    )
 
 
 def server(organization: Organization, port: int) -> uvicorn.Server:
@@ -172,18 +174,18 @@ def _main() -> None:
     from frazil_local.cloud.confluent.kafka.broker import KafkaBroker
     from frazil_local.cloud.confluent.tableflow.materializer import Materializer
 
-    told = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_VARIABLES)}
+    variables = {name: os.environ.pop(name) for name in list(os.environ) if name.startswith(_VARIABLES)}
     port, profile, seed, *admin = (
-        told[_VARIABLES + name] for name in ("PORT", "PROFILE", "SEED", "KEY", "SECRET")
+        variables[_VARIABLES + name] for name in ("PORT", "PROFILE", "SEED", "KEY", "SECRET")
     )
     settings = Settings.of_profile(Path(profile))
     organization = Organization(
         Places(
             f"http://{LOOPBACK}:{port}",
-            told[f"{_VARIABLES}AWS"],
+            variables[f"{_VARIABLES}AWS"],
             settings.registry,
-            KafkaBroker(settings, told[f"{_VARIABLES}BOOTSTRAP"], seed),
-            Path(told[f"{_VARIABLES}STATE"]) / "organization.json",
+            KafkaBroker(settings, variables[f"{_VARIABLES}BOOTSTRAP"], seed),
+            Path(variables[f"{_VARIABLES}STATE"]) / "organization.json",
             materializes=True,
         )
     )

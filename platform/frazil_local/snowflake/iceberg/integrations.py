@@ -85,8 +85,8 @@ def verified_integration(access: Access, integration: Stored) -> str:
 def metadata_location(access: Access, integration: Stored, namespace: str, table: str) -> str:
     """The metadata file that the catalog shows for a table; refuses what is no Iceberg table."""
     if _is_oauth(integration):
-        told = _get(integration, f"/v1/{{prefix}}namespaces/{namespace}/tables/{table}")
-        return str(told["metadata-location"])
+        document = _get(integration, f"/v1/{{prefix}}namespaces/{namespace}/tables/{table}")
+        return str(document["metadata-location"])
     get, name = access.catalog(integration).get_table, f"table {namespace}.{table}"
     parameters = _ask_glue(get, name, DatabaseName=namespace, Name=table)["Table"].get("Parameters", {})
     if parameters.get("table_type", "").upper() != "ICEBERG" or "metadata_location" not in parameters:
@@ -104,9 +104,9 @@ def _ask_glue(call: Any, what: str, **arguments: str) -> Any:
     try:
         return call(**arguments)
     except (ClientError, BotoCoreError) as e:
-        said = reason(e)
-        number = _NO_NAMESPACE if said.startswith("EntityNotFoundException: Database") else 94400
-        raise Refused(number, "22000", f"SQL execution error: Glue {what}: {said}") from None
+        refusal = reason(e)
+        number = _NO_NAMESPACE if refusal.startswith("EntityNotFoundException: Database") else 94400
+        raise Refused(number, "22000", f"SQL execution error: Glue {what}: {refusal}") from None
 
 
 def _get(integration: Stored, path: str) -> Any:
@@ -118,15 +118,15 @@ def _get(integration: Stored, path: str) -> Any:
         raise Refused(_NO_ENDPOINT, "22000", problem) from None
 
 
-def _asked(said: Any, path: str) -> Any:
-    rest = said["REST_CONFIG"]
+def _asked(properties: Any, path: str) -> Any:
+    rest = properties["REST_CONFIG"]
     base, warehouse = rest["CATALOG_URI"].rstrip("/"), rest.get("CATALOG_NAME") or ""
-    headers = {"Authorization": f"Bearer {_token(base, said['REST_AUTHENTICATION'])}"}
+    headers = {"Authorization": f"Bearer {_token(base, properties['REST_AUTHENTICATION'])}"}
     config = requests.get(f"{base}/v1/config", {"warehouse": warehouse}, headers=headers, timeout=_SECONDS)
-    told = _answer(config)
+    answer = _answer(config)
     if path == "/v1/config":
-        return told
-    prefix = {**told.get("defaults", {}), **told.get("overrides", {})}.get("prefix", "")
+        return answer
+    prefix = {**answer.get("defaults", {}), **answer.get("overrides", {})}.get("prefix", "")
     address = base + path.format(prefix=f"{prefix}/" if prefix else "")
     return _answer(requests.get(address, headers=headers, timeout=_SECONDS))
 
@@ -166,6 +166,6 @@ def _need(given: Mapping[str, Any], names: tuple[str, ...]) -> None:
 
 def _plain(value: Value) -> str:
     if isinstance(value, Mapping):
-        told = (f"{name}={_plain(inner)}" for name, inner in value.items() if name not in _NEVER_TOLD)
-        return f"{{{', '.join(told)}}}"
+        parts = (f"{name}={_plain(inner)}" for name, inner in value.items() if name not in _NEVER_TOLD)
+        return f"{{{', '.join(parts)}}}"
     return value if isinstance(value, str) else f"[{', '.join(map(_plain, value))}]"

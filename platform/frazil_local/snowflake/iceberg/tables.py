@@ -71,8 +71,8 @@ class IcebergTables:
 
     def get(self, name: Name) -> Stored:
         """The table; refuses where there is none."""
-        if found := self.find(name):
-            return found
+        if stored := self.find(name):
+            return stored
         raise missing("Table", ".".join(name))
 
     def all(self) -> list[Stored]:

@@ -60,8 +60,8 @@ def verified_volume(access: Access, volume: Stored) -> str:
         tries = _tries(storage, str(location["STORAGE_BASE_URL"]))
         writes = volume.text("ALLOW_WRITES", "TRUE").upper() == "TRUE"
         results |= {step: _outcome(tries[step]) for step in access.proofs(writes)}
-    told = {
-        "success": not any(said.startswith("FAILED") for said in (taken, *results.values())),
+    outcome = {
+        "success": not any(result.startswith("FAILED") for result in (taken, *results.values())),
         "storageLocationSelectionResult": "PASSED",
         "storageLocationName": location["NAME"],
         "servicePrincipalProperties": f"STORAGE_AWS_IAM_USER_ARN: {VOLUME_USER}",
@@ -69,7 +69,7 @@ def verified_volume(access: Access, volume: Stored) -> str:
         **results,
         "awsRoleArnValidationResult": taken,
     }
-    return json.dumps(told)
+    return json.dumps(outcome)
 
 
 def _tries(storage: Any, base_url: str) -> dict[str, Callable[[], Any]]:

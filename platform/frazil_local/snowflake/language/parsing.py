@@ -67,12 +67,12 @@ def parse_relation(sql: str) -> Statement | None:
 
 
 def _current(tokens: Tokens) -> Current | None:
-    found: list[str] = []
+    functions: list[str] = []
     while (function := tokens.word()) in _CURRENT and (tokens.text(1), tokens.text(2)) == ("(", ")"):
         tokens.skip(3)
-        found.append(function)
+        functions.append(function)
         if tokens.at_end():
-            return Current(tuple(found))
+            return Current(tuple(functions))
         if tokens.text() == ",":
             tokens.skip(1)
     return None

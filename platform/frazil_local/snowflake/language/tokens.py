@@ -42,9 +42,9 @@ class Tokens:
 
     def take(self, *words: str) -> bool:
         """Steps over these words if they come next, else stays."""
-        found = all(self.word(i) == word for i, word in enumerate(words))
-        self._next += len(words) if found else 0
-        return found
+        matches = all(self.word(i) == word for i, word in enumerate(words))
+        self._next += len(words) if matches else 0
+        return matches
 
     def skip(self, count: int) -> None:
         """Steps over tokens that were looked at."""
@@ -86,13 +86,13 @@ class Tokens:
 
     def privileges(self) -> tuple[str, ...]:
         """Privileges up to and over the word ON, each of one or more words."""
-        found: list[list[str]] = [[]]
+        privileges: list[list[str]] = [[]]
         while not self.take("ON"):
             if self._take_mark(TokenType.COMMA):
-                found.append([])
+                privileges.append([])
             else:
-                found[-1].append(self._word())
-        return tuple(" ".join(words) for words in found)
+                privileges[-1].append(self._word())
+        return tuple(" ".join(words) for words in privileges)
 
     def kind_of_object(self) -> str:
         """`DATABASE`, `EXTERNAL VOLUME`, `ICEBERG TABLES` and so on."""
@@ -152,9 +152,9 @@ class Tokens:
 
     def _take_mark(self, kind: TokenType) -> bool:
         token = self._peek(0)
-        found = token is not None and token.token_type == kind
-        self._next += int(found)
-        return found
+        matches = token is not None and token.token_type == kind
+        self._next += int(matches)
+        return matches
 
     def _peek(self, ahead: int) -> Any:
         position = self._next + ahead

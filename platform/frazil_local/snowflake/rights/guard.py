@@ -127,8 +127,8 @@ class Guard:
 
     def _check_on_account(self, kind: str, session: Session) -> None:
         role, privilege = _ON_ACCOUNT[kind]
-        held = role in self._privileges.roles(session.role)
-        if not held and not self._holds(session, "ACCOUNT", ("ACCOUNT",), privilege):
+        has_role = role in self._privileges.roles(session.role)
+        if not has_role and not self._holds(session, "ACCOUNT", ("ACCOUNT",), privilege):
             raise insufficient("account")
 
     def _check_made(self, deed: Deed, session: Session) -> None:

@@ -46,12 +46,12 @@ class Privileges:
             for g in self._objects.grants()
             if (g.on_kind, g.to_kind) == ("ROLE", "ROLE")
         ]
-        held: set[str] = set()
+        roles: set[str] = set()
         added = {role, "PUBLIC"}
         while added:
-            held |= added
-            added = {low for low, high in pairs if high in held} - held
-        return held
+            roles |= added
+            added = {low for low, high in pairs if high in roles} - roles
+        return roles
 
     def holds(self, role: str, kind: str, name: Name, *privileges: str) -> bool:
         """Whether a role holds one of these privileges on an object, or owns it."""

@@ -185,8 +185,8 @@ def may_take(objects: Objects, user: str, role: str) -> bool:
     """A user may take PUBLIC, the roles granted to it, and those granted to these."""
     if objects.find("ROLE", (role,)) is None:
         return False
-    held = {("USER", user), ("ROLE", "PUBLIC")}
+    taken = {("USER", user), ("ROLE", "PUBLIC")}
     pairs = [(g.on_name, (g.to_kind, g.to_name)) for g in objects.grants() if g.on_kind == "ROLE"]
-    while added := {("ROLE", on) for on, to in pairs if to in held} - held:
-        held |= added
-    return bool({("ROLE", role), ("ROLE", "ACCOUNTADMIN")} & held)
+    while added := {("ROLE", on) for on, to in pairs if to in taken} - taken:
+        taken |= added
+    return bool({("ROLE", role), ("ROLE", "ACCOUNTADMIN")} & taken)

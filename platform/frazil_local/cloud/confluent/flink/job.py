@@ -67,11 +67,11 @@ class Selection:
 
 def selection_of(sql: str) -> Selection | None:
     """What a statement computes; None where that is beyond what is played."""
-    found = _MAKES.fullmatch(sql)
-    if found is None or _BEYOND.search(found["select"]):
+    match = _MAKES.fullmatch(sql)
+    if match is None or _BEYOND.search(match["select"]):
         return None
-    select = found["select"].replace(_ROWTIME, f'"{_ROWTIME}"').replace("`", '"')
-    return Selection(found["source"], found["to"], select)
+    select = match["select"].replace(_ROWTIME, f'"{_ROWTIME}"').replace("`", '"')
+    return Selection(match["source"], match["to"], select)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +155,13 @@ def _registered(selection: Selection, types: Types, registry: RegistryClient) ->
 def running(organization: Organization) -> dict[str, Selection]:
     """The statements that run and are played. One of a name that was used before begins anew."""
     paths = [path for path in organization.held if path.startswith("/sql/v1/")]
-    there = [held for path in paths for held in organization.of(path).values() if held.leaves is None]
-    found = {
-        f"{held.body['name']}-{held.born:.3f}": selection_of(held.body["spec"]["statement"])
-        for held in there
-        if held.body["status"]["phase"] == "RUNNING"
+    there = [stored for path in paths for stored in organization.of(path).values() if stored.leaves is None]
+    selections = {
+        f"{stored.body['name']}-{stored.born:.3f}": selection_of(stored.body["spec"]["statement"])
+        for stored in there
+        if stored.body["status"]["phase"] == "RUNNING"
     }
-    return {name: selection for name, selection in found.items() if selection}
+    return {name: selection for name, selection in selections.items() if selection}
 
 
 class Jobs:
@@ -222,22 +222,22 @@ class Job(threading.Thread):
             producer.init_transactions(30)
             consumer.subscribe([self._selection.source])
             while not self._ended.is_set():
-                if found := [m for m in consumer.consume(_BATCH, _SECONDS) if not _faulty(m)]:
-                    self._hand_on(found, consumer, producer)
+                if messages := [m for m in consumer.consume(_BATCH, _SECONDS) if not _faulty(m)]:
+                    self._hand_on(messages, consumer, producer)
         finally:
             consumer.close()
 
-    def _hand_on(self, found: Sequence[Message], consumer: Consumer, producer: Producer) -> None:
+    def _hand_on(self, messages: Sequence[Message], consumer: Consumer, producer: Producer) -> None:
         producer.begin_transaction()
-        for row in _computed(self._selection, self._rows(found)).to_pylist():
+        for row in _computed(self._selection, self._rows(messages)).to_pylist():
             producer.produce(self._selection.to, self._prefix + self._encoded(row))
             producer.poll(0)
         where = consumer.position(consumer.assignment())
         producer.send_offsets_to_transaction(where, consumer.consumer_group_metadata(), 30)
         producer.commit_transaction(30)
 
-    def _rows(self, found: Sequence[Message]) -> pa.Table:
-        values = [(m.timestamp()[1], m.value()) for m in found]
+    def _rows(self, messages: Sequence[Message]) -> pa.Table:
+        values = [(m.timestamp()[1], m.value()) for m in messages]
         rows = [self._decoded(value) | {_ROWTIME: _moment(at)} for at, value in values if value]
         return pa.Table.from_pylist(rows, self._source)
 
@@ -251,8 +251,8 @@ class Job(threading.Thread):
 
     def _encoded(self, row: dict[str, Any]) -> bytes:
         stream = io.BytesIO()
-        told = {n: v.replace(tzinfo=UTC) if isinstance(v, datetime) else v for n, v in row.items()}
-        fastavro.schemaless_writer(stream, self._made, told)
+        values = {n: v.replace(tzinfo=UTC) if isinstance(v, datetime) else v for n, v in row.items()}
+        fastavro.schemaless_writer(stream, self._made, values)
         return stream.getvalue()
 
 

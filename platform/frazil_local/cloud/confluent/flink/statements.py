@@ -38,18 +38,18 @@ def statements(organization: Organization, call: Call) -> Answer:
         return 201, _make(organization, call, owner, environment)
     if "name" not in call.params:
         page, metadata = paged(organization, _path(call), list(there.values()), call.query)
-        told = [_shown(organization, held) for held in page]
-        return 200, {"api_version": "sql/v1", "kind": "StatementList", "metadata": metadata, "data": told}
-    held = there.get(call.params["name"])
-    if held is None:
+        shown = [_shown(organization, stored) for stored in page]
+        return 200, {"api_version": "sql/v1", "kind": "StatementList", "metadata": metadata, "data": shown}
+    stored = there.get(call.params["name"])
+    if stored is None:
         raise missing("Statement not found")
     if call.method == "PUT":
-        _put(held, call.said)
+        _put(stored, call.said)
         return 202, None
     if call.method == "DELETE":
-        held.leaves = held.leaves or time.time() + organization.delays.provision
+        stored.leaves = stored.leaves or time.time() + organization.delays.provision
         return 202, None
-    return 200, _shown(organization, held)
+    return 200, _shown(organization, stored)
 
 
 def _entered(organization: Organization, call: Call) -> tuple[str, str]:
@@ -94,33 +94,33 @@ def _make(organization: Organization, call: Call, owner: str, environment: str) 
     return organization.add(path, wanted.name, body).body
 
 
-def _put(held: Held, said: Json) -> None:
+def _put(statement: Held, body: Json) -> None:
     """Stops it, or lets it go on; nothing else of it can change, and no terminal phase ends."""
-    stops = bool(said["spec"].get("stopped"))
-    if {**held.body["spec"], "stopped": stops} != said["spec"]:
+    stops = bool(body["spec"].get("stopped"))
+    if {**statement.body["spec"], "stopped": stops} != body["spec"]:
         raise Refusal(400, "only `stopped` of a statement can be changed here")
-    if said["metadata"].get("resource_version") != held.body["metadata"]["resource_version"]:
+    if body["metadata"].get("resource_version") != statement.body["metadata"]["resource_version"]:
         raise Refusal(409, "the statement was changed meanwhile")
-    told = held.body["status"]
-    if told["phase"] in ("FAILED", "COMPLETED"):
-        raise Refusal(400, f"a statement that is {told['phase']} can't be stopped or resumed")
-    held.body["spec"]["stopped"] = stops
-    held.body["metadata"]["resource_version"] += "1"
-    told["phase"] = "STOPPED" if stops else "RUNNING"
+    status = statement.body["status"]
+    if status["phase"] in ("FAILED", "COMPLETED"):
+        raise Refusal(400, f"a statement that is {status['phase']} can't be stopped or resumed")
+    statement.body["spec"]["stopped"] = stops
+    statement.body["metadata"]["resource_version"] += "1"
+    status["phase"] = "STOPPED" if stops else "RUNNING"
 
 
-def _shown(organization: Organization, held: Held) -> Json:
+def _shown(organization: Organization, statement: Held) -> Json:
     """As it is now; when it starts, it does what it says."""
-    told = held.body["status"]
-    if held.leaves is not None:
-        return {**held.body, "status": {**told, "phase": "DELETING"}}
-    if told["phase"] == "PENDING" and organization.is_older(held, organization.delays.provision):
-        problem = _done(organization, held.body)
+    status = statement.body["status"]
+    if statement.leaves is not None:
+        return {**statement.body, "status": {**status, "phase": "DELETING"}}
+    if status["phase"] == "PENDING" and organization.is_older(statement, organization.delays.provision):
+        problem = _done(organization, statement.body)
         if organization.knobs.fails("Statement"):
             problem = "an internal error of the stand-in: fail_next asked for it"
-        ends = "RUNNING" if _GOES_ON.search(held.body["spec"]["statement"]) else "COMPLETED"
-        told |= {"phase": "FAILED" if problem else ends, "detail": problem}
-    return held.body
+        ends = "RUNNING" if _GOES_ON.search(statement.body["spec"]["statement"]) else "COMPLETED"
+        status |= {"phase": "FAILED" if problem else ends, "detail": problem}
+    return statement.body
 
 
 def _done(organization: Organization, body: Json) -> str:
@@ -174,11 +174,11 @@ def _registries(organization: Organization, crn: str) -> list[str]:
             if environment.endswith(f"={r.body['spec']['environment']['id']}")]  # fmt: skip
 
 
-def _cluster(organization: Organization, environment: str, said: str) -> str | None:
+def _cluster(organization: Organization, environment: str, wanted: str) -> str | None:
     """A cluster by its name, or by its id."""
-    for id_, held in organization.of(CLUSTERS).items():
-        spec = held.body["spec"]
-        if spec["environment"]["id"] == environment and said in (id_, spec["display_name"]):
+    for id_, cluster in organization.of(CLUSTERS).items():
+        spec = cluster.body["spec"]
+        if spec["environment"]["id"] == environment and wanted in (id_, spec["display_name"]):
             return id_
     return None
 

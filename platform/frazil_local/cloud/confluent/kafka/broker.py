@@ -66,16 +66,16 @@ class KafkaBroker:
     def next_key(self, organization: Organization) -> tuple[str, str]:
         """A user that nobody ever had."""
         spent = organization.of(_SPENT)
-        found = next(((name, secret) for name, secret in self._users.items() if name not in spent), None)
-        if found is None:
+        free = next(((name, secret) for name, secret in self._users.items() if name not in spent), None)
+        if free is None:
             raise Refusal(402, "all keys that the broker knows were given out: `frazil down --wipe`")
-        organization.add(_SPENT, found[0], {})
-        return found
+        organization.add(_SPENT, free[0], {})
+        return free
 
     def make_topic(self, name: str, partitions: int, configs: dict[str, str]) -> None:
         """Makes a topic; one that another cluster left is taken."""
-        told = NewTopic(name, partitions, 1, config={k: v for k, v in configs.items() if v})
-        _done(self._client.create_topics([told])[name], KafkaError.TOPIC_ALREADY_EXISTS)
+        topic = NewTopic(name, partitions, 1, config={k: v for k, v in configs.items() if v})
+        _done(self._client.create_topics([topic])[name], KafkaError.TOPIC_ALREADY_EXISTS)
 
     def drop_topic(self, name: str) -> None:
         """Drops a topic, if it is there."""
@@ -103,11 +103,11 @@ class KafkaBroker:
         stop = self._running[connector] = threading.Event()
         delays = organization.delays
         provide(_QUICKSTARTS[quickstart], topic, self._settings)  # what follows finds its schema
-        told = {"topic": topic, "count": delays.trades, "rate": delays.rate, "stop": stop}
+        arguments = {"topic": topic, "count": delays.trades, "rate": delays.rate, "stop": stop}
         generator = _QUICKSTARTS[quickstart]
         name = f"connector {connector}"
         threading.Thread(
-            target=generate, args=(generator, self._settings), kwargs=told, daemon=True, name=name
+            target=generate, args=(generator, self._settings), kwargs=arguments, daemon=True, name=name
         ).start()  # fmt: skip
 
     def quit(self, connector: str) -> None:
@@ -124,8 +124,8 @@ class KafkaBroker:
             return str(e)
 
     def _acls(self) -> list[AclBinding]:
-        found: list[AclBinding] = self._client.describe_acls(_EVERYTHING).result(_SECONDS)
-        return found
+        bindings: list[AclBinding] = self._client.describe_acls(_EVERYTHING).result(_SECONDS)
+        return bindings
 
 
 _EVERYTHING: Any = AclBindingFilter(
@@ -142,9 +142,9 @@ def _done(future: Future[Any], *fine: int) -> None:
 
 
 def _all_bindings(organization: Organization, known: dict[str, str]) -> Iterator[AclBinding]:
-    for key, held in organization.of(KEYS).items():
-        if key in known and held.body["spec"]["resource"]["id"] in organization.of(CLUSTERS):
-            yield from _bindings(organization, key, held.body["spec"])
+    for key, stored in organization.of(KEYS).items():
+        if key in known and stored.body["spec"]["resource"]["id"] in organization.of(CLUSTERS):
+            yield from _bindings(organization, key, stored.body["spec"])
 
 
 def _bindings(organization: Organization, key: str, spec: Json) -> Iterator[AclBinding]:
@@ -154,8 +154,8 @@ def _bindings(organization: Organization, key: str, spec: Json) -> Iterator[AclB
         for kind in ("TOPIC", "GROUP", "TRANSACTIONAL_ID"):
             yield _binding(key, kind, "*", "ALL")
         yield _binding(key, "CLUSTER", "kafka-cluster", "ALL")
-    for held in organization.of(f"/kafka/v3/clusters/{cluster}/acls").values():
-        acl = held.body
+    for stored in organization.of(f"/kafka/v3/clusters/{cluster}/acls").values():
+        acl = stored.body
         if acl["principal"] == f"User:{owner}":
             yield _binding(
                 key, acl["resource_type"], acl["resource_name"], acl["operation"], acl["pattern_type"]

@@ -22,10 +22,10 @@ def admit(organization: Organization, call: Call) -> None:
     """Refuses who has no key of this registry, or no role on what it asks for."""
     id_ = call.params["registry"]
     owner = caller(organization, call.authorization, id_)
-    held = organization.of(REGISTRIES).get(id_)
-    if held is None:
+    registry = organization.of(REGISTRIES).get(id_)
+    if registry is None:
         raise Refusal(404, "Schema Registry not found")
-    environment = held.body["spec"]["environment"]["id"]
+    environment = registry.body["spec"]["environment"]["id"]
     crn = f"{organization.crn}/environment={environment}/schema-registry={id_}"
     parts = call.params["rest"].split("/")
     if parts == ["subjects"] and call.method == "GET":

@@ -60,9 +60,9 @@ def make_topic(
         "partitions_count": partitions, **related,
         "partition_reassignments": {"related": f"{address}/partitions/-/reassignment"},
     }  # fmt: skip
-    held = organization.add(path, name, body)
+    topic = organization.add(path, name, body)
     organization.add(f"{path}/configs", name, {"configs": configs})
-    return held.body
+    return topic.body
 
 
 def _drop_topic(organization: Organization, cluster: str, name: str) -> None:
@@ -85,20 +85,20 @@ def configs(organization: Organization, call: Call) -> Answer:
     name = call.params["name"]
     operation = "ALTER" if call.method == "POST" else "DESCRIBE"
     _allow(organization, owner, cluster, operation, "TOPIC", name)
-    held = organization.of(f"/kafka/v3/clusters/{cluster}/topics/configs").get(name)
-    if held is None:
+    topic = organization.of(f"/kafka/v3/clusters/{cluster}/topics/configs").get(name)
+    if topic is None:
         raise Refusal(404, _NO_TOPIC, number=40403)
     if call.method == "POST":
-        held.body["configs"] |= {each["name"]: each["value"] for each in call.said["data"]}
+        topic.body["configs"] |= {each["name"]: each["value"] for each in call.said["data"]}
         return 204, None
-    told = [
+    settings = [
         {"kind": "KafkaTopicConfig", "cluster_id": cluster, "topic_name": name, "name": k, "value": v,
          "is_default": False, "is_read_only": False, "is_sensitive": False,
          "source": "DYNAMIC_TOPIC_CONFIG", "synonyms": [],
          "metadata": {"self": f"{organization.places.here}{call.path}/{k}", "resource_name": k}}
-        for k, v in held.body["configs"].items()
+        for k, v in topic.body["configs"].items()
     ]  # fmt: skip
-    return 200, _list(organization, call.path, "KafkaTopicConfigList", told)
+    return 200, _list(organization, call.path, "KafkaTopicConfigList", settings)
 
 
 _SAID_TO_DELETE = ("resource_type", "pattern_type", "operation", "permission")
@@ -115,15 +115,15 @@ def acls(organization: Organization, call: Call) -> Answer:
         wanted = judged(AclBody, call.said).model_dump()
         organization.add(path, "|".join(wanted.values()), wanted)
         return 201, None
-    found = list(_fitting(organization.of(path), call.query))
+    keys = list(_fitting(organization.of(path), call.query))
     if call.method == "DELETE":
         if lacking := [name for name in _SAID_TO_DELETE if name not in call.query]:
             raise Refusal(400, f"query parameter {lacking[0]} is required")
-        for key in found:
+        for key in keys:
             del organization.of(path)[key]
         _settle(organization)
-    told = [{"kind": "KafkaAcl", "cluster_id": cluster, **_acl(key, organization, path)} for key in found]
-    return 200, _list(organization, call.path, "KafkaAclList", told)
+    rules = [{"kind": "KafkaAcl", "cluster_id": cluster, **_acl(key, organization, path)} for key in keys]
+    return 200, _list(organization, call.path, "KafkaAclList", rules)
 
 
 def _settle(organization: Organization) -> None:
@@ -139,9 +139,9 @@ def _acl(key: str, organization: Organization, path: str) -> Json:
 
 
 def _fitting(there: dict[str, Held], query: dict[str, str]) -> Iterator[str]:
-    for key, held in list(there.items()):
+    for key, stored in list(there.items()):
         if all(
-            held.body.get(name) == value for name, value in query.items() if value not in ("ANY", "MATCH")
+            stored.body.get(name) == value for name, value in query.items() if value not in ("ANY", "MATCH")
         ):
             yield key
 
@@ -162,5 +162,5 @@ def _allow(
         raise Refusal(403, f"Not authorized to access {kind.lower()}s: {operation} {name}", number=40301)
 
 
-def _list(organization: Organization, path: str, kind: str, told: list[Json]) -> Json:
-    return {"kind": kind, "metadata": {"self": f"{organization.places.here}{path}"}, "data": told}
+def _list(organization: Organization, path: str, kind: str, items: list[Json]) -> Json:
+    return {"kind": kind, "metadata": {"self": f"{organization.places.here}{path}"}, "data": items}

@@ -22,8 +22,8 @@ def users(seed: str) -> dict[str, str]:
 
 def jaas(seed: str) -> str:
     """What the listener is told of them."""
-    told = " ".join(f'user_{name}="{password}"' for name, password in users(seed).items())
-    return f"org.apache.kafka.common.security.plain.PlainLoginModule required {told};"
+    known = " ".join(f'user_{name}="{password}"' for name, password in users(seed).items())
+    return f"org.apache.kafka.common.security.plain.PlainLoginModule required {known};"
 
 
 def _drawn(seed: str, what: str, length: int) -> str:

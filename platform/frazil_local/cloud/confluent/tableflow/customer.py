@@ -52,8 +52,8 @@ def keys_of_customer(organization: Organization, config: Json) -> Json:
         RoleArn=config["customer_iam_role_arn"], RoleSessionName="tableflow",
         ExternalId=config["external_id"], Tags=[{"Key": "org", "Value": organization.id}],
     )  # fmt: skip
-    found: Json = taken["Credentials"]
-    return found
+    credentials: Json = taken["Credentials"]
+    return credentials
 
 
 def problem_as_customer(

@@ -41,30 +41,32 @@ class OnTopic:
     @property
     def spec(self) -> TableSpec:
         """As Frazil's engine is told of it; names of Tableflow's are no legal ones of a user's."""
-        told = TableSpec(topic=self.topic, metadata="full", publish=(), on_bad_record=self.on_bad_record)
-        return told.model_copy(update={"namespace": self.database, "table": self.topic})
+        spec = TableSpec(topic=self.topic, metadata="full", publish=(), on_bad_record=self.on_bad_record)
+        return spec.model_copy(update={"namespace": self.database, "table": self.topic})
 
 
 def topics_on(organization: Organization) -> list[OnTopic]:
     """All that run and have a catalog; those that were turned off leave, for nobody is at work on them."""
     there = organization.of(TableflowTopics.path)
-    for held in there.values():
-        if held.leaves is not None:
-            held.leaves = time.time()
+    for stored in there.values():
+        if stored.leaves is not None:
+            stored.leaves = time.time()
     catalogs = list(_connected(organization))
-    found = (_on(organization, key, held, catalogs) for key, held in there.items() if held.leaves is None)
-    return [each for each in found if each]
+    topics = (
+        _on(organization, key, stored, catalogs) for key, stored in there.items() if stored.leaves is None
+    )
+    return [each for each in topics if each]
 
 
 def _connected(organization: Organization) -> Iterator[Held]:
-    for held in list(organization.of(CatalogIntegrations.path).values()):
-        if _phase(organization, CatalogIntegrations(), held) == "CONNECTED":
-            yield held
+    for integration in list(organization.of(CatalogIntegrations.path).values()):
+        if _phase(organization, CatalogIntegrations(), integration) == "CONNECTED":
+            yield integration
 
 
-def _on(organization: Organization, key: str, held: Held, catalogs: list[Held]) -> OnTopic | None:
-    spec = held.body["spec"]
-    if _FORMAT not in spec["table_formats"] or _phase(organization, TableflowTopics(), held) != "RUNNING":
+def _on(organization: Organization, key: str, stored: Held, catalogs: list[Held]) -> OnTopic | None:
+    spec = stored.body["spec"]
+    if _FORMAT not in spec["table_formats"] or _phase(organization, TableflowTopics(), stored) != "RUNNING":
         return None
     cluster, storage = spec["kafka_cluster"]["id"], spec["storage"]
     for catalog in catalogs:
@@ -79,32 +81,38 @@ def _on(organization: Organization, key: str, held: Held, catalogs: list[Held]) 
     return None
 
 
-def _phase(organization: Organization, kind: TableflowTopics | CatalogIntegrations, held: Held) -> str:
+def _phase(organization: Organization, kind: TableflowTopics | CatalogIntegrations, stored: Held) -> str:
     """As it is now; one on its way comes to rest here too, though nobody asks for it."""
-    told = held.body if held.body["status"]["phase"] != "PENDING" else kind.shown(organization, held)
-    return str(told["status"]["phase"])
+    document = (
+        stored.body if stored.body["status"]["phase"] != "PENDING" else kind.shown(organization, stored)
+    )
+    return str(document["status"]["phase"])
 
 
 def note(organization: Organization, topic: OnTopic, error: Exception | None) -> None:
     """Notes what a look at a topic came to, unless it was turned off, or made anew, meanwhile."""
-    held = organization.of(TableflowTopics.path).get(topic.key)
-    if held is None or held.leaves is not None or held.body["spec"]["storage"]["table_path"] != topic.place:
+    stored = organization.of(TableflowTopics.path).get(topic.key)
+    if (
+        stored is None
+        or stored.leaves is not None
+        or stored.body["spec"]["storage"]["table_path"] != topic.place
+    ):
         return
-    before = dict(held.met), dict(held.body["status"])
-    status = held.body["status"]
+    before = dict(stored.met), dict(stored.body["status"])
+    status = stored.body["status"]
     if error is None:
         status["failing_table_formats"] = []
-        held.met = {"catalogs": {topic.catalog: ""}}
+        stored.met = {"catalogs": {topic.catalog: ""}}
         if catalog := organization.of(CatalogIntegrations.path).get(topic.catalog):
             catalog.body["status"]["last_sync_at"] = datetime.now(UTC).isoformat()
     elif isinstance(error, SuspendedError):
-        held.body["spec"]["suspended"] = True
+        stored.body["spec"]["suspended"] = True
         status |= {"phase": "FAILED", "error_message": _message(error)}
     elif isinstance(error, NotAllowedError) and "glue:" in error.what:
-        held.met = {"catalogs": {topic.catalog: _message(error)}}
+        stored.met = {"catalogs": {topic.catalog: _message(error)}}
     else:
         status["failing_table_formats"] = [{"format": _FORMAT, "error_message": _message(error)}]
-    if (held.met, status) != before:
+    if (stored.met, status) != before:
         organization.save()
 
 

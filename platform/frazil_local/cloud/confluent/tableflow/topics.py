@@ -41,7 +41,7 @@ class Integrations(Kind):
         body["config"] |= theirs
         body["usages"] = []
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """Refuses every change."""
         raise Refusal(400, "provider integrations can't be changed")
 
@@ -86,15 +86,15 @@ class _OfTableflow(Kind):
             raise forbidden(f"{owner} may not use provider integration {used.body['id']}")
         used.body["usages"].append(self._mark(organization, body))
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """One that FAILED is resumed by `suspended: false`; it can't be suspended."""
-        if said.get("spec", {}).get("suspended", False):
+        if body.get("spec", {}).get("suspended", False):
             raise Refusal(400, "suspended can only be set to false")
-        if held.body["status"]["phase"] == "FAILED":
-            held.body["spec"]["suspended"] = False
-            held.body["status"].pop("error_message", None)
-            held.body["status"]["phase"] = "PENDING"
-            held.born = time.time()
+        if stored.body["status"]["phase"] == "FAILED":
+            stored.body["spec"]["suspended"] = False
+            stored.body["status"].pop("error_message", None)
+            stored.body["status"]["phase"] = "PENDING"
+            stored.born = time.time()
 
     def follow(self, organization: Organization, body: Json) -> None:
         """Lets the integration go."""
@@ -122,8 +122,8 @@ class TableflowTopics(_OfTableflow):
 
     def sought(self, call: Call) -> str:
         """See `key`."""
-        said = call.said.get("spec", {}).get("kafka_cluster", {}).get("id", "")
-        cluster = call.query.get("spec.kafka_cluster", said)
+        named = call.said.get("spec", {}).get("kafka_cluster", {}).get("id", "")
+        cluster = call.query.get("spec.kafka_cluster", named)
         return f"{cluster}/{call.params['id']}"
 
     def complete(self, organization: Organization, body: Json, owner: str) -> None:
@@ -131,8 +131,8 @@ class TableflowTopics(_OfTableflow):
         spec, storage = body["spec"], body["spec"]["storage"]
         need(organization, owner, ADMINS, self.place(organization, body))
         cluster, topic = spec["kafka_cluster"]["id"], spec["display_name"]
-        held = organization.of(f"/kafka/v3/clusters/{cluster}/topics").get(topic)
-        if held is None or not organization.is_older(held, organization.delays.topic_sync):
+        topic_there = organization.of(f"/kafka/v3/clusters/{cluster}/topics").get(topic)
+        if topic_there is None or not organization.is_older(topic_there, organization.delays.topic_sync):
             raise missing("topic not found")
         for subjects in _subjects(organization, body):
             need(organization, owner, (*ADMINS, "ResourceOwner", "DeveloperRead"), subjects)
@@ -145,33 +145,33 @@ class TableflowTopics(_OfTableflow):
         spec["config"] |= {"enable_compaction": True, "enable_partitioning": True}
         body["status"] |= {"write_mode": "APPEND", "failing_table_formats": []}
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """Settings and formats can change; one that FAILED is resumed."""
-        if formats := said.get("spec", {}).get("table_formats"):
-            held.body["spec"]["table_formats"] = judged(
+        if formats := body.get("spec", {}).get("table_formats"):
+            stored.body["spec"]["table_formats"] = judged(
                 TopicFormats, {"table_formats": formats}
             ).table_formats
-        if given := said.get("spec", {}).get("config"):
-            changed = {**held.body["spec"]["config"], **given}
+        if given := body.get("spec", {}).get("config"):
+            changed = {**stored.body["spec"]["config"], **given}
             read_only = {name: changed.pop(name) for name in ("enable_compaction", "enable_partitioning")}
             checked = judged(TopicConfig, changed).model_dump(exclude_none=True)
             _check_retention(checked)
-            held.body["spec"]["config"] = {**checked, **read_only}
-        if "suspended" in said.get("spec", {}):
-            super().change(organization, held, said)
+            stored.body["spec"]["config"] = {**checked, **read_only}
+        if "suspended" in body.get("spec", {}):
+            super().change(organization, stored, body)
 
-    def shown(self, organization: Organization, held: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
         """Tableflow topics have no id: the display name is one."""
-        told = super().shown(organization, held, fresh)
-        told.pop("id")
-        told["status"]["catalog_sync_statuses"] = list(_syncs(organization, held))
-        return told
+        document = super().shown(organization, stored, fresh)
+        document.pop("id")
+        document["status"]["catalog_sync_statuses"] = list(_syncs(organization, stored))
+        return document
 
-    def _remove(self, organization: Organization, held: Held) -> None:
+    def _remove(self, organization: Organization, stored: Held) -> None:
         """One that is on its way into the bucket goes when that is through."""
-        super()._remove(organization, held)
+        super()._remove(organization, stored)
         if organization.places.materializes:
-            held.leaves = math.inf
+            stored.leaves = math.inf
 
     def proof(self, organization: Organization, body: Json) -> str | None:
         """Writes, reads and deletes as the customer's role: expiry must delete, too."""
@@ -189,8 +189,8 @@ class TableflowTopics(_OfTableflow):
 def _subjects(organization: Organization, body: Json) -> Iterator[str]:
     """The name of a topic's subject, in the registry of its environment."""
     environment, topic = body["spec"]["environment"]["id"], body["spec"]["display_name"]
-    for id_, held in organization.of(REGISTRIES).items():
-        if held.body["spec"]["environment"]["id"] == environment:
+    for id_, registry in organization.of(REGISTRIES).items():
+        if registry.body["spec"]["environment"]["id"] == environment:
             place = f"{organization.crn}/environment={environment}/schema-registry={id_}"
             yield f"{place}/subject={topic}-value"
 
@@ -200,10 +200,12 @@ _SYNC = {"PENDING": "PENDING", "CONNECTED": "SYNCED", "FAILED": "FAILED"}
 
 
 def _syncs(organization: Organization, topic: Held) -> Iterator[Json]:
-    for id_, held in organization.of(CatalogIntegrations.path).items():
-        if held.body["spec"]["kafka_cluster"]["id"] == topic.body["spec"]["kafka_cluster"]["id"]:
-            told = {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE"}
-            yield told | _sync(organization, held.body["status"], topic.met.get("catalogs", {}).get(id_))
+    for id_, integration in organization.of(CatalogIntegrations.path).items():
+        if integration.body["spec"]["kafka_cluster"]["id"] == topic.body["spec"]["kafka_cluster"]["id"]:
+            status = {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE"}
+            yield status | _sync(
+                organization, integration.body["status"], topic.met.get("catalogs", {}).get(id_)
+            )
 
 
 def _sync(organization: Organization, catalog: Json, met: str | None) -> Json:
@@ -226,14 +228,14 @@ class CatalogIntegrations(_OfTableflow):
     path, name, prefix = "/tableflow/v1/catalog-integrations", "CatalogIntegration", "tci-"
     body, phases = CatalogBody, ("PENDING", "CONNECTED")
 
-    def change(self, organization: Organization, held: Held, said: Json) -> None:
+    def change(self, organization: Organization, stored: Held, body: Json) -> None:
         """Its name and the database can change; one that FAILED is resumed."""
-        spec = said.get("spec", {})
-        held.body["spec"]["display_name"] = spec.get("display_name", held.body["spec"]["display_name"])
+        spec = body.get("spec", {})
+        stored.body["spec"]["display_name"] = spec.get("display_name", stored.body["spec"]["display_name"])
         if given := spec.get("config"):
             changed = judged(CatalogChange, {"config": given}).config.model_dump(exclude_none=True)
-            held.body["spec"]["config"] |= changed
-        super().change(organization, held, said)
+            stored.body["spec"]["config"] |= changed
+        super().change(organization, stored, body)
 
     def _mark(self, organization: Organization, body: Json) -> str:
         return f"{organization.crn}/{self.name.lower()}={body['id']}"  # its name can change
