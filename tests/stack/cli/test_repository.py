@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 import requests
+from streamlit.testing.v1 import AppTest
 
 from frazil.settings.profile import Settings
 from kit.runs.shell import Command
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.dagster_servers import free_port, serving
+
+
+def show_orders() -> None:
+    from frazil.settings.profile import Settings
+    from frazil_dashboard.pages import load_pages
+    from frazil_dashboard.show import show_page
+
+    show_page(load_pages(Settings.load())["shop"])
 
 
 def test_the_commands_of_its_readme_work_as_they_stand(
@@ -34,6 +43,15 @@ def test_the_commands_of_its_readme_work_as_they_stand(
     assert "100 orders to orders" in done.stdout
     assert "local.orders" in done.stdout
     assert "paid" in done.stdout
+
+    page = AppTest.from_function(show_orders, default_timeout=PATIENCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FRAZIL_PIPELINES", str(tmp_path / "ours" / "pipelines"))
+        page.run()
+
+    assert not page.exception
+    assert [metric.value for metric in page.metric] == ["100"]
+    assert page.dataframe[0].value["id"].to_list() == list(range(99, -1, -1))
 
 
 def test_dg_dev_shows_its_topic(

@@ -13,6 +13,8 @@ import yaml
 
 from frazil.cli.authoring.repository import TEMPLATES
 from frazil.cli.authoring.requirement import own_requirement
+from frazil.cli.views.sandbox import sandbox
+from frazil_dashboard.pages import read_page
 from kit.runs.shell import Command
 
 CI = ".github/workflows/check.yml"
@@ -43,7 +45,7 @@ def test_its_requirements_install_the_frazil_that_made_it(frazil: Command, repos
     lines = (repository / "requirements.txt").read_text().splitlines()
     (line,) = [line for line in lines if line.startswith("frazil")]
 
-    assert line == own_requirement("local")
+    assert line == own_requirement("dashboard,local")
     assert "{requirement}" not in "".join(lines)
 
 
@@ -74,6 +76,13 @@ def test_a_check_of_a_column_that_is_nowhere_has_the_line_of_its_table(
 
     assert answer.code == 2
     assert "defs.yaml:5: checks: paid: 'amont >= 0' can't be asked of rows of orders" in answer.err
+
+
+def test_its_page_is_without_mistakes(repository: Path) -> None:
+    with sandbox() as duck:
+        page = read_page(repository / "pipelines/shop/dashboard.yaml", duck)
+
+    assert [chart.kind for chart in page.charts] == ["number", "bar", "table"]
 
 
 def test_what_is_there_is_never_written_over(frazil: Command, repository: Path) -> None:

@@ -26,6 +26,7 @@ TEMPLATES = {
     ".github/workflows/check.yml": "check.yml",
     "pipelines/shop/defs.yaml": "defs.yaml",
     "pipelines/shop/orders.avsc": "orders.avsc",
+    "pipelines/shop/dashboard.yaml": "dashboard.yaml",
 }
 """The files of a new repository, and where each comes from in `frazil/cli/templates`."""
 _REQUIREMENTS = "requirements.txt"
@@ -46,7 +47,7 @@ def init_command(
             meaning="Nothing was written.",
             todo="Name another folder, or an empty one.",
         )
-    requirement = own_requirement("local")
+    requirement = own_requirement("dashboard,local")
     try:
         for name, source in TEMPLATES.items():
             _write(folder / name, source, requirement)
