@@ -3,6 +3,7 @@
 PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(shell command -v $(each))))
 VENV := .venv
 READY := $(VENV)/.ready
+READERS := .venv-readers
 UV := $(VENV)/bin/uv
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -11,7 +12,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers pictures week lock wheel clean
+.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +35,8 @@ ALL = tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 
 test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
 	pytest $(ALL) -m "not nightly"
 
-nightly: $(READY) ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
-	pytest $(ALL)
+nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
+	FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(ALL)
 
 unit: $(READY) ## Run the tests that need no servers.
 	pytest tests/unit tests/fuzz -m "not nightly" --numprocesses 3 --dist worksteal
@@ -81,6 +82,10 @@ planted: $(READY) ## Plant 1,000 faults into tables, or FRAZIL_TEST_PLANTED, and
 growth: $(READY) ## Land 2,000 times, or FRAZIL_TEST_GROWTH, in one process, and compare what it holds open: descriptors, threads, memory, files.
 	FRAZIL_TEST_GROWTH=$${FRAZIL_TEST_GROWTH:-2000} pytest tests/stack/landing/test_growth.py -s --timeout 0
 
+readers: $(READY) $(READERS)/.ready ## Read tables of all kinds by seven engines, some of an environment of their own, and renew the list in docs/readers.md.
+	FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest tests/stack/readers
+	PYTHONPATH=tests python tests/kit/engines/page.py
+
 pictures: $(READY) ## Take the docs' screenshots of Dagster's pages, with Chromium: docs/images/*.png.
 	@command -v chromedriver > /dev/null || \
 	  { echo "make pictures needs Chromium and its driver: apt-get install chromium chromium-driver installs both."; exit 1; }
@@ -110,13 +115,15 @@ week: up ## Live through a week of landings, one a minute, with upkeep on: an ho
 lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml and frazil_local.jars.
 	uv pip compile pyproject.toml --extra cloud --extra dashboard --extra dev --extra docs --extra graph --extra lineage --extra local --extra tracing --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file requirements.lock
+	uv pip compile tests/stack/readers/requirements.in --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --output-file tests/stack/readers/requirements.lock
 	python -m frazil_local.jars
 
 wheel: $(READY) ## Build the wheel and the source distribution, into the folder dist.
 	hatchling build
 
 clean: ## Delete the environment and the tools' caches; a stack's data stays.
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site
+	rm -rf $(VENV) $(READERS) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv comes from the lock like everything else, by pip; then it installs the rest within seconds.
@@ -127,4 +134,10 @@ $(READY): requirements.lock pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --require-hashes -r $(VENV)/uv.lock
 	$(UV) pip sync --compile-bytecode --python $(VENV)/bin/python --require-hashes requirements.lock
 	$(UV) pip install --python $(VENV)/bin/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Engines that only the tests of readers want, and whose libraries must not stand in the way of Frazil's.
+$(READERS)/.ready: $(READY) tests/stack/readers/requirements.lock
+	$(UV) venv --quiet --clear --python $(VENV)/bin/python $(READERS)
+	$(UV) pip sync --python $(READERS)/bin/python --require-hashes tests/stack/readers/requirements.lock
 	touch $@

@@ -24,6 +24,7 @@ ORACLES = (
     "derived.recomputed", "drawn.schema_pairs", "records.soft_changes", "records.upserts",
     "records.versions", "planted.columns", "planted.written", "planted.topics", "planted.tables",
     "planted.faults", "planted.values", "planted.places", "planted.ledgers", "planted.kinds",
+    "engines.known", "engines.compared",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
@@ -47,7 +48,7 @@ ALSO = {
 HANDS = (
     "planted.iceberg", "readers.compared", "formats.conformance", "formats.formats", "derived.made",
     "records.producing", "records.topics", "runs.waiting", "model.parts.catalog", "model.parts.spark",
-    "model.parts.store", "model.parts.topic",
+    "model.parts.store", "model.parts.topic", "engines.engine", "engines.tables.made",
 )  # fmt: skip
 """Modules of the kit that bring about what is judged, or hold it; these may import anything."""
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import (
-    POSITIONAL_DELETE_SCHEMA,
     DataFile,
     DataFileContent,
     FileFormat,
@@ -27,7 +26,14 @@ from pyiceberg.typedef import Record
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.format_v3.writing import FileManifest
 
-_PATH = POSITIONAL_DELETE_SCHEMA.find_field("file_path").field_id
+_PATH, _POS = 2147483546, 2147483545
+"""Ids of the columns of https://iceberg.apache.org/spec/#position-delete-files."""
+
+_PLACES = pa.schema([
+    pa.field("file_path", pa.string(), False, {"PARQUET:field_id": str(_PATH)}),
+    pa.field("pos", pa.int64(), False, {"PARQUET:field_id": str(_POS)}),
+])  # fmt: skip
+"""PyIceberg's own constant says `int` of the position, and strict readers refuse that."""
 
 
 class DeleteFiles(_FastAppendFiles):
@@ -54,7 +60,7 @@ def delete_by_position(table: Table, *places: tuple[DataFile, Sequence[int]]) ->
     every = [{"file_path": file.file_path, "pos": at} for file, numbers in places for at in numbers]
     names = [file.file_path.encode() for file, _ in places]
     bounds = {"lower_bounds": {_PATH: min(names)}, "upper_bounds": {_PATH: max(names)}}
-    rows = pa.Table.from_pylist(every, schema_to_pyarrow(POSITIONAL_DELETE_SCHEMA))
+    rows = pa.Table.from_pylist(every, _PLACES)
     return _deleted(table, DataFileContent.POSITION_DELETES, rows, places[0][0].partition, bounds)
 
 
@@ -75,7 +81,7 @@ def _deleted(
     path = f"{table.location()}/data/{uuid4().hex}-deletes.parquet"
     output = table.io.new_output(path)
     with output.create() as stream:
-        pq.write_table(rows, stream)
+        pq.write_table(rows, stream, store_schema=False)  # Java knows no Arrow
     file = DataFile.from_args(
         content=content, file_path=path, file_format=FileFormat.PARQUET, partition=partition,
         record_count=len(rows), file_size_in_bytes=len(output), **told,
