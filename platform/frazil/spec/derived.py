@@ -100,7 +100,7 @@ class DerivedSpec(AnyTable):
             raise ValueError("write either sql or python")
         if bool(self.python) != bool(self.inputs):
             raise ValueError("inputs: name those of a python function; a query names its own")
-        if self.write.delete != "rewrite":
+        if self.write.delete == "vector":
             raise ValueError(
                 "write.delete: vector is for tables of topics by key; derived ones rewrite files"
             )

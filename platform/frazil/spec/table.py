@@ -63,11 +63,11 @@ class Write(Part):
         le=22,
         description="Level of zstd: 1 is the quickest. Default: 3, and 1 for columns as small by it.",
     )
-    delete: Literal["rewrite", "vector"] = Field(
-        "rewrite",
+    delete: Literal["rewrite", "vector"] | None = Field(
+        None,
         description="How rows of a table by key go. rewrite: their files are rewritten. vector: of a "
         "large file that loses few rows a deletion vector says which; needs format_version: 3, see "
-        "docs/format-v3.md.",
+        "docs/format-v3.md. Default: vector with format_version: 3, else rewrite.",
     )
     distribution: Literal["none", "hash", "range"] = Field(
         "none", description="Shuffle rows before writing. hash: by partition. range: by the sort order."

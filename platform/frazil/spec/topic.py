@@ -206,8 +206,7 @@ class TableSpec(OfFields):
     def _of_version_3(self) -> Self:
         if self.format_version == 3 and self.is_read_only:
             raise ValueError("format_version: 3 is for tables that Frazil makes; mode: tableflow makes none")
-        rows_go = self.is_keyed and not self.keeps_versions
-        if self.write.delete == "vector" and (self.format_version < 3 or not rows_go):
+        if self.write.delete == "vector" and (self.format_version < 3 or not self._rows_go):
             why = "a history deletes no row" if self.keeps_versions else "and mode: upsert or cdc"
             raise ValueError(f"write.delete: vector needs format_version: 3; {why}")
         return self
@@ -216,6 +215,15 @@ class TableSpec(OfFields):
     def is_read_only(self) -> bool:
         """See `AnyTable`."""
         return self.mode == "tableflow"
+
+    @property
+    def deletes_by_vector(self) -> bool:
+        """Whether a deletion vector marks the changed rows of a large file, which stays as it is."""
+        return self.write.delete != "rewrite" and self.format_version >= 3 and self._rows_go
+
+    @property
+    def _rows_go(self) -> bool:
+        return self.is_keyed and not self.keeps_versions
 
     @property
     def is_keyed(self) -> bool:

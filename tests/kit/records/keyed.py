@@ -185,7 +185,7 @@ class Case:
         if self.layout is not None:
             own["partition_by"] = [self._named(each) for each in self.layout]
         if self.version == 3 and self.mode != "history":
-            own["write"] = {"delete": "vector", "target_file_size": 100}  # no file is small
+            own["write"] = {"target_file_size": 100}  # no file is small
         own["format_version"] = self.version
         return own | ({"sort_by": [self._named(each) for each in self.sort_by]} if self.sort_by else {})
 

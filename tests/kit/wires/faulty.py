@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order
 from kit.derived.made import NAMESPACE, Made, make_made
+from kit.readers.row_ids import identity, live_files
 from kit.readers.sound import Looks, refusals_of_java
 from kit.records.topics import TRADE, Topic, topic_maker
 from kit.wires.wire import Asked, Fate, Wire, commits, creates, puts
@@ -55,6 +56,9 @@ INVISIBLE = ("is visible", "nothing was landed", "nothing was derived")
 """What a message says where rows and positions are as they were."""
 
 _PLAIN = "each offset of the topic is a row or a letter"
+
+ROW_ID = {2147483540: "_row_id", 2147483539: "_last_updated_sequence_number"}
+"""Columns of files of version 3, by the ids that Iceberg's specification reserves for them."""
 
 UNCHANGED = ("nothing was changed", "the table is as it was")
 """What it says where columns are, too."""
@@ -90,6 +94,7 @@ class Faulty:
     bad: set[Key] = field(default_factory=set)
     looks: Looks = field(default_factory=Looks)
     read: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # rows of each data file, by its path
+    ids: dict[Key, int] = field(default_factory=dict)  # of rows of version 3, which keep them
     seen: dict[str, Any] = field(default_factory=dict)  # what a reader saw last; empty: nobody looked since
 
     def round(self) -> None:
@@ -166,11 +171,29 @@ class Faulty:
         landed = {(p, n) for p, end in (seen["position"] or {}).items() for n in range(end)}
         rows = sorted((row["$$partition"], row["$$offset"]) for row in self._read(tables.get("")))
         assert rows == sorted(landed - self.bad), self.story
+        self._keep_ids(tables.get(""))
         # Dead letters may be ahead of the table's position: they are kept before it is published.
         letters = [(row["partition"], row["offset"]) for row in self._read(tables.get("letters"))]
         assert len(letters) == len({*letters}), self.story
         assert landed & self.bad <= {*letters} <= self.bad, self.story
         return seen
+
+    def _keep_ids(self, table: Table | None) -> None:
+        """Each row of version 3 has an id that no other row has, and the one that it had before."""
+        if table is None or table.metadata.format_version < 3 or table.current_snapshot() is None:
+            return
+        ids = {key: identity for file in self._live_files(table) for key, identity in self._ids_in(*file)}
+        assert None not in ids.values(), (ids, self.story)
+        assert len({*ids.values()}) == len(ids), (ids, self.story)
+        assert {key: self.ids.setdefault(key, each) for key, each in ids.items()} == ids, self.story
+
+    def _live_files(self, table: Table) -> Iterator[tuple[dict[str, Any], int]]:
+        return live_files(table.metadata_location, lambda path: table.io.new_input(path).open())
+
+    def _ids_in(self, file: dict[str, Any], number: int) -> Iterator[tuple[Key, Any]]:
+        for place, row in enumerate(self.read[file["file_path"]]):
+            key = row["$$partition"], row["$$offset"]
+            yield key, identity(row, place, file["first_row_id"], number).row_id
 
     def _seen(self, tables: dict[str, Table]) -> dict[str, Any]:
         """What a reader could tell to have changed: positions, columns and rows."""
@@ -290,7 +313,8 @@ def faulty(wire: Wire, connections: Connections, name: str, folder: Path, dice: 
     """A topic that was never landed, and tables that are yet to be made."""
     upkeep = {"keep_snapshots_for": "1s", "min_snapshots": 1}
     make = topic_maker(connections, name, NAMESPACE)
-    topic = make(partitions=2, upkeep=upkeep, on_bad_record="dead_letter")
+    version = 3 if dice.random() < 0.5 else 2
+    topic = make(partitions=2, upkeep=upkeep, on_bad_record="dead_letter", format_version=version)
     queries = {"rows": (ROWS, "rows"), "totals": (TOTALS, "totals")}
     table = topic.things.table.table
     derived = {
@@ -312,7 +336,7 @@ def _rows_in(table: Table, path: str) -> list[dict[str, Any]]:
     with table.io.new_input(path).open() as file:
         found = pq.read_table(file)
     ids = (int(column.metadata[b"PARQUET:field_id"]) for column in found.schema)
-    return found.rename_columns([table.schema().find_field(i).name for i in ids]).to_pylist()
+    return found.rename_columns([ROW_ID.get(i) or table.schema().find_field(i).name for i in ids]).to_pylist()
 
 
 def _rows_of(seen: dict[str, Any]) -> dict[str, Any]:

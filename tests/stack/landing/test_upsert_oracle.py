@@ -85,7 +85,7 @@ def test_every_kept_snapshot_is_what_the_dictionary_says(
     make, layout = topic_maker(connections, fresh_name, "landing_tests"), ["bucket(4, key)"]
     plain = written == "plain"
     soft = {"delete": "soft", "order_by": "source.lsn"} if written == "json" else {}
-    small = {"delete": "vector", "target_file_size": 1_000}  # so that no file is too small for a vector
+    small = {"target_file_size": 1_000}  # so that no file is too small for a vector
     own = soft | ({"format_version": 3, "write": small} if written == "avro" else {})
     made = (
         upserts(make, partition_by=layout) if plain else captured(make, written, partition_by=layout, **own)

@@ -169,3 +169,22 @@ def test_what_becomes_of_a_column_is_a_type_or_leave_out() -> None:
     assert spec.columns == {"ssn": "leave_out", "n": "decimal(20,0)"}
     with pytest.raises(ValidationError, match="'number' is no type"):
         TableSpec(topic="t", columns={"n": "number"})
+
+
+@pytest.mark.parametrize(
+    ("written", "by_vector"),
+    [
+        ({}, False),
+        ({"format_version": 3}, True),
+        ({"format_version": 3, "write": {"delete": "vector"}}, True),
+        ({"format_version": 3, "write": {"delete": "rewrite"}}, False),
+        ({"format_version": 3, "mode": "append"}, False),
+        ({"format_version": 3, "mode": "cdc", "versions": "all"}, False),
+    ],
+)
+def test_vectors_mark_changed_rows_of_version_3_unless_the_spec_says_otherwise(
+    written: dict[str, Any], by_vector: bool
+) -> None:
+    assert (
+        TableSpec.model_validate({"topic": "t", "mode": "upsert", **written}).deletes_by_vector == by_vector
+    )

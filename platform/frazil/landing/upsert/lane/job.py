@@ -140,7 +140,7 @@ class UpsertLane:
         tasks = 2 * reading.settings.spark.parallelism
         known = tasks_by_place(files, tasks)
         target = int(spec.write.target_file_size)
-        by_vectors = spec.write.delete == "vector" and has_row_ids(table)
+        by_vectors = spec.deletes_by_vector and has_row_ids(table)
         merge = Merge(
             layout=self.lane.layout,
             rules=rules,
