@@ -82,6 +82,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
     metadata: Metadata = {
         "rows_landed": report.records,
         **_pace(report.records, report.seconds),
+        "task_seconds": report.task_seconds,
         "dead_letters": report.dead_letters,
         "skipped": report.skipped,
         "filtered": report.filtered,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from frazil.costs.units import Line, Period, Unit, Units, total_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
+from frazil.tables.commits.stage import TASK_SECONDS
 from frazil.tables.metadata.snapshots import ancestors, is_first, number, summary_of
 from frazil.upkeep.work import SUMMARY
 
@@ -51,8 +52,19 @@ def _commit(table: str, snapshot: Snapshot, *, in_glue: bool) -> Line:
         "commits": 1,
         "writes": files + (files > 0) + _OF_EACH_COMMIT,
     }
+    if in_glue:
+        units["glue_calls"] = 1
+    if (seconds := _task_seconds(summary)) is not None:
+        units["task_seconds"] = seconds
     work, own = _work(snapshot, summary)
-    return Line(table, ICEBERG, work, {**units, **({"glue_calls": 1} if in_glue else {}), **own})
+    return Line(table, ICEBERG, work, {**units, **own})
+
+
+def _task_seconds(summary: Mapping[str, str]) -> float | None:
+    try:
+        return float(summary[TASK_SECONDS])
+    except (KeyError, ValueError):
+        return None
 
 
 def _work(snapshot: Snapshot, summary: Mapping[str, str]) -> tuple[str, Units]:

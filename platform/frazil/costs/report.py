@@ -25,7 +25,7 @@ _AT_ONCE = 8
 
 NEVER_MEASURED = (
     "requests that read, and those of retries, parts of large files and lists",
-    "CPU of Spark, of the process that commits, and of Dagster",
+    "CPU of Spark's JVM, of tasks that shuffle, of the process that commits, and of Dagster",
     "expiry and the removal of orphans, which make no snapshot",
     "files that no snapshot names, and metadata files",
     "Snowflake's seconds and refreshes",

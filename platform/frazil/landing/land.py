@@ -311,7 +311,8 @@ class _Landing:
             )
         published = publish(self._handle, work)
         self._done("published")
-        return report_of(self._handle.name, entry, published, len(work.staged.files), checks)
+        took, files = work.staged.took, len(work.staged.files)
+        return report_of(self._handle.name, entry, published, files, checks, took)
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""

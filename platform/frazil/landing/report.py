@@ -17,7 +17,8 @@ class LandingReport:
     `lost`: offsets that the topic no longer held, and that were given up. `conflicts`: how often publishing
     had to be tried again because others had committed in between. `filtered`: those of the skipped records
     that the spec's `where` left out. `inserted`, `updated`, `deleted`: rows of
-    an upsert table. `checks`: what the spec's own checks say of the rows.
+    an upsert table. `checks`: what the spec's own checks say of the rows. `task_seconds`: CPU of the tasks
+    that wrote them; None where they did not count.
     """
 
     table: str
@@ -40,6 +41,7 @@ class LandingReport:
     landings: int = 0
     conflicts: int = 0
     seconds: float = 0.0
+    task_seconds: float | None = None
     checks: tuple[CheckOutcome, ...] = ()
 
     @property
@@ -50,7 +52,12 @@ class LandingReport:
 
 
 def report_of(
-    name: TableName, entry: Ledger, published: Committed, files: int, checks: tuple[CheckOutcome, ...] = ()
+    name: TableName,
+    entry: Ledger,
+    published: Committed,
+    files: int,
+    checks: tuple[CheckOutcome, ...] = (),
+    task_seconds: float | None = None,
 ) -> LandingReport:
     """One landing that is published."""
     return LandingReport(
@@ -74,6 +81,7 @@ def report_of(
         landings=1,
         conflicts=published.conflicts,
         checks=checks,
+        task_seconds=task_seconds,
     )
 
 
@@ -102,5 +110,10 @@ def sum_of(one: LandingReport, two: LandingReport) -> LandingReport:
         landings=one.landings + two.landings,
         conflicts=one.conflicts + two.conflicts,
         seconds=round(one.seconds + two.seconds, 3),
+        task_seconds=_sum(one.task_seconds, two.task_seconds),
         checks=sum_of_outcomes(one.checks, two.checks),
     )
+
+
+def _sum(one: float | None, two: float | None) -> float | None:
+    return one + two if one is not None and two is not None else None

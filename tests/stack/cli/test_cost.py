@@ -70,6 +70,7 @@ def test_what_is_counted_is_what_lies_in_the_bucket(
     assert works["landing"]["records"] == rows_of(stack, table.metadata_location) == RECORDS
     assert (works["landing"]["commits"], works["landing"]["files"]) == (LANDINGS, LANDINGS)
     assert (works["compaction"]["commits"], works["compaction"]["files"]) == (1, 1)
+    assert works["landing"]["task_seconds"] > 0 < works["compaction"]["task_seconds"]
     total = document["total"]
     assert (total["files"], total["bytes_written"]) == (len(data), sum(data.values()))
     assert total["live_bytes"] + total["history_bytes"] == sum(data.values())
@@ -96,7 +97,7 @@ def test_it_says_what_is_not_measured_and_what_has_no_price(
     assert (shown.code, shown.out.split()[:2]) == (0, ["table", "records"])
     assert "no price of topics, traffic" in shown.out
     assert "Not measured: requests that read" in shown.err
-    assert (mine["currency"], mine["total"]["without_price"]) == ("EUR", ["storage"])
+    assert (mine["currency"], mine["total"]["without_price"]) == ("EUR", ["storage", "cpu"])
     assert mine["total"]["cost"] == pytest.approx(mine["total"]["writes"] / 1000 * 5)
     assert mine["services"] == []
 

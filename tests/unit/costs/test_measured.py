@@ -16,7 +16,12 @@ from kit.tables.histories import HOUR, START, History
 def landed(size: int, total: int, records: int = 100) -> Mapping[str, str]:
     """What the snapshot of a landing says that added one file."""
     ledger = Ledger("t", "id", spans={0: (0, records)}, start={0: 0}, records=records, bytes=records * 10)
-    files = {"added-data-files": "1", "added-files-size": str(size), "total-files-size": str(total)}
+    files = {
+        "frazil.task-seconds": "0.250",
+        "added-data-files": "1",
+        "added-files-size": str(size),
+        "total-files-size": str(total),
+    }
     return {**ledger.properties(), **files}
 
 
@@ -43,7 +48,7 @@ def test_each_kind_of_work_has_its_own_counts() -> None:
 
     assert found["landing"] == {
         "records": 200, "bytes_in": 2000, "bytes_written": 1500, "bytes_replaced": 0, "files": 2,
-        "commits": 2, "writes": 8, "glue_calls": 2,
+        "commits": 2, "writes": 8, "glue_calls": 2, "task_seconds": 0.5,
     }  # fmt: skip
     assert found["compaction"] == {
         "bytes_written": 1200, "bytes_replaced": 1500, "files": 1, "commits": 1, "writes": 4,

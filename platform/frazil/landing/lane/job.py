@@ -58,11 +58,13 @@ class Lane:
             OffsetsLostError: Planned records are gone.
             FrazilError: See `spark_job`.
         """
+        from frazil.tables.writing.transfer import took_of
+
         with spark_job(landing_job(plan)):
             returned = run(self._part(reading, spec, table, plan))
         counts = [json.loads(report) for report in values_of(returned["report"])]
         files = (file for of_task in values_of(returned["files"]) for file in of_task)
-        return self.written(counts, values_of(returned["bad"]), files, table, landing)
+        return self.written(counts, values_of(returned["bad"]), files, table, landing, took_of(returned))
 
     def _part(self, reading: Reading, spec: TableSpec, table: Table, plan: Plan) -> Part:
         from frazil.landing.lane.task import Appends
@@ -90,6 +92,7 @@ class Lane:
         files: Iterable[Mapping[str, Any]],
         table: Table,
         landing: str,
+        took: float | None,
     ) -> Written:
         """What all tasks say together.
 
@@ -97,6 +100,7 @@ class Lane:
             counts: Of each task, see `Counts`.
             bad: The bad records of each task; None where they are too large.
             files: Each as `WrittenFile`.
+            took: CPU seconds of the tasks.
         """
         from frazil.tables.writing.parquet import WrittenFile
 
@@ -115,6 +119,7 @@ class Lane:
             files=StagedFiles(
                 described,
                 until=started_at(landing) + self.lives,
+                took=took,
             ),
             values=total_of(c["values"] for c in counts),
             values_held=self.held(written),

@@ -6,6 +6,7 @@ Where every record is a row it decodes what it reads, writes data files, and cou
 from __future__ import annotations
 
 import uuid
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,16 +16,17 @@ import pyarrow as pa
 
 from frazil.landing.lane.intake import BAD, Intake, Task
 from frazil.tables.writing.parquet import FILES, HELD, DataFileWriter
-from frazil.tables.writing.task import begin_task, rows_of
+from frazil.tables.writing.task import TOOK, Meter, begin_task, rows_of
 
 RETURNED = pa.schema(
     [
         ("landing", pa.int32()), ("report", pa.string()), ("files", FILES),
-        ("bad", pa.list_(BAD)), ("merge", pa.string()),
+        ("bad", pa.list_(BAD)), ("merge", pa.string()), (TOOK, pa.float64()),
     ]
 )  # fmt: skip
 """What a task returns of each landing of which it saw records: a row with the report, where `bad` is null if
-the bad records are too large; and one for each partition of the table into which changes were merged."""
+the bad records are too large; and one for each partition of the table into which changes were merged. In its
+first one `took` has the task's CPU seconds for it."""
 
 
 class Slice(Protocol):
@@ -62,16 +64,18 @@ class Tasks:
         """Writes what a Spark task reads; rows of `RETURNED`."""
         begin_task(self.version)
         begun: dict[int, Slice] = {}
+        meters: dict[int, Meter] = defaultdict(Meter)
         for batch in batches:
             for number, records in _by_landing(batch):
-                if number not in begun:
-                    begun[number] = self.landings[number].begin()
-                begun[number].add(records)
+                with meters[number].running():
+                    if number not in begun:
+                        begun[number] = self.landings[number].begin()
+                    begun[number].add(records)
             if sum(each.held for each in begun.values()) > HELD:
                 for each in begun.values():
                     each.flush()
         for number, each in begun.items():
-            yield from each.close(number)
+            yield from meters[number].on(each.close(number))
 
 
 def _by_landing(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
 
 
+TASK_SECONDS = "frazil.task-seconds"
+"""In the summary of a snapshot: CPU seconds of the tasks that wrote its files. It is no part of a ledger."""
+
 _SHORTER = "Try again; if it takes as long, lower max_records or max_bytes."
 
 
@@ -38,6 +41,12 @@ class StagedFiles:
     files: tuple[DataFile, ...] = ()
     until: float = inf  # when, in seconds since the epoch, they may go as orphans
     checks: tuple[str, ...] = ()  # what each task says of the spec's own checks
+    took: float | None = None  # CPU seconds of the tasks that wrote them; None: they did not count
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What a snapshot says of them."""
+        return {} if self.took is None else {TASK_SECONDS: f"{self.took:.3f}"}
 
     @property
     def rows(self) -> int:
@@ -156,7 +165,7 @@ def _staged(table: Table, staged: Staged, summary: Mapping[str, str]) -> Transac
     tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
     if staged.resumes and SUSPENDED in table.properties:
         tx.remove_properties(SUSPENDED)
-    staged.put(tx, table, summary)
+    staged.put(tx, table, {**summary, **staged.staged.told})
     staged.settle(tx, table)
     return tx
 

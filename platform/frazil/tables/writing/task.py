@@ -5,6 +5,10 @@ Imports PyArrow only.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 
 import pyarrow as pa
@@ -32,6 +36,41 @@ def rows_of(schema: pa.Schema, **given: pa.Array) -> pa.RecordBatch:
     rows = len(next(iter(given.values())))
     columns = [given[f.name] if f.name in given else pa.nulls(rows, f.type) for f in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+TOOK = "took"
+"""What tasks that count their CPU seconds return them as: see `Meter`."""
+
+
+@dataclass
+class Meter:
+    """The CPU seconds of this process for one of several things that a task works on."""
+
+    seconds: float = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts while the context lasts."""
+        begun = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds += time.process_time() - begun
+
+    def on(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same rows, each batch of which tells in its first row what was counted since the one before."""
+        while True:
+            with self.running():
+                batch = next(rows, None)
+            if batch is None:
+                return
+            yield _telling(batch, self.seconds)
+            self.seconds = 0.0
+
+
+def _telling(batch: pa.RecordBatch, seconds: float) -> pa.RecordBatch:
+    column = pa.array([seconds, *[None] * (len(batch) - 1)][: len(batch)], pa.float64())
+    return batch.set_column(batch.schema.get_field_index(TOOK), batch.schema.field(TOOK), column)
 
 
 def packed(rows: pa.RecordBatch) -> bytes:

@@ -25,7 +25,7 @@ from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
 from frazil.tables.writing.sorting import SortKey, in_order
-from frazil.tables.writing.task import begin_task, rows_of
+from frazil.tables.writing.task import TOOK, Meter, begin_task, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +34,13 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RETURNED = pa.schema(
-    [("rows", pa.int64()), ("gone", pa.int64()), ("values_gone", pa.string()), ("files", FILES)]
-)
+    [
+        ("rows", pa.int64()), ("gone", pa.int64()), ("values_gone", pa.string()), ("files", FILES),
+        (TOOK, pa.float64()),
+    ]
+)  # fmt: skip
 """What is said of each bin: the rows that were read, those that were left out, with how many values of each
-column, and the new files."""
+column, the new files, and the task's CPU seconds."""
 
 _PLACE = "$frazil_place"
 
@@ -103,7 +106,7 @@ class Bins:
         """Writes the bins whose numbers come; rows of `RETURNED`."""
         begin_task(self.version)
         for batch in batches:
-            yield from map(self._rewritten, values_of(batch.column(0)))
+            yield from Meter().on(map(self._rewritten, values_of(batch.column(0))))
 
     def _rewritten(self, number: int) -> pa.RecordBatch:
         bin_ = self.bins[number]
@@ -269,6 +272,12 @@ def run_bins(
     work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone, order)
     numbers = spark.range(0, len(bins), 1, min(len(bins), tasks))
     return in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
+
+
+def took_of(returned: pa.Table) -> float | None:
+    """CPU seconds of the tasks that returned these rows; None where they did not count."""
+    told = TOOK in returned.column_names
+    return sum(values_of(returned[TOOK].drop_null())) if told else None
 
 
 def files_written(table: Table, returned: pa.Table) -> tuple[DataFile, ...]:

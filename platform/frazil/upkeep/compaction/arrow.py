@@ -44,7 +44,7 @@ def rewrite_by_columns(
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
     from frazil.tables.format_v3.row_ids import origins_of
     from frazil.tables.writing.sorting import sort_keys
-    from frazil.tables.writing.transfer import files_written
+    from frazil.tables.writing.transfer import files_written, took_of
 
     name = name_of(table)
     order = sort_keys(table.schema(), spec.sort_terms)
@@ -59,7 +59,7 @@ def rewrite_by_columns(
     origins = origins_of(table, (head.entries[f.path] for f in plan.files))
     with spark_job(compaction_job(name)):
         returned = _run(connections, table, with_deletes, plan, order, origins)
-    staged = StagedFiles(files_written(table, returned), until=until)
+    staged = StagedFiles(files_written(table, returned), until=until, took=took_of(returned))
     _audit(name, plan, with_deletes, staged, sum(values_of(returned["rows"])))
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 

@@ -165,13 +165,16 @@ class UpsertLane:
     def _merged(self, returned: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
         from frazil.tables.format_v3.vector_files import WrittenVector, vector_entry
+        from frazil.tables.writing.transfer import took_of
 
         counts = returned.filter(returned["report"].is_valid())
         reports = [json.loads(text) for text in values_of(counts["report"])]
         merges = [json.loads(text) for text in values_of(returned["merge"].drop_null())]
 
         files = [file for of in values_of(returned["files"]) for file in of or ()]
-        changes = self.lane.written(reports, values_of(counts["bad"]), files, table, landing)
+        changes = self.lane.written(
+            reports, values_of(counts["bad"]), files, table, landing, took_of(returned)
+        )
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         counted = defaultdict(int, {name: sum(m[name] for m in merges) for name in names})
         removed = frozenset(path for m in merges for path in m["removed"])
