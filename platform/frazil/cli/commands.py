@@ -55,6 +55,9 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "reset": "Start a table over: remove it, and all that is made of it or shows it. Its topic stays.",
         "drop": "Remove a table that no pipeline names any more, with its dead letters and what shows it.",
     },
+    "recovery.rebuild": {
+        "rebuild-catalog": "Bring tables back into a catalog that lost them, from what lies in the bucket.",
+    },
     "work.upgrade": {
         "upgrade-table": "Upgrade a table to Iceberg's format version 3, with an id for each row.",
     },

@@ -31,7 +31,9 @@ _GC_ENABLED = "gc.enabled"  # Iceberg's property; false where a table shares fil
 _FOLDERS = ("data", "metadata")
 """Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""
 
-_METADATA = ".metadata.json"
+METADATA = ".metadata.json"
+"""How the names of metadata files end, those that are compressed too: `.gz.metadata.json`."""
+
 _DELETED_AT_ONCE = 8
 _TRIES = 3
 
@@ -83,18 +85,23 @@ def may_delete_files(table: Table) -> bool:
 
 def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[StoredFile]:
     """All files in the table's own folders, named by a snapshot or not; `""` is all of its location."""
+    for folder in folders:
+        yield from list_below(table.io, table.location(), folder)
+
+
+def list_below(io: FileIO, location: str, folder: str = "") -> Iterator[StoredFile]:
+    """All files below a location, or a folder of it; none where there is no such place."""
     from pyarrow.fs import FileSelector, FileType
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
-    location = table.location().rstrip("/")
-    scheme, netloc, root = PyArrowFileIO.parse_location(location, table.io.properties)
-    storage = opened_files(table.io, location).fs_by_scheme(scheme, netloc)
-    for folder in folders:
-        selector = FileSelector(f"{root}/{folder}".rstrip("/"), recursive=True, allow_not_found=True)
-        for info in storage.get_file_info(selector):
-            if info.type == FileType.File:
-                path = location + info.path[len(root) :]
-                yield StoredFile(path, info.size or 0, info.mtime.timestamp())
+    location = location.rstrip("/")
+    scheme, netloc, root = PyArrowFileIO.parse_location(location, io.properties)
+    storage = opened_files(io, location).fs_by_scheme(scheme, netloc)
+    selector = FileSelector(f"{root}/{folder}".rstrip("/"), recursive=True, allow_not_found=True)
+    for info in storage.get_file_info(selector):
+        if info.type == FileType.File:
+            path = location + info.path[len(root) :]
+            yield StoredFile(path, info.size or 0, info.mtime.timestamp())
 
 
 def delete_files(io: FileIO, paths: Iterable[str]) -> None:
@@ -121,7 +128,7 @@ def old_metadata(handle: TableHandle, before: float, shown: Iterable[str]) -> li
     Listed first and loaded then: what was committed in between is known.
     """
     listed = list_files(handle.load(), ("metadata",))
-    old = [file.path for file in listed if file.path.endswith(_METADATA) and file.modified < before]
+    old = [file.path for file in listed if file.path.endswith(METADATA) and file.modified < before]
     named = {key_of(path) for path in (*_own_files(handle.load()), *shown)} if old else set()
     return [path for path in old if key_of(path) not in named]
 

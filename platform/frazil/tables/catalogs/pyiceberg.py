@@ -151,11 +151,16 @@ def ask_for_table(catalog: RestCatalog, identifier: tuple[str, ...], snapshots: 
     return catalog._session.get(url, params={"snapshots": snapshots})
 
 
+def storage_of(catalog: Catalog, location: str) -> FileIO:
+    """What opens files of a place for a catalog, whether a table is there or not."""
+    return catalog._load_file_io(location=location)
+
+
 def read_metadata(catalog: Catalog, location: str) -> bytes:
     """A metadata file, not parsed."""
     from pyiceberg.serializers import Compressor
 
-    file = catalog._load_file_io(location=location).new_input(location)
+    file = storage_of(catalog, location).new_input(location)
     with file.open() as stored, Compressor.get_compressor(location).stream_decompressor(stored) as plain:
         return plain.read()
 

@@ -1,0 +1,1 @@
+"""Commands for the day after the worst one."""

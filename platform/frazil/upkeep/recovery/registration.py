@@ -1,0 +1,120 @@
+"""A table that is found in the bucket becomes one of the catalog."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import stamina
+
+from frazil.errors import RepairError
+from frazil.spec.names import TableName
+from frazil.tables.catalogs.catalog import is_lost
+from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.pyiceberg import storage_of
+from frazil.tables.creation import register
+from frazil.upkeep.recovery.comparison import differences
+from frazil.upkeep.recovery.remaking import remake
+from frazil.upkeep.recovery.states import State, is_begun
+from frazil.upkeep.storage import delete_files
+
+if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table
+
+_PROBE = "frazil_rebuild_"
+
+
+class Registrar:
+    """Brings tables into one catalog, and never over one that is there.
+
+    Args:
+        catalog: The one in which they come back.
+        folder: Of the bucket, where tables of a namespace lie; a probe's file is written there.
+        namespace: Where the probe is registered.
+    """
+
+    def __init__(self, catalog: Catalog, folder: str, namespace: str) -> None:
+        self._catalog, self._folder, self._namespace = catalog, folder, namespace
+
+    def ask(self) -> None:
+        """Finds out by now what the catalog does with what it registers."""
+        assert self.reads in (True, False)
+
+    def bring(self, handle: TableHandle, state: State) -> None:
+        """Has the catalog name a table, and looks whether it is the one that the file tells of.
+
+        Raises:
+            RepairError: It is another one.
+        """
+        if self.reads:
+            register(handle, state.path)
+        else:
+            remake(handle, state)
+        if odd := differences(state.metadata, handle.load().metadata):
+            raise RepairError(
+                f"The catalog has table {handle} otherwise than its metadata file says.",
+                where=f"{state.path}: {', '.join(odd)}",
+                meaning="No file was changed or deleted. Don't land into the table, and don't drop it: some "
+                "catalogs delete the files with it.",
+                todo="Use Glue, or a REST catalog whose registerTable reads the metadata file.",
+            )
+
+    @cached_property
+    def reads(self) -> bool:
+        """Whether the catalog reads what it registers; a REST catalog is asked with an empty table.
+
+        Asked with a real one, a catalog that does not would keep an empty table of its name. SeaweedFS
+        deletes all files of a table that is dropped.
+        """
+        from pyiceberg.catalog.rest import RestCatalog
+
+        if not isinstance(self._catalog, RestCatalog):
+            return True  # PyIceberg reads the file itself
+        name = f"{_PROBE}{int(time.time())}_{secrets.token_hex(4)}"
+        return self._probed(TableHandle(self._catalog, TableName(self._namespace, name)))
+
+    def _probed(self, handle: TableHandle) -> bool:
+        from pyiceberg.exceptions import NoSuchTableError
+        from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+        from pyiceberg.schema import Schema
+        from pyiceberg.serializers import ToOutputFile
+        from pyiceberg.table.metadata import new_table_metadata
+        from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+
+        location = f"{self._folder}/{handle.name.table}"
+        path = f"{location}/metadata/v1.metadata.json"
+        io = storage_of(self._catalog, path)
+        empty = new_table_metadata(Schema(), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, location)
+        ToOutputFile.table_metadata(empty, io.new_output(path))
+        try:
+            register(handle, path)
+            return handle.load().metadata.table_uuid == empty.table_uuid
+        except NotImplementedError:
+            return False  # it says so itself
+        finally:
+            for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+                with attempt, suppress(NoSuchTableError):
+                    self._catalog.drop_table(handle.name.identifier)
+            delete_files(io, [path])
+
+
+def names_there(catalog: Catalog, namespaces: Iterable[str]) -> set[TableName]:
+    """The tables that the catalog has in some namespaces."""
+    from pyiceberg.exceptions import NoSuchNamespaceError
+
+    found = set[TableName]()
+    for namespace in {*namespaces}:
+        with suppress(NoSuchNamespaceError):
+            found |= {TableName(namespace, table) for *_, table in catalog.list_tables(namespace)}
+    return found
+
+
+def held(handle: TableHandle) -> Table | None:
+    """The table as the catalog has it; None where there is none, or one that a rebuild did not end."""
+    table = handle.load_or_none()
+    return None if table is None or is_begun(table.metadata) else table
