@@ -75,6 +75,10 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "costs.cost": {
         "cost": "Show what tables took, what that costs by a list of prices, and what is not measured.",
     },
+    "costs.plan": {
+        "plan-freshness": "Show what landing a table more often, or less, would cost, by replaying its own "
+        "arrivals.",
+    },
     "views.check": {
         "check": "Run the checks of tables. Exit code 1 if one fails, 5 if a server does not answer.",
     },

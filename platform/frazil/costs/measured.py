@@ -54,13 +54,14 @@ def _commit(table: str, snapshot: Snapshot, *, in_glue: bool) -> Line:
     }
     if in_glue:
         units["glue_calls"] = 1
-    if (seconds := _task_seconds(summary)) is not None:
+    if (seconds := task_seconds(summary)) is not None:
         units["task_seconds"] = seconds
     work, own = _work(snapshot, summary)
     return Line(table, ICEBERG, work, {**units, **own})
 
 
-def _task_seconds(summary: Mapping[str, str]) -> float | None:
+def task_seconds(summary: Mapping[str, str]) -> float | None:
+    """CPU seconds of the tasks that wrote a snapshot's files; None where it does not say."""
     try:
         return float(summary[TASK_SECONDS])
     except (KeyError, ValueError):

@@ -102,6 +102,34 @@ def test_it_says_what_is_not_measured_and_what_has_no_price(
     assert mine["services"] == []
 
 
+def test_another_freshness_is_planned_by_the_tables_own_arrivals(
+    frazil: Command, landed: Topic, name: str
+) -> None:
+    plan = frazil("plan-freshness", name, "--since", "1h", "--json").document
+
+    commits = [choice["commits"] for choice in plan["choices"]]
+    told = [choice["every"] for choice in plan["choices"]]
+    assert told == [1, 5, 60, 300, 900, 3600][: len(told)], "no more than the history is long"
+    assert commits == sorted(commits, reverse=True)
+    assert commits[-1] > 0
+    assert plan["assumed"] == ["CPU of compaction"]
+
+
+def test_a_table_that_was_landed_once_has_no_history_to_replay(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    said = frazil("plan-freshness", name)
+    topic.trades(5)
+    land(topic.spec, topic.connections)
+    again = frazil("plan-freshness", name)
+
+    assert said.is_clear
+    assert "fewer than two landings" in said.err
+    assert (again.code, again.out.split()[:2]) == (0, ["every", "freshness"])
+
+
 def test_a_mistake_in_the_price_list_is_told_with_its_line(
     frazil: Command, topic: Topic, tmp_path: Path
 ) -> None:

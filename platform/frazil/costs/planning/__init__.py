@@ -1,0 +1,1 @@
+"""What another freshness would cost a table: its history of arrivals, replayed."""

@@ -1,0 +1,131 @@
+"""What a table's snapshots tell of arrivals, and of what its landings and compactions took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from frazil.costs.measured import task_seconds
+from frazil.costs.planning.replay import Arrival, Rates, Rules
+from frazil.costs.units import Period
+from frazil.landing.position.ledger import Ledger, ledgers
+from frazil.spec.table import AnyTable
+from frazil.tables.metadata.snapshots import ancestors, number, summary_of
+from frazil.upkeep.work import SUMMARY
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+_LANDING, _RECORD, _BYTE = 0.3, 10e-6, 13 / 2**30
+"""CPU seconds where a table tells of none: docs/sizing.md, on two cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a table's landings were like.
+
+    Args:
+        arrivals: In order of time; records of one landing came evenly since the newest one before it.
+        assumed: What is not this table's own, but of docs/sizing.md.
+    """
+
+    arrivals: Sequence[Arrival]
+    rates: Rates
+    assumed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Landing:
+    """One landing: until when its records came, and what it took."""
+
+    until: float
+    records: int
+    bytes: int
+    files: int
+    seconds: float | None
+
+
+def history_of(metadata: TableMetadata, period: Period) -> History:
+    """The history of a time, as far back as snapshots are kept."""
+    found = sorted(_landings(metadata, period), key=lambda landing: landing.until)
+    timed = [landing for landing in found if landing.seconds is not None]
+    fixed, each = _line([(landing.records, landing.seconds or 0.0) for landing in timed])
+    again = _per_byte(metadata, period)
+    rates = Rates(
+        record_bytes=sum(f.bytes for f in found) / max(1, sum(f.records for f in found)),
+        spread=max(1, round(sum(f.files for f in found) / len(found))) if found else 1,
+        landing_seconds=fixed if timed else _LANDING,
+        record_seconds=each if timed else _RECORD,
+        byte_seconds=_BYTE if again is None else again,
+    )
+    told = {"CPU of landings": bool(timed), "CPU of compaction": again is not None}
+    return History([*_arrivals(found)], rates, tuple(what for what, known in told.items() if not known))
+
+
+def rules_of(spec: AnyTable, metadata: TableMetadata) -> Rules:
+    """The rules of a spec for a table as large as it is now."""
+    target, upkeep = int(spec.write.target_file_size), spec.upkeep
+    live = number(summary_of(metadata.current_snapshot()), "total-files-size")
+    return Rules(
+        target=target,
+        small=int(upkeep.small_file * target),
+        small_bytes=int(upkeep.small_bytes),
+        compact_after=upkeep.compact_after.total_seconds(),
+        copies=max(int(upkeep.copies_share * live), target),
+        kept_for=upkeep.keep_snapshots_for.total_seconds(),
+    )
+
+
+def _landings(metadata: TableMetadata, period: Period) -> Iterator[_Landing]:
+    for snapshot, ledger in ledgers(metadata):
+        if ledger.is_landing and ledger.read and period.holds(snapshot.timestamp_ms / 1000):
+            yield _landing(snapshot, ledger)
+
+
+def _landing(snapshot: Snapshot, ledger: Ledger) -> _Landing:
+    summary, newest = summary_of(snapshot), ledger.max_timestamp
+    return _Landing(
+        until=min(snapshot.timestamp_ms, snapshot.timestamp_ms if newest is None else newest) / 1000,
+        records=ledger.read,
+        bytes=number(summary, "added-files-size"),
+        files=number(summary, "added-data-files"),
+        seconds=task_seconds(summary),
+    )
+
+
+def _arrivals(landings: Sequence[_Landing]) -> Iterator[Arrival]:
+    """The first landing only says when the others' records began to come."""
+    for before, landing in pairwise(landings):
+        begin, end = int(before.until), int(landing.until)
+        seconds = max(1, end - begin)
+        for second in range(seconds):
+            share = landing.records * (second + 1) // seconds - landing.records * second // seconds
+            if share:
+                yield Arrival(begin + second + 1, share)
+
+
+def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """The seconds of a landing by itself and of each record, by least squares; neither below zero."""
+    if not points:
+        return 0.0, 0.0
+    mean_x, mean_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    wide = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / wide if wide else 0.0
+    slope = min(max(0.0, slope), mean_y / mean_x)
+    return mean_y - slope * mean_x, slope
+
+
+def _per_byte(metadata: TableMetadata, period: Period) -> float | None:
+    """CPU seconds for each byte that compactions wrote again; None where none tells."""
+    told = [
+        (seconds, number(summary, "removed-files-size"))
+        for snapshot in ancestors(metadata)
+        if (summary := summary_of(snapshot)).get(SUMMARY) == "compaction"
+        and period.holds(snapshot.timestamp_ms / 1000)
+        and (seconds := task_seconds(summary)) is not None
+    ]
+    size = sum(size for _, size in told)
+    return sum(seconds for seconds, _ in told) / size if size else None

@@ -1,0 +1,169 @@
+"""A model of landings and compactions, by which arrivals are replayed. Pure: it knows no table.
+
+Landings come at even times, take all that waits, and make no commit where nothing does. A compaction is
+looked for at each landing, by the rules of the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+_FULL = 1.1
+"""Of the target size, up to which small files are put together, as compactions have it."""
+
+_OF_EACH_COMMIT = 3
+"""Objects that a commit puts beside its files."""
+
+
+class Arrival(NamedTuple):
+    """Records that came in one second."""
+
+    at: float
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """When files are put together.
+
+    Args:
+        target: Bytes that a file should have.
+        small: A file below it is small.
+        small_bytes: So many bytes in small files are put together at once.
+        compact_after: Seconds after which fewer are, too.
+        copies: Bytes of old copies that there may be; beyond, what a compaction left waits for as much again.
+        kept_for: Seconds for which old copies are kept.
+    """
+
+    target: int
+    small: int
+    small_bytes: int
+    compact_after: float
+    copies: int
+    kept_for: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one table's records and files take.
+
+    Args:
+        record_bytes: Of a record, in files.
+        spread: Files of one small landing: partitions that it touches.
+        landing_seconds, record_seconds, byte_seconds: CPU of a landing by itself, of each record, and of each
+            byte that is compacted.
+    """
+
+    record_bytes: float
+    spread: int
+    landing_seconds: float
+    record_seconds: float
+    byte_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a replay came to.
+
+    Args:
+        opened: Files that the table has after a landing, on average: what a reader opens who reads all of it.
+    """
+
+    commits: int
+    files: int
+    rewritten: int
+    task_seconds: float
+    opened: float
+
+    @property
+    def writes(self) -> int:
+        """Objects that were put."""
+        return self.files + _OF_EACH_COMMIT * self.commits
+
+
+@dataclass
+class _Partition:
+    """The files of one partition: small ones and their bytes, what compactions left, how many are full."""
+
+    rules: Rules
+    last: float
+    new: list[int] = field(default_factory=list)
+    waits: int = 0
+    left: list[int] = field(default_factory=list)
+    full: int = 0
+    copies: list[tuple[float, int]] = field(default_factory=list)
+
+    def land(self, size: int) -> int:
+        """Adds a landing's files; how many."""
+        count = max(1, -(-size // self.rules.target))
+        if size // count < self.rules.small:
+            self.new += [size // count] * count
+            self.waits += size // count * count
+        else:
+            self.full += count
+        return count
+
+    def compact(self, now: float) -> tuple[int, int]:
+        """Bytes that are written again now, and into how many files; zeros where nothing is due."""
+        taken = self._taken(now) if self._is_due(now) else []
+        total = sum(taken)
+        into = max(1, -(-total // int(_FULL * self.rules.target)))
+        if into >= len(taken):
+            return 0, 0
+        kept = [] if len(taken) > len(self.new) else self.left
+        small = total // into < self.rules.small
+        self.left = [*kept, *([total // into] * into if small else [])]
+        self.full += 0 if small else into
+        self.new, self.waits, self.last = [], 0, now
+        self.copies.append((now, total))
+        return total, into
+
+    def _is_due(self, now: float) -> bool:
+        return self.waits >= self.rules.small_bytes or now - self.last >= self.rules.compact_after
+
+    def _taken(self, now: float) -> list[int]:
+        """The files that go; where there are too many old copies, not those that are more than what came."""
+        every = [*self.new, *self.left]
+        held = sum(size for at, size in self.copies if now - at < self.rules.kept_for)
+        thrifty = held + sum(every) > self.rules.copies
+        return self.new if thrifty and sum(self.left) > self.waits else every
+
+    @property
+    def count(self) -> int:
+        """How many files there are."""
+        return len(self.new) + len(self.left) + self.full
+
+
+def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates) -> Outcome:
+    """What landing at even times would have come to; the first one is `every` seconds after the first record.
+
+    Partitions are taken to be alike: one of them is replayed.
+    """
+    landings = _landings(arrivals, every)
+    if not landings:
+        return Outcome(0, 0, 0, 0.0, 0.0)
+    part = _Partition(rules, min(landings) - every)
+    commits = files = rewritten = opened = 0
+    for at, records in sorted(landings.items()):
+        files += part.land(int(records * rates.record_bytes) // rates.spread)
+        again, into = part.compact(at)
+        commits, files, rewritten = commits + 1 + (into > 0), files + into, rewritten + again
+        opened += part.count
+    spread = rates.spread
+    seconds = len(landings) * rates.landing_seconds + sum(landings.values()) * rates.record_seconds
+    seconds += rewritten * spread * rates.byte_seconds
+    return Outcome(commits, files * spread, rewritten * spread, seconds, opened * spread / len(landings))
+
+
+def _landings(arrivals: Iterable[Arrival], every: float) -> dict[float, int]:
+    """Records by the time of the landing that takes them."""
+    found: dict[float, int] = {}
+    begin: float | None = None
+    for at, records in arrivals:
+        begin = at if begin is None else begin
+        turn = max(1, int(-((begin - at) // every)))
+        when = begin + turn * every
+        found[when] = found.get(when, 0) + records
+    return found

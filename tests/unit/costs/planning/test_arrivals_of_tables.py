@@ -1,0 +1,56 @@
+"""What a table's snapshots tell of arrivals, and what is taken where they tell nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from frazil.costs.planning.history import history_of
+from frazil.costs.units import Period
+from frazil.landing.position.ledger import Ledger
+from kit.tables.histories import START, History
+
+
+def made(*landings: tuple[float, int, float | None]) -> History:
+    """Landings: how long after the one before, of how many records, and the tasks' seconds."""
+    history, at = History(), 0
+    for wait, records, seconds in landings:
+        history.now += wait
+        newest = int(history.now * 1000) - 1000
+        ledger = Ledger("t", "id", {0: (at, at + records)}, {0: 0}, records=records, max_timestamp=newest)
+        took = {} if seconds is None else {"frazil.task-seconds": f"{seconds}"}
+        files = {"added-data-files": "2", "added-files-size": str(records * 20)}
+        history.commit(summary={**ledger.properties(), **files, **took})
+        at += records
+    return history
+
+
+def test_records_of_a_landing_came_evenly_since_the_one_before() -> None:
+    history = made((0, 1, None), (10, 25, None), (100, 7, None))
+
+    arrivals = history_of(history.metadata, Period(START - 1, history.now)).arrivals
+
+    first = int(START - 1)
+    assert sum(a.records for a in arrivals) == 32
+    assert [a.records for a in arrivals[:10]] == [2, 3, 2, 3, 2, 3, 2, 3, 2, 3]
+    assert (arrivals[0].at, arrivals[9].at, arrivals[-1].at) == (first + 1, first + 10, first + 110)
+
+
+def test_cpu_is_that_of_the_tables_own_landings() -> None:
+    history = made((0, 100, 0.3), (10, 300, 0.5), (10, 500, 0.7))
+
+    found = history_of(history.metadata, Period(START - 1, history.now))
+
+    assert (found.rates.landing_seconds, found.rates.record_seconds) == (
+        pytest.approx(0.2), pytest.approx(0.001),
+    )  # fmt: skip
+    assert (found.rates.record_bytes, found.rates.spread) == (20, 2)
+    assert found.assumed == ("CPU of compaction",)
+
+
+def test_what_the_snapshots_do_not_tell_is_named() -> None:
+    history = made((0, 100, None), (10, 300, None))
+
+    found = history_of(history.metadata, Period(START - 1, history.now))
+
+    assert found.assumed == ("CPU of landings", "CPU of compaction")
+    assert found.rates.landing_seconds == 0.3
