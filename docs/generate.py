@@ -49,8 +49,9 @@ from frazil.spec.deployment import (
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.fields import JsonField, OfFields
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
-from frazil.spec.table import AnyTable, Upkeep, Write
+from frazil.spec.table import AnyTable, Write
 from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.upkeep import Upkeep
 
 DOCS = Path(__file__).parent
 _NOTE = "<!-- Written by `make reference`: change the code, then run that. -->"

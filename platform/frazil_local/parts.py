@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from frazil.errors import ConfigureError
-from frazil.settings.profile import read_profile
+from frazil.settings.profile_file import read_profile
 from frazil_local.cloud.parts import add_clouds, administrator, cloud_servers, has_clouds, leave_clouds
 from frazil_local.home import Home, s3_credentials, secret, template, write_private
 from frazil_local.jars import Jars, cache_folder, java_home, read_lock

@@ -27,7 +27,8 @@ from samples import NARROW, sample
 from frazil.clients import Clients
 from frazil.kafka.clients import client_config
 from frazil.landing.land import land
-from frazil.landing.lane.joint import RunPart, alone
+from frazil.landing.lane.joint import alone
+from frazil.landing.lane.parts import RunPart
 from frazil.landing.many import land_together
 from frazil.landing.report import LandingReport
 from frazil.settings.profile import Settings

@@ -11,7 +11,7 @@ import httpx
 import psutil
 
 from frazil.errors import MissingError
-from frazil.settings.profile import frazil_home
+from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
 from frazil_local.ports import recall, url
 from frazil_local.process import find

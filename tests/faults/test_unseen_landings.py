@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from frazil.checks.run import run_check
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from kit.readers.mirrored import NAME, Mirror
 from kit.runs.toll import Toll
 from kit.wires.lying import glue_in_process

@@ -16,7 +16,7 @@ from frazil.derive.feeds.position import FedTo, noted
 from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.landing.position.ledger import Ledger, bytes_per_record, read_ledger
 from frazil.landing.position.standing import _standing
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.pointers import Pointer
 from frazil.tables.commits.leftovers import dead_branches
 from frazil.tables.layout import LAYOUT, _applied

@@ -10,7 +10,7 @@ from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.dialects.spark import Spark
 
 from frazil.derive.queries.types import fields
-from frazil.formats.avro.schemas.logical import avro_name
+from frazil.formats.avro.schemas.written import avro_name
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import spark_type
 from frazil.publishing.snowflake.statements import Relation, text

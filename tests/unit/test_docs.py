@@ -25,8 +25,9 @@ from frazil.spec.deployment import (
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping
-from frazil.spec.table import Upkeep, Write
+from frazil.spec.table import Write
 from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.upkeep import Upkeep
 
 ROOT = Path(__file__).parents[2]
 

@@ -18,8 +18,9 @@ from frazil.settings.profile import _NO_SETTINGS, Settings, fields, variable
 from frazil.spec.checks import OwnCheck
 from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
 from frazil.spec.derived import DerivedSpec, Feed, Window
-from frazil.spec.table import Upkeep, Write
+from frazil.spec.table import Write
 from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.upkeep import Upkeep
 from kit.pages.advice import ROOT, advice
 from kit.pages.spoken import FILLED, filled, texts
 

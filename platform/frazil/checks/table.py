@@ -11,7 +11,8 @@ from frazil.checks.result import Number, Subject, Verdict
 from frazil.publishing.columns import differences
 from frazil.publishing.pointer import is_foreign, is_in_step, ways_on
 from frazil.publishing.target import Shown, Target
-from frazil.spec.table import AnyTable, Upkeep
+from frazil.spec.table import AnyTable
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.manifests import manifests_of, rows_named
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import live_rows

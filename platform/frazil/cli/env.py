@@ -15,7 +15,8 @@ from frazil.cli.console import print_json
 from frazil.cli.selection import Json
 from frazil.errors import ConfigureError, MissingError
 from frazil.settings.connection import ConnectionSettings
-from frazil.settings.profile import Settings, frazil_home, variable
+from frazil.settings.profile import Settings, variable
+from frazil.settings.profile_file import frazil_home
 from frazil.settings.secret import revealed
 
 app = typer.Typer()

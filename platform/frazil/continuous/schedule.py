@@ -9,7 +9,7 @@ from threading import Lock
 
 from frazil.errors import FrazilError, PartDownError, RetryError
 from frazil.landing.arrivals import Due
-from frazil.landing.lane.joint import SMALL_BYTES, SMALL_RECORDS
+from frazil.landing.lane.parts import SMALL_BYTES, SMALL_RECORDS
 
 Clock = Callable[[], float]
 

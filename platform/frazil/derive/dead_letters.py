@@ -21,7 +21,8 @@ from frazil.derive.write import insert, overtaken
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.repairs.dead_letters import DeadLetters, survey
 from frazil.quoting import quoted
-from frazil.spec.table import Upkeep, Write
+from frazil.spec.table import Write
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.leftovers import drop_dead_branches

@@ -29,7 +29,8 @@ from frazil.formats.types import from_iceberg
 from frazil.quoting import quoted
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep, Write
+from frazil.spec.table import Write
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.box import Box
 from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows

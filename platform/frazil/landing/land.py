@@ -32,7 +32,8 @@ from frazil.landing.cut.note import limited
 from frazil.landing.far_times import with_records
 from frazil.landing.halts.halt import refuse_halted
 from frazil.landing.lane.job import lane_of
-from frazil.landing.lane.joint import RunPart, alone
+from frazil.landing.lane.joint import alone
+from frazil.landing.lane.parts import RunPart
 from frazil.landing.plan import Plan, make_plan
 from frazil.landing.position.history import Accepted, cut_meanwhile, forked, look, recreated
 from frazil.landing.position.ledger import GUESS, Span, bytes_per_record, read_ledger

@@ -14,7 +14,8 @@ from threading import Event
 from frazil.connections import Connections, apart
 from frazil.errors import FrazilError, InterruptedWorkError
 from frazil.landing.land import land
-from frazil.landing.lane.joint import MOST, JointJobs, RunPart
+from frazil.landing.lane.joint import MOST, JointJobs
+from frazil.landing.lane.parts import RunPart
 from frazil.landing.position.state import TableState, known_states
 from frazil.landing.report import LandingReport
 from frazil.spec.names import things

@@ -29,6 +29,7 @@ from pydantic_settings import (
 from frazil.errors import MALFORMED, UsageError
 from frazil.settings.connection import ConnectionSettings
 from frazil.settings.identity import aws_session
+from frazil.settings.profile_file import profile_in_force, profile_path, read_profile
 from frazil.settings.reference import KEEP, Keep
 from frazil.settings.secret import Secret
 from frazil.settings.systems.alarms import AlarmSettings
@@ -48,16 +49,6 @@ if TYPE_CHECKING:
 _NO_SETTINGS = ("FRAZIL_HOME", "FRAZIL_PROFILE", "FRAZIL_CACHE", "FRAZIL_DEBUG")
 _OF_TESTS = "FRAZIL_TEST_"
 _CONNECTION = re.compile(r"[a-z0-9][a-z0-9_-]*")
-
-
-def frazil_home() -> Path:
-    """The folder that holds everything of one stack: `$FRAZIL_HOME`, or `.frazil` in the user's home."""
-    return Path(os.environ.get("FRAZIL_HOME") or Path.home() / ".frazil").absolute()
-
-
-def profile_path() -> Path:
-    """The profile in force: `$FRAZIL_PROFILE`, or `profile.json` in `frazil_home()`."""
-    return Path(os.environ.get("FRAZIL_PROFILE") or frazil_home() / "profile.json")
 
 
 class Settings(BaseSettings):
@@ -180,7 +171,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Environment before profile file, both under what the caller gives."""
         _check_variables()
-        profile = InitSettingsSource(settings_cls, _profile_in_force())
+        profile = InitSettingsSource(settings_cls, profile_in_force())
         return init_settings, env_settings, profile
 
     @classmethod
@@ -206,28 +197,6 @@ class Settings(BaseSettings):
 
 def _session_of_secrets(values: Any) -> Session:
     return aws_session(AwsSettings.model_validate(values).of_secrets)
-
-
-def read_profile(file: Path) -> dict[str, Any]:
-    """What a profile file says, by the names of `Settings`; nothing where there is no such file."""
-    try:
-        document = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    except (OSError, *MALFORMED) as e:
-        raise _no_profile(file, str(e)) from None
-    if not isinstance(document, dict):
-        raise _no_profile(file, f"it holds a JSON {type(document).__name__}")
-    return document
-
-
-def _no_profile(file: Path, why: str) -> UsageError:
-    return UsageError(
-        "The profile is not a JSON object.",
-        where=f"{file}: {why}",
-        todo="Fix it."
-        if os.environ.get("FRAZIL_PROFILE")
-        else "Fix it. If it is that of the embedded stack, and you wrote nothing into it, it may be "
-        "deleted: `frazil up` writes it again.",
-    )
 
 
 def log_settings() -> LogSettings:
@@ -265,14 +234,6 @@ def _changed(value: Any, change: Any) -> Any:
     if isinstance(value, BaseModel) and isinstance(change, dict):
         return type(value).model_validate(dict(value) | change)
     return change
-
-
-def _profile_in_force() -> dict[str, Any]:
-    if os.environ.get("FRAZIL_PROFILE") and not profile_path().is_file():
-        raise UsageError(
-            "There is no such profile.", where=f"FRAZIL_PROFILE={profile_path()}", todo="Fix FRAZIL_PROFILE."
-        )
-    return read_profile(profile_path())
 
 
 def _check_variables() -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from frazil.spec.table import AnyTable, Upkeep
+from frazil.spec.table import AnyTable
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.commits.leftovers import dead_branches
 from frazil.tables.folders import folder_of
 from frazil.tables.metadata.files import Deletes, LiveFile

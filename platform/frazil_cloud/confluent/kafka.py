@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from frazil_cloud.confluent.client import Confluent, Json, Plane, settled_key, stored_pair
+from frazil_cloud.confluent.client import Confluent, settled_key, stored_pair
+from frazil_cloud.confluent.plane import Json, Plane
 from frazil_cloud.confluent.resource import Thing
 from frazil_cloud.resource import Facts, Known, NotYet
 from frazil_cloud.secrets import SecretStore

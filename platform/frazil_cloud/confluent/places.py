@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from frazil.errors import DifferentError
-from frazil_cloud.confluent.client import Json, awaited, stays
+from frazil_cloud.confluent.client import awaited
+from frazil_cloud.confluent.plane import Json, stays
 from frazil_cloud.confluent.resource import Listed, Renamable
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, NotYet
 from frazil_cloud.secrets import SecretStore

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from frazil_cloud.confluent.client import Confluent, Json, Plane, stays
+from frazil_cloud.confluent.client import Confluent
+from frazil_cloud.confluent.plane import Json, Plane, stays
 from frazil_cloud.resource import Facts, Known, RefusedYet
 
 

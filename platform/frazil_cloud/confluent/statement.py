@@ -11,8 +11,9 @@ from frazil.errors import RepairError
 from frazil.quoting import quoted
 from frazil.spec.deployment import Statement
 from frazil_cloud.confluent.accounts.keys import statements_path
-from frazil_cloud.confluent.client import Json, Plane, settled_key, stored_pair
+from frazil_cloud.confluent.client import settled_key, stored_pair
 from frazil_cloud.confluent.kafka import topic_is_there
+from frazil_cloud.confluent.plane import Json, Plane
 from frazil_cloud.confluent.resource import Thing
 from frazil_cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil_cloud.secrets import SecretStore

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 from frazil.errors import ConfigureError
 from frazil.spec.deployment import Tableflow
-from frazil_cloud.confluent.client import Confluent, Json, Plane, awaited, settled_key, stored_pair
+from frazil_cloud.confluent.client import Confluent, awaited, settled_key, stored_pair
 from frazil_cloud.confluent.kafka import MANAGERS_ROLE
 from frazil_cloud.confluent.places import INTEGRATIONS, InEnvironment
+from frazil_cloud.confluent.plane import Json, Plane
 from frazil_cloud.confluent.resource import Renamable
 from frazil_cloud.resource import WHY, Facts, Known, RefusedYet
 from frazil_cloud.secrets import SecretStore

@@ -17,7 +17,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json
 from frazil.errors import UsageError
-from frazil.settings.profile import Settings, frazil_home
+from frazil.settings.profile import Settings
+from frazil.settings.profile_file import frazil_home
 
 if TYPE_CHECKING:
     # An extra: imported by the commands that need it.

@@ -17,7 +17,7 @@ from rich.text import Text
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.selection import Json
 from frazil.errors import MissingError, PartDownError
-from frazil.settings.profile import frazil_home
+from frazil.settings.profile_file import frazil_home
 from frazil_local.home import Home
 from frazil_local.parts import known_stack, prepared_stack
 from frazil_local.ports import parse

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from frazil.errors import CloudSlowError
-from frazil_cloud.confluent.client import Plane, stored_pair
+from frazil_cloud.confluent.client import stored_pair
+from frazil_cloud.confluent.plane import Plane
 from frazil_cloud.resource import AnswerLost, RefusedYet
 from frazil_local.cloud.confluent.management import Keys
 from frazil_local.cloud.confluent.organization import Json, Organization

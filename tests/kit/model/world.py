@@ -16,8 +16,8 @@ from frazil.landing.cut.note import notes
 from frazil.landing.position.ledger import ledger_of, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.commits.leftovers import branches_of_works
 from kit.model.conditions import is_of
 from kit.model.oracle import Doubled, Lost, Oracle, Stuck, Wrong

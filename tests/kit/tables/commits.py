@@ -26,8 +26,8 @@ from frazil.landing.publication import Landed
 from frazil.landing.schema.evolve import evolve
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import remove_properties, set_properties

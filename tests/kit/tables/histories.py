@@ -14,7 +14,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, SnapshotLogEntry, Sum
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from frazil.landing.position.ledger import Ledger, read_ledger
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.expiry.retention import plan_expiry
 
 HOUR = 3600.0

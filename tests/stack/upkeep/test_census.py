@@ -20,8 +20,8 @@ from frazil.errors import PartDownError
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.spark.session import spark_name

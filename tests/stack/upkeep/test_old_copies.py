@@ -10,7 +10,8 @@ import pytest
 from frazil.connections import Connections
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep, Write
+from frazil.spec.table import Write
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.snapshots import summary_of
 from frazil.upkeep.census import census_of
 from frazil.upkeep.due import look_for_work

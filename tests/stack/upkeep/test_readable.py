@@ -9,7 +9,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.upkeep.expiry.expiry import expire

@@ -6,7 +6,7 @@ import pytest
 
 from frazil.landing.land import land
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.manifests import is_gone
+from frazil.tables.metadata.named import is_gone
 from kit.records.topics import Topic
 
 AS_A_MANIFEST = 4_096

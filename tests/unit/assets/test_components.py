@@ -16,8 +16,8 @@ from assets.topic_tables import TopicTables
 from frazil.definitions import defs
 from frazil.pipelines import file as pipelines
 from frazil.spec.derived import DerivedSpec
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from kit.graph.checkout import GROUPS, edges
 
 PIPELINE = """\

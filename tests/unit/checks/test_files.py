@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.checks.table import _limits
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.census import take_census
 from frazil.upkeep.work import MB
 

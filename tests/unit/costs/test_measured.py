@@ -9,7 +9,7 @@ import pytest
 from frazil.costs.measured import gaps_of, lines_of
 from frazil.costs.units import Period, Unit, grouped, total_of
 from frazil.landing.position.ledger import Ledger
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from kit.tables.histories import HOUR, START, History
 
 

@@ -12,7 +12,8 @@ import fastavro
 import pytest
 
 from frazil.errors import SpecError
-from frazil.formats.avro.schemas.logical import avro_name, avro_record, avro_to_logical, avro_value
+from frazil.formats.avro.schemas.logical import avro_to_logical
+from frazil.formats.avro.schemas.written import avro_name, avro_record, avro_value
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
 
 LONG, TEXT = Primitive("long"), Primitive("string")

@@ -13,7 +13,7 @@ from frazil.formats.columns.columns import table_fields
 from frazil.formats.types import to_iceberg
 from frazil.landing.position.ledger import read_ledger
 from frazil.settings.profile import Settings
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.creation import METADATA_STAYS
 from frazil.upkeep.expiry.expiry import expire
 from kit.tables.commits import COLUMNS, NAME, SPEC, Lake, landed, position, rows

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
 

@@ -16,7 +16,7 @@ from pyiceberg.manifest import DataFile, ManifestEntry
 from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LiveFile, live_file
 from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of

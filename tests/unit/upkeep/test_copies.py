@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule, gain_of
 from frazil.upkeep.compaction.plan import Copies, Plan, plan_bins

@@ -22,8 +22,8 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import RepairError
 from frazil.settings.profile import Settings
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.expiry import expiry
 from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.kind import Order

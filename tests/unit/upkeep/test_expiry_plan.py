@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.expiry.retention import plan_expiry
 from kit.drawn.examples import examples
 from kit.tables.histories import HOUR, START, History

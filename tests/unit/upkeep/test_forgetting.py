@@ -24,7 +24,7 @@ from pyiceberg.types import (
 
 from frazil.errors import UsageError
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.erasure import must_go, older_than_forgotten
 from frazil.upkeep.expiry.retention import aged_refs, plan_expiry

@@ -16,7 +16,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.pyiceberg import live_entries
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.rewrite import stage_same_rows

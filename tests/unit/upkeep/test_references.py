@@ -14,8 +14,8 @@ from frazil.derive.positions.inputs import at_head, increment, note_reader, read
 from frazil.derive.positions.ledger import DerivedLedger, Position
 from frazil.spec.derived import DerivedSpec, Feed
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
 from frazil.spec.topic import TableSpec
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import Round, plan_rounds

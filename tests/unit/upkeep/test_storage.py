@@ -16,7 +16,7 @@ from pyiceberg.table.metadata import TableMetadataV2
 from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LiveFile
 from frazil.upkeep.compaction.bins import Rule
 from frazil.upkeep.compaction.plan import plan_rounds, read_copies

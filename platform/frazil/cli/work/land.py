@@ -20,7 +20,8 @@ from frazil.exact import iso_moment
 from frazil.kafka.provisioning import ensure_subjects, ensure_topic
 from frazil.landing.checking.outcome import CheckOutcome
 from frazil.landing.land import land
-from frazil.landing.lane.joint import RunPart, alone
+from frazil.landing.lane.joint import alone
+from frazil.landing.lane.parts import RunPart
 from frazil.landing.many import land_together, quiet_tables
 from frazil.landing.position.ledger import Span
 from frazil.landing.position.published import published_by

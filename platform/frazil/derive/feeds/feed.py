@@ -25,7 +25,7 @@ from frazil.derive.feeds.transactions import Transactions, transactions
 from frazil.derive.positions.inputs import at_head
 from frazil.derive.write import Step
 from frazil.errors import PartDownError, PositionLostError, SpecError, TopicChangedError
-from frazil.formats.avro.schemas.logical import avro_record, avro_value
+from frazil.formats.avro.schemas.written import avro_record, avro_value
 from frazil.formats.logical import Struct
 from frazil.formats.registry.wanted import WantedSchema, register
 from frazil.formats.types import from_iceberg

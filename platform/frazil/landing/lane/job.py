@@ -19,7 +19,7 @@ from frazil.formats.record_batch import ArrowRecords
 from frazil.formats.types import from_iceberg
 from frazil.kafka.tally import SHIFT
 from frazil.landing.faults import landing_job
-from frazil.landing.lane.joint import Part, RunPart
+from frazil.landing.lane.parts import Part, RunPart
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading

@@ -8,29 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from importlib.metadata import version
+from functools import partial
 from threading import Condition
 from typing import TYPE_CHECKING
 
-from frazil.formats.batches.oversize import TOO_LARGE
-from frazil.landing.plan import MIN_SLICE
-from frazil.landing.position.ledger import Span
-from frazil.landing.source import Log, Logs, Place, Reading, read_slices
-from frazil.quoting import literal
-from frazil.tables.spark.session import in_tasks
+from frazil.landing.lane.parts import Part, RunPart, run_together
+from frazil.landing.source import Log, Logs, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
-    from frazil.landing.lane.task import Work
 
 MOST = 64
 """Landings of one job: by then one costs a twentieth of a job of its own. If one fails, all go alone."""
-
-SMALL_RECORDS, SMALL_BYTES = MIN_SLICE, 20 * 2**20
-"""Beyond these a landing goes alone: it fills a task for so long that company would save a few percent."""
 
 JOB_BYTES = 256 * 2**20
 """Of values in one job, some seconds of work: none of its landings is published before all have ended."""
@@ -41,92 +31,13 @@ HELD_BYTES = 64 * 2**20
 PATIENCE = 1.0
 """Seconds for which a landing waits for others that are under way: as long as a small one takes by itself."""
 
-READ = {
-    **{n: n for n in ("raw_key", "raw_value", "partition", "offset", "timestamp", "timestampType")},
-    TOO_LARGE: TOO_LARGE,
-    "header_keys": "coalesce(headers.key, array())",
-    "header_values": "coalesce(headers.value, array())",
-}
-"""What crosses from the JVM to the tasks, with the landing's number. Headers become maps there, for Spark
-takes longer for that than for a short record's value. Two lists cost less than one of pairs; and where there
-are none, empty ones less than nulls: Spark asks at each record how many bytes a batch has by now, and Arrow
-then looks at all nulls at the end of a column of lists once more."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one landing asks of a job.
-
-    Args:
-        bytes: Of values, about as many as it reads, and what its files cost beside them.
-        held: Of these, what waits in a task's memory for the last record.
-    """
-
-    reading: Reading
-    work: Work
-    bytes: float
-    held: float = 0.0
-
-    @cached_property
-    def is_small(self) -> bool:
-        """Whether it may share a job; then one task reads all of it."""
-        if self.reading.held is not None:
-            return False
-        records = sum(to - start for start, to in self.reading.spans.values())
-        return records <= SMALL_RECORDS and self.bytes <= SMALL_BYTES
-
-
-RunPart = Callable[[Part], "pa.Table"]
-"""Gives what tasks returned for a part; raises what Spark does."""
-
-
-def run_together(parts: Sequence[Part], logs: Logs) -> list[pa.Table]:
-    """Runs one Spark job for parts of different topics; gives the rows of `RETURNED` of each.
-
-    `logs` are those that are read, and may have others, see `read_slices`.
-
-    Raises:
-        PySparkException: Whichever part was to blame.
-    """
-    import pyarrow.compute as pc
-
-    from frazil.landing.lane.task import RETURNED, Tasks
-
-    first = parts[0].reading
-    records = first.records if len(parts) == 1 else _read(parts, logs)
-    tasks = Tasks(tuple(part.work for part in parts), version("frazil"))
-    columns = {**READ, "landing": _numbers([part.reading.topic for part in parts])}
-    returned = in_tasks(records, columns, tasks.run, RETURNED).toArrow()
-    return [returned.filter(pc.equal(returned["landing"], number)) for number in range(len(parts))]
 
 
 def alone(part: Part) -> pa.Table:
     """Runs a job for one part."""
     return run_together([part], part.reading.logs)[0]
-
-
-def _read(parts: Sequence[Part], logs: Logs) -> DataFrame:
-    first = parts[0].reading
-    return read_slices(first.spark, first.settings, _slices(parts), logs)
-
-
-def _slices(parts: Sequence[Part]) -> list[dict[Place, Span]]:
-    """What each task reads: several landings are dealt out whole, so that each makes one file."""
-    tasks = min(len(parts), parts[0].reading.settings.spark.parallelism)
-    dealt: list[dict[Place, Span]] = [{} for _ in range(tasks)]
-    for number, part in enumerate(parts):
-        dealt[number % tasks] |= part.reading.places
-    return dealt
-
-
-def _numbers(topics: Sequence[str]) -> str:
-    """The number of a record's landing, as SQL."""
-    if len(topics) == 1:
-        return "0"
-    cases = (f"WHEN {literal(topic)} THEN {number}" for number, topic in enumerate(topics))
-    return f"CASE topic {' '.join(cases)} END"
 
 
 @dataclass(eq=False)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from frazil.tables.catalogs.pyiceberg import columns_in, live_entries, may_match
 from frazil.tables.format_v3.fields import ROW_ID_OF_LIST, has_field, has_row_ids, is_vector
 from frazil.tables.format_v3.reading import read_list
 from frazil.tables.metadata.deletions import NO_BURDEN, Deletions
 from frazil.tables.metadata.files import Deletes, LiveFile, deletes_of, leaner, live_file
+from frazil.tables.metadata.named import side_by_side
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.io import FileIO
-    from pyiceberg.manifest import DataFile, DataFileContent, ManifestEntry, ManifestFile
+    from pyiceberg.manifest import DataFile, ManifestEntry, ManifestFile
     from pyiceberg.table import Table
     from pyiceberg.table.snapshots import Snapshot
 
 Entries = tuple["ManifestEntry", ...]
 
-_GONE = ("RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
-
-_T = TypeVar("_T")
-_V = TypeVar("_V")
 
 _OPENING = 10  # files that could be read in the time that it takes to open a manifest
 
@@ -202,7 +199,7 @@ def read_entries(
         entries = live_entries(io, manifest)
         return tuple(entries if columns is None else (leaner(entry, columns) for entry in entries))
 
-    return list(_side_by_side(read, manifests))
+    return list(side_by_side(read, manifests))
 
 
 def data_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
@@ -253,60 +250,3 @@ def files_matching(table: Table, where: BooleanExpression) -> Candidates:
     named = dict(zip((m.manifest_path for m in chosen), entries, strict=True))
     fitting = (e for e in chain(*named.values()) if judges[e.data_file.spec_id].file(e.data_file))
     return Candidates(tuple(fitting), named)
-
-
-def manifests_named(
-    io: FileIO, snapshots: Iterable[Snapshot], *, may_miss: bool = False
-) -> dict[str, ManifestFile]:
-    """The manifests that some snapshots name, each once, by path.
-
-    Raises FileNotFoundError where a file is gone, unless it `may_miss`: then the file counts as empty.
-    """
-
-    def read(snapshot: Snapshot) -> dict[str, ManifestFile]:
-        return {manifest.manifest_path: manifest for manifest in snapshot.manifests(io)}
-
-    return _merged(read, snapshots, may_miss)
-
-
-def content_named(
-    io: FileIO, manifests: Iterable[ManifestFile], *, may_miss: bool = False
-) -> dict[str, DataFileContent]:
-    """The data and delete files that some manifests name as live, by path; see `manifests_named`."""
-
-    def read(manifest: ManifestFile) -> dict[str, DataFileContent]:
-        return {e.data_file.file_path: e.data_file.content for e in live_entries(io, manifest)}
-
-    return _merged(read, manifests, may_miss)
-
-
-def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: bool) -> dict[str, _V]:
-    def read_one(file: _T) -> dict[str, _V]:
-        try:
-            return read(file)
-        except OSError as e:
-            if not is_gone(e):
-                raise
-            if may_miss:
-                return {}
-            raise FileNotFoundError(str(e)) from e
-
-    merged: dict[str, _V] = {}
-    for each in _side_by_side(read_one, files):
-        merged.update(each)
-    return merged
-
-
-def _side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]:
-    from pyiceberg.utils.concurrent import ExecutorFactory
-
-    return ExecutorFactory.get_or_create().map(read, files)
-
-
-def is_gone(error: OSError) -> bool:
-    """Whether a file is not there.
-
-    PyArrow has other errors where it vanishes between being opened and being read: NO_SUCH_KEY by the
-    answer's body, RESOURCE_NOT_FOUND where that has none.
-    """
-    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in _GONE)

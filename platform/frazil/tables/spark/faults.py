@@ -18,7 +18,7 @@ from frazil.errors import (
 )
 from frazil.settings.refusals import is_too_long, storage_refusal
 from frazil.tables.catalogs.catalog import STALE, is_of_storage
-from frazil.tables.metadata.manifests import is_gone
+from frazil.tables.metadata.named import is_gone
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

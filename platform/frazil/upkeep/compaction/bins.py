@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.metadata.files import LARGEST, LiveFile
 
 _ROOM = 1.1

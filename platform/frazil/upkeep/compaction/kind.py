@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field
 
 from frazil.connections import Connections
-from frazil.spec.table import AnyTable, Upkeep
+from frazil.spec.table import AnyTable
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.creation import NEWEST_FORMAT
 from frazil.upkeep.compaction.bins import Gain, Rule, gain_of, waiting
 from frazil.upkeep.compaction.plan import plan_bins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.commits.erasure import must_go
 from frazil.tables.commits.leftovers import branches_of_works, dead_branches
 from frazil.tables.metadata.snapshots import ancestors, is_first, summary_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.rights import Binding
-from frazil_cloud.confluent.client import Json
 from frazil_cloud.confluent.kafka import Acl, InCluster, marks
+from frazil_cloud.confluent.plane import Json
 from frazil_cloud.resource import Facts, GoesWithAnother, Known
 
 _CONNECTORS = "confluent/account/app_connector"

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from frazil.spec.deployment import DeploymentSpec, KeyUse
-from frazil_cloud.confluent.client import Confluent, Json, Missing, Plane, pair_of
+from frazil_cloud.confluent.client import Confluent, pair_of
+from frazil_cloud.confluent.plane import Json, Missing, Plane
 from frazil_cloud.confluent.refusals import Settled
 from frazil_cloud.resource import Known, NotYet
 

@@ -10,8 +10,9 @@ from typing import ClassVar
 from frazil.errors import DifferentError
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import KeyDuty
-from frazil_cloud.confluent.client import Json, settled_key
+from frazil_cloud.confluent.client import settled_key
 from frazil_cloud.confluent.places import BINDINGS
+from frazil_cloud.confluent.plane import Json
 from frazil_cloud.confluent.resource import Listed, Thing
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, NeedMissingError, RefusedYet
 from frazil_cloud.secrets import SecretStore

@@ -21,7 +21,7 @@ from frazil.derive.write import Result, Task, derivation_job
 from frazil.formats.types import from_iceberg
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName
-from frazil.spec.table import Upkeep
+from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.commits.works import started_at

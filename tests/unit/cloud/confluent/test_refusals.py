@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from frazil.errors import ConfigureError, NotAllowedError
-from frazil_cloud.confluent.client import Plane
+from frazil_cloud.confluent.plane import Plane
 from frazil_cloud.resource import AnswerLost, RefusedYet, Throttled
 from kit.wires.answering import Server, serving
 

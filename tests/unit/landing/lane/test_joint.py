@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from frazil.landing.lane import joint
-from frazil.landing.lane.joint import MOST, SMALL_RECORDS, JointJobs, Part, RunPart, alone
+from frazil.landing.lane.joint import MOST, JointJobs, alone
+from frazil.landing.lane.parts import SMALL_BYTES, SMALL_RECORDS, Part, RunPart
 from frazil.landing.source import Logs, Reading
 from kit.runs.waiting import PATIENCE, wait_for
 
@@ -116,7 +117,7 @@ def test_jobs_of_ever_other_topics_find_the_consumers_of_the_jobs_before(
 
 
 def test_large_landings_go_alone_and_keep_nobody_waiting(spark: Spark, pool: ThreadPoolExecutor) -> None:
-    large = part("many", SMALL_RECORDS + 1), part("heavy", size=joint.SMALL_BYTES + 1.0)
+    large = part("many", SMALL_RECORDS + 1), part("heavy", size=SMALL_BYTES + 1.0)
 
     results(landings(JointJobs(AT_ONCE), pool, *large, part("a"), part("b")))
 

@@ -13,7 +13,7 @@ from frazil.exact import values_of
 from frazil.formats.record import RecordDecoder
 from frazil.landing.faults import landing_job
 from frazil.landing.lane.job import Lane
-from frazil.landing.lane.joint import Part, RunPart
+from frazil.landing.lane.parts import Part, RunPart
 from frazil.landing.plan import Plan
 from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
@@ -253,7 +253,7 @@ def _run(reading: Reading, deal: Deal, merge: Merge, bytes_: tuple[float, float]
 
 def _shuffled(reading: Reading, deal: Deal, merge: Merge) -> pa.Table:
     """By all cores, in two steps: a large landing, or one into a large table."""
-    from frazil.landing.lane.joint import READ
+    from frazil.landing.lane.parts import READ
     from frazil.landing.upsert.lane.deal import DEALT
     from frazil.landing.upsert.lane.merge import MERGED
 
