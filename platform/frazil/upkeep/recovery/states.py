@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
 from frazil.tables.catalogs.pyiceberg import read_metadata
-from frazil.tables.metadata.manifests import is_gone
+from frazil.tables.metadata.named import is_gone
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.recovery.places import Place
 from frazil.upkeep.storage import StoredFile, key_of
