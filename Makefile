@@ -82,8 +82,9 @@ planted: $(READY) ## Plant 1,000 faults into tables, or FRAZIL_TEST_PLANTED, and
 growth: $(READY) ## Land 2,000 times, or FRAZIL_TEST_GROWTH, in one process, and compare what it holds open: descriptors, threads, memory, files.
 	FRAZIL_TEST_GROWTH=$${FRAZIL_TEST_GROWTH:-2000} pytest tests/stack/landing/test_growth.py -s --timeout 0
 
-readers: $(READY) $(READERS)/.ready ## Read tables of all kinds by seven engines, some of an environment of their own, and renew the list in docs/readers.md.
-	FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest tests/stack/readers
+readers: $(READY) $(READERS)/.ready ## Read tables of all kinds by seven engines, and by Trino if FRAZIL_TEST_TRINO_JAVA is the home of a Java 24 or newer; renew the list in docs/readers.md.
+	test -z "$$FRAZIL_TEST_TRINO_JAVA" || test -d $(READERS)/trino-server-core-* || PYTHONPATH=tests python tests/kit/engines/trino.py $(READERS)
+	FRAZIL_TEST_TRINO=$(CURDIR)/$(READERS) FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest tests/stack/readers
 	PYTHONPATH=tests python tests/kit/engines/page.py
 
 pictures: $(READY) ## Take the docs' screenshots of Dagster's pages, with Chromium: docs/images/*.png.

@@ -22,7 +22,14 @@ from kit.records.producing import plainly
 from kit.stack.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
-_LEFT = ("FRAZIL_CACHE", "FRAZIL_TEST_KEEP", "FRAZIL_TEST_HOME", "FRAZIL_TEST_READERS")
+_LEFT = (
+    "FRAZIL_CACHE",
+    "FRAZIL_TEST_KEEP",
+    "FRAZIL_TEST_HOME",
+    "FRAZIL_TEST_READERS",
+    "FRAZIL_TEST_TRINO",
+    "FRAZIL_TEST_TRINO_JAVA",
+)
 
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m"
 """Java's second compiler pays off after minutes of the same work; in tests it took a fifth of Spark's CPU.

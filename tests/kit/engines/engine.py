@@ -15,14 +15,18 @@ from threading import Timer
 from typing import IO, Any
 
 from frazil.connections import Connections
+from kit.engines import trino
 from kit.runs.waiting import PATIENCE
 
-__all__ = ["ENGINES", "OTHERS", "Answer", "Engine", "Reading", "place"]
+__all__ = ["ENGINES", "OTHERS", "TRINO", "Answer", "Engine", "Reading", "place"]
 
 _KIT = Path(__file__).parent
 _ROOT = _KIT.parents[2]
 OTHERS = "FRAZIL_TEST_READERS"
 """The Python of the engines that are not in the locked environment; `make readers` says which."""
+
+
+TRINO = "trino"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Engine:
     @property
     def python(self) -> str | None:
         """Its environment's, if that was made."""
+        if self.name == TRINO:  # its script asks a server
+            return sys.executable if trino.is_there() else None
         return sys.executable if self.locked else os.environ.get(OTHERS)
 
     def start(self, said: IO[str]) -> subprocess.Popen[str]:
@@ -75,6 +81,7 @@ ENGINES = (
     Engine("spark", "Spark", locked=True),
     Engine("pyiceberg", "PyIceberg", locked=True),
     Engine("duckdb", "DuckDB", locked=True),
+    Engine(TRINO, "Trino"),
     Engine("clickhouse", "ClickHouse"),
     Engine("polars", "Polars"),
     Engine("daft", "Daft"),
@@ -91,6 +98,7 @@ class Asked:
     columns: Sequence[str]
     snapshot: int | None
     s3: Mapping[str, str] = field(repr=False)
+    address: str = ""  # of Trino
 
 
 def place(connections: Connections) -> Mapping[str, str]:

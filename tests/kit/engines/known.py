@@ -69,6 +69,28 @@ _DUCKDB = {
     "partition_dropped": Known("its process ended", f"the whole process ends; {_KEEP}"),
     "deletes_beside_null": Known("rows of", _NULLS, wrong=True),
 }
+_TRINO = {
+    "far_moments": Known(
+        "Millis overflow",
+        "moments with a zone reach to about the year 73000; leave the column out of the query",
+        "https://github.com/trinodb/trino/issues/25837",
+    ),
+    "partition_dropped": Known(
+        "Error processing metadata", _KEEP, "https://github.com/apache/iceberg/issues/4563"
+    ),
+    "codecs": Known(
+        "Could not decompress page", "`lz4` is not read, all others are; leave `compression` at `zstd`"
+    ),
+    **dict.fromkeys(
+        ("upserts_by_vectors", "vectors"),
+        Known(
+            "Unexpected PUFFIN",
+            "no deletion vectors in this release, and newer ones have them",
+            "https://github.com/trinodb/trino/pull/27788",
+        ),
+    ),
+    "row_ids": Known("_row_id", _NO_ROW_IDS),
+}
 _CLICKHOUSE = {
     **dict.fromkeys(("structs", "lists", "maps", "nested", "all_null", "added"), _EMPTY),
     "far_moments": _FAR,
@@ -125,6 +147,7 @@ _BY_EQUALITY = ("equality_deletes", "deletes_beside_null", "null_deletes", "dele
 _OF_ENGINES: Mapping[str, Mapping[str, Known]] = {
     "pyiceberg": {**_PYICEBERG, **dict.fromkeys(_BY_EQUALITY, _NO_EQUALITY)},
     "duckdb": _DUCKDB,
+    "trino": _TRINO,
     "clickhouse": _CLICKHOUSE,
     "polars": {**_POLARS, **dict.fromkeys(_BY_EQUALITY, _NO_EQUALITY)},
     "daft": {**_DAFT, **dict.fromkeys(_BY_EQUALITY, _NO_EQUALITY)},

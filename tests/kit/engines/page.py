@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from kit.engines.engine import ENGINES, Engine
+from kit.engines.engine import ENGINES, TRINO, Engine
 from kit.engines.known import KNOWN, Known
 from kit.engines.tables.features import FEATURES
 from kit.engines.tables.made import Feature
+from kit.engines.trino import VERSION as TRINO_VERSION
 
 __all__ = ["PAGE", "written"]
 
@@ -27,7 +28,11 @@ def written(text: str) -> str:
 
 
 def _outcomes() -> Iterator[str]:
-    yield from ("", f"| | {' | '.join(f'{e.title} {_version(e)}' for e in ENGINES)} |", "|---" * 8 + "|")
+    yield from (
+        "",
+        f"| | {' | '.join(f'{e.title} {_version(e)}' for e in ENGINES)} |",
+        "|---" * (len(ENGINES) + 1) + "|",
+    )
     for feature in FEATURES:
         yield f"| {feature.title} | {' | '.join(_cell(engine, feature) for engine in ENGINES)} |"
     yield from ("", "| engine | table | what comes, and what to do |", "|---|---|---|")
@@ -54,6 +59,8 @@ def _cell(engine: Engine, feature: Feature) -> str:
 
 
 def _version(engine: Engine) -> str:
+    if engine.name == TRINO:
+        return TRINO_VERSION
     package = _PACKAGES.get(engine.name, engine.name)
     lock = LOCKS[not engine.locked].read_text()
     (found,) = re.findall(rf"^{package}==(\S+)", lock, re.MULTILINE)

@@ -57,7 +57,8 @@ def live(table: Table) -> list[ManifestEntry]:
 
 def delete_by_position(table: Table, *places: tuple[DataFile, Sequence[int]]) -> str:
     """Deletes rows of some data files of one partition by one delete file; returns its path."""
-    every = [{"file_path": file.file_path, "pos": at} for file, numbers in places for at in numbers]
+    pairs = sorted((file.file_path, at) for file, numbers in places for at in numbers)  # Trino relies on it
+    every = [{"file_path": path, "pos": at} for path, at in pairs]
     names = [file.file_path.encode() for file, _ in places]
     bounds = {"lower_bounds": {_PATH: min(names)}, "upper_bounds": {_PATH: max(names)}}
     rows = pa.Table.from_pylist(every, _PLACES)

@@ -10,10 +10,11 @@ import pytest
 
 from frazil.connections import Connections
 from kit.engines.compared import wrong
-from kit.engines.engine import ENGINES, OTHERS, Answer, Asked, Engine, Reading, place
+from kit.engines.engine import ENGINES, TRINO, Answer, Asked, Engine, Reading, place
 from kit.engines.known import KNOWN
 from kit.engines.tables.features import FEATURES
 from kit.engines.tables.made import Feature, Held, Maker
+from kit.engines.trino import trino_on
 
 Ask = Callable[[Engine, Held], Answer]
 Make = Callable[[Feature], Held]
@@ -27,14 +28,16 @@ def make(connections: Connections) -> Make:
 
 
 @pytest.fixture(scope="session")
-def ask(connections: Connections) -> Iterator[Ask]:
+def ask(connections: Connections, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """Asks an engine for a table; its process waits for the next one."""
     with ExitStack() as stack:
         started = cache(lambda engine: stack.enter_context(Reading.of(engine)))
-        s3 = place(connections)
+        folder, s3 = tmp_path_factory.mktemp(TRINO), place(connections)
+        served = cache(lambda: stack.enter_context(trino_on(connections.settings, folder)))
 
         def asked(engine: Engine, held: Held) -> Answer:
-            wanted = Asked(held.table, held.metadata, held.columns, held.snapshot, s3)
+            address = served() if engine.name == TRINO else ""
+            wanted = Asked(held.table, held.metadata, held.columns, held.snapshot, s3, address)
             answer: Answer = started(engine).read(wanted)
             return answer
 
@@ -58,7 +61,7 @@ def test_an_engine_reads_what_the_producer_sent(
     make: Make, ask: Ask, feature: Feature, engine: Engine
 ) -> None:
     if engine.python is None:
-        pytest.skip(f"{OTHERS} names no Python that has {engine.title}: make readers")
+        pytest.skip(f"{engine.title} is not there: make readers")
     held = make(feature)
 
     answer = ask(engine, held)

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from values import plain
 
 Job = Mapping[str, Any]
 """`table`, `columns`, `snapshot` if it is not the newest, and where things are; see `kit.engines.engine`."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows whose values are JSON already, of the form that `values.py` gives those of Arrow."""
+
+    columns: Sequence[str]
+    values: Sequence[Sequence[Any]]
 
 
 def serve(version: str, read: Callable[[Job], Any]) -> None:
@@ -26,13 +33,20 @@ def serve(version: str, read: Callable[[Job], Any]) -> None:
 def _answer(read: Callable[[Job], Any], job: Job) -> dict[str, Any]:
     try:
         found = read(job)
-        columns = [found.column(at) for at in range(found.num_columns)]
-        rows = [[plain(each[at]) for each in columns] for at in range(found.num_rows)]
+        rows = found if isinstance(found, Rows) else _of_arrow(found)
     except KeyboardInterrupt:
         raise
     except BaseException as e:  # noqa: BLE001  # Rust's panics are no Exception
         return {"refused": f"{type(e).__name__}: {e}"}
-    return {"columns": list(found.column_names), "rows": rows}
+    return {"columns": rows.columns, "rows": rows.values}
+
+
+def _of_arrow(table: Any) -> Rows:
+    from values import plain
+
+    columns = [table.column(at) for at in range(table.num_columns)]
+    values = [[plain(each[at]) for each in columns] for at in range(table.num_rows)]
+    return Rows(list(table.column_names), values)
 
 
 def selected(job: Job, quote: str = '"') -> str:
