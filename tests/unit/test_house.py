@@ -26,6 +26,13 @@ def test_a_folder_has_a_dozen_modules_at_most(folder: Path) -> None:
     assert len(modules) <= SIDE_BY_SIDE, sorted(modules)
 
 
+def test_a_module_has_one_idea_and_350_lines_at_most() -> None:
+    """300 are the aim."""
+    lines = {file: len(file.read_text().splitlines()) for room in ROOMS for file in room.rglob("*.py")}
+
+    assert {str(file.relative_to(ROOT)): count for file, count in lines.items() if count > 350} == {}
+
+
 SEVERAL = {
     "platform/frazil/derive/positions/inputs.py:note_reader": "the name is that of another table",
     "platform/frazil/derive/positions/state.py:_input": "an input may not be there",

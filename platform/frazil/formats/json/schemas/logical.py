@@ -30,13 +30,19 @@ from frazil.formats.json.nodes import (
 )
 from frazil.formats.json.schemas.conditions import declared
 from frazil.formats.json.schemas.references import CONDITIONS, Flat, References, Within, flat
+from frazil.formats.json.schemas.words import (
+    branch_names,
+    implied,
+    is_null,
+    map_values,
+    only_constrains,
+    same_type,
+)
 from frazil.formats.logical import Struct, misfit, relaxed
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import MAX_DEPTH, Mapping, Refuse, WriterSchema, doc_text
 
 _LAST = 2**31
-_NAME = re.compile(r"\w+")
-_SHAPES = frozenset({"items", "oneOf", "anyOf", "patternProperties"})
 _PARTS = frozenset({"properties", "patternProperties", "additionalProperties", "items"})
 _EMPTY = (
     "Write its type; a column of any type (variant) needs format v3, which Spark and PyIceberg can't share."
@@ -135,7 +141,7 @@ class _Nodes(Mapping):
     def _takes_null(self, schema: dict[str, Any], seen: dict[int, bool]) -> bool:
         if reference := schema.get("$ref"):
             return self._may_be_null(self._references.find(reference), seen)
-        if isinstance(kind := schema.get("type") or _implied(schema), str | list):
+        if isinstance(kind := schema.get("type") or implied(schema), str | list):
             return "null" in ([kind] if isinstance(kind, str) else kind)
         if "enum" in schema:
             return None in schema["enum"]
@@ -150,7 +156,7 @@ class _Nodes(Mapping):
         alternatives = self._alternatives(flattened, path, within)
         if alternatives is None:
             return self._typed(flattened, path, within, depth), False
-        real = [b for b in alternatives if not _is_null(b[0])]
+        real = [b for b in alternatives if not is_null(b[0])]
         optional = len(real) < len(alternatives)
         if len(real) == 1:
             node, inner = self.node(real[0][0], path, real[0][1], depth + 1)
@@ -188,15 +194,15 @@ class _Nodes(Mapping):
             branches = [self._flat(b, f"{path}<{i}>", within) for i, b in enumerate(schema[key])]
             if "type" not in schema and "properties" not in schema:
                 return branches
-            if all(_only_constrains(b, schema) for b, _ in branches):
+            if all(only_constrains(b, schema) for b, _ in branches):
                 continue
-            if schema.keys() & _PARTS or not all(_same_type(b, schema) for b, _ in branches):
+            if schema.keys() & _PARTS or not all(same_type(b, schema) for b, _ in branches):
                 raise self.refusal(path, f"{key} beside a type of its own has no column", "Move all into it.")
             return [({**b, "type": schema["type"]}, w) for b, w in branches]
         return None
 
     def _branches(self, branches: list[Flat], path: str, depth: int) -> Branches:
-        names = _branch_names(branches)
+        names = branch_names(branches)
         if not path:
             return self._kinds(names, branches, depth)
         self.cut_at(path, depth)
@@ -228,7 +234,7 @@ class _Nodes(Mapping):
         return Branches(tuple(Member(n, node, True) for n, node in zip(names, nodes, strict=True)))
 
     def _typed(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
-        match kind := schema.get("type") or _implied(schema):
+        match kind := schema.get("type") or implied(schema):
             case "object":
                 self.cut_at(path, depth)
                 return self._object(schema, path, within, depth)
@@ -252,7 +258,7 @@ class _Nodes(Mapping):
         return node
 
     def _object(self, schema: dict[str, Any], path: str, within: Within, depth: int) -> Node:
-        if values := [self.node(v, f"{path}{{}}", within, depth + 1) for v in _values(schema)]:
+        if values := [self.node(v, f"{path}{{}}", within, depth + 1) for v in map_values(schema)]:
             return self._entries(values, path)
         if not schema.get("properties"):
             raise self.refusal(
@@ -310,58 +316,6 @@ class _Nodes(Mapping):
         if key is None or value is None:
             raise self.refusal(path, "an array marked as a map needs items with key and value", "Add them.")
         return Pairs(key.node, value.node, value.optional)
-
-
-def _is_null(schema: dict[str, Any]) -> bool:
-    null = schema.get("type") == "null"
-    return null or ("const" in schema and schema["const"] is None) or schema.get("enum") == [None]
-
-
-def _implied(schema: dict[str, Any]) -> str | None:
-    """The type that a schema must mean where it names none."""
-    if "properties" in schema or "additionalProperties" in schema or "patternProperties" in schema:
-        return "object"
-    if "items" in schema or "prefixItems" in schema:
-        return "array"
-    values = schema.get("enum", [schema["const"]] if "const" in schema else [])
-    names = {str: "string", bool: "boolean", int: "integer", float: "number"}
-    kinds = {names.get(type(v)) for v in values}
-    return kinds.pop() if len(kinds) == 1 else None
-
-
-def _values(schema: dict[str, Any]) -> list[Any]:
-    """The schemas of a map's values, none where the object has keys of its own."""
-    more, patterns = schema.get("additionalProperties"), schema.get("patternProperties", {})
-    marked = schema.get("connect.type") == "map"
-    if schema.get("properties") and not marked:
-        return []
-    others = [more] if isinstance(more, dict) and (more or marked) else []
-    return [*others, *patterns.values()]
-
-
-def _only_constrains(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Whether a branch of a union only narrows what its surroundings say."""
-    known = branch.get("properties", {}).keys() <= whole.get("properties", {}).keys()
-    return known and _same_type(branch, whole) and not branch.keys() & _SHAPES
-
-
-def _same_type(branch: dict[str, Any], whole: dict[str, Any]) -> bool:
-    return bool(branch.get("type", whole.get("type")) == whole.get("type"))
-
-
-def _branch_name(branch: dict[str, Any], index: int) -> str:
-    title = branch.get("title", "")
-    return title if _NAME.fullmatch(title) else _numbered(index)
-
-
-def _branch_names(branches: list[Flat]) -> list[str]:
-    names = [_branch_name(b, i) for i, (b, _) in enumerate(branches)]
-    twins = len({n.lower() for n in names}) < len(names)
-    return [_numbered(i) for i in range(len(names))] if twins else names
-
-
-def _numbered(index: int) -> str:
-    return f"connect_union_field_{index}"
 
 
 def _older(writer: WriterSchema, subject: str, unmappable: Unmappable) -> Node | None:
