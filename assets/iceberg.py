@@ -19,7 +19,7 @@ from frazil.landing.position.state import TableState
 from frazil.landing.report import LandingReport
 from resources.connections import FrazilConnections
 from resources.events import (
-    as_told,
+    as_reported,
     check_evaluation,
     grown,
     report_own_checks,
@@ -122,7 +122,7 @@ def _tell_topic(
     connections: Connections,
 ) -> None:
     for event in topic_seen(table.spec, connections, state):
-        context.log_event(as_told(event, context.instance))
+        context.log_event(as_reported(event, context.instance))
 
 
 def _tell_stopped(

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import dagster as dg
 
-from assets.outcome import ERRORS, Told
+from assets.outcome import ERRORS, ExplainedFailure
 from frazil.pipelines.folder import Broken
 
 CAN_BE_USED = "can_be_used"
@@ -38,7 +38,9 @@ def _asset(path: tuple[str, ...], error: str) -> dg.AssetsDefinition:
         description=_ABOUT.format(kind=kind.removesuffix("s").capitalize(), name=name, error=error),
     )
     def pipeline() -> None:
-        raise Told(error, {ERRORS: {}})  # no alarm of its own: the check tells the mistake, and its end
+        raise ExplainedFailure(
+            error, {ERRORS: {}}
+        )  # no alarm of its own: the check tells the mistake, and its end
 
     return pipeline
 

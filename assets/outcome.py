@@ -23,7 +23,7 @@ RETRIES = 2
 SECONDS_BETWEEN = 5
 
 
-class Told(DagsterUserCodeProcessError, dg.Failure):
+class ExplainedFailure(DagsterUserCodeProcessError, dg.Failure):
     """A failure whose page shows what happened and what to do, and no trace.
 
     Dagster shows an error that another process sent as that one told it, and adds no trace of its own.
@@ -46,7 +46,7 @@ def engine_errors() -> Iterator[None]:
         again = dg.RetryRequested(max_retries=RETRIES, seconds_to_wait=SECONDS_BETWEEN)
         raise again from e.with_traceback(None)
     except FrazilError as e:
-        raise Told(str(e), {ERRORS: {"": _named(e)}}) from None
+        raise ExplainedFailure(str(e), {ERRORS: {"": _named(e)}}) from None
 
 
 def failure(
@@ -63,7 +63,7 @@ def failure(
     reasons = "\n\n".join(f"{_listed(tables)}: {text}" for text, tables in _by_text(failed).items())
     errors = {table: _named(error) for table, error in failed.items()}
     metadata: dict[str, Any] = {"failed": len(failed), "done": of - len(failed), ERRORS: errors}
-    return Told(f"{len(failed)} of {of} {things} {why}.\n\n{reasons}", metadata)
+    return ExplainedFailure(f"{len(failed)} of {of} {things} {why}.\n\n{reasons}", metadata)
 
 
 def _by_text(failed: Mapping[str, Exception]) -> dict[str, list[str]]:

@@ -29,7 +29,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.work import WorkReport
 from resources.connections import FrazilConnections
-from resources.facts import worth_telling
+from resources.facts import worth_showing
 from resources.metadata import (
     Metadata,
     dead_letters_metadata,
@@ -128,7 +128,7 @@ def topic_seen(
         yield dg.AssetMaterialization(key, metadata=seen_topic_metadata(state), tags=tags)
 
 
-def as_told(event: Event, instance: dg.DagsterInstance) -> Event:
+def as_reported(event: Event, instance: dg.DagsterInstance) -> Event:
     """The event, or an observation in the place of a look at a topic that is known already.
 
     What was said of it when it was materialized by hand, such as its schemas, stays on its page.
@@ -167,7 +167,7 @@ def upkeep_observation(names: Things, report: WorkReport) -> dg.AssetObservation
     """
     counted = {"done": int(report.done), "conflicts": report.conflicts, "seconds": report.seconds}
     numbers = {f"{report.kind}/{name}": number for name, number in {**counted, **report.numbers}.items()}
-    metadata = worth_telling(
+    metadata = worth_showing(
         {
             "upkeep": report.kind,
             "text": report.text,
@@ -199,7 +199,7 @@ def check_evaluation(result: CheckResult, of: dg.DagsterInstance | None = None) 
         passed=result.passed,
         severity=dg.AssetCheckSeverity(result.severity),
         description=result.text,
-        metadata=worth_telling(result.numbers),
+        metadata=worth_showing(result.numbers),
         blocking=result.blocking,
         target_materialization_data=next(map(_pointer, newest), None),
     )

@@ -25,7 +25,7 @@ _GLIMPSE = 60
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
-def worth_telling(facts: Mapping[str, Any]) -> dict[str, Any]:
+def worth_showing(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts that say something: zero, empty and unknown are left out where no plot needs them."""
     return {
         name: fact for name, fact in facts.items() if _says(fact) or (fact is not None and name in _ALWAYS)
@@ -38,7 +38,7 @@ def _says(fact: Any) -> bool:
 
 def group(facts: Mapping[str, Any]) -> dg.TableMetadataValue:
     """Facts that belong together, one a line, with their units."""
-    worth = worth_telling(facts)
+    worth = worth_showing(facts)
     return listing(
         {"fact": "string", "value": "string"}, ((_words(n), written(n, f)) for n, f in worth.items())
     )

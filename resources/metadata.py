@@ -30,7 +30,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.reading.rows import newest_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
 from frazil.upkeep.work import size_text
-from resources.facts import glimpse, group, link_to_object, listing, worth_telling
+from resources.facts import glimpse, group, link_to_object, listing, worth_showing
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
@@ -52,7 +52,7 @@ SNAPSHOT = "snapshot_id"
 
 def topic_metadata(state: TopicState, *more: TopicState) -> Metadata:
     """A topic: its size, offsets and schemas; `more` is the same for each further record type."""
-    return worth_telling(
+    return worth_showing(
         {
             "partitions": state.partitions,
             "records_in_topic": sum(state.end.values()) - sum(state.first.values()),
@@ -104,7 +104,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
     if report.max_timestamp:
         metadata["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
         metadata["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
-    return worth_telling(metadata)
+    return worth_showing(metadata)
 
 
 def derive_metadata(report: DeriveReport) -> Metadata:
@@ -136,7 +136,7 @@ def derive_metadata(report: DeriveReport) -> Metadata:
         metadata["watermark"] = dg.MetadataValue.timestamp(report.watermark / 1_000_000)
     if report.rolled_back_to is not None:
         metadata["rolled_back_to"] = str(report.rolled_back_to)
-    return worth_telling(metadata)
+    return worth_showing(metadata)
 
 
 def seen_topic_metadata(state: TableState) -> Metadata:
@@ -177,7 +177,7 @@ def _first_rows(spec: AnyTable, table: Table) -> Metadata:
         _log.warning("No rows of %s can be shown: %s", ".".join(table.name()), e)
         rows = []
     shown = listing(dict.fromkeys(names, "string"), ([glimpse(row[n]) for n in names] for row in rows))
-    return worth_telling({"first_rows": shown})
+    return worth_showing({"first_rows": shown})
 
 
 def _upkeep_metadata(census: Census) -> Metadata:
@@ -185,7 +185,7 @@ def _upkeep_metadata(census: Census) -> Metadata:
     plotted = ("small_files", "snapshots", "manifests", "files_not_looked_into")
     others = {name: n for name, n in census.numbers.items() if name not in (*plotted, "files", "bytes")}
     sizes = ((s.label, s.files, size_text(s.bytes)) for s in census.sizes if s.files)
-    return worth_telling(
+    return worth_showing(
         {
             **{name: census.numbers[name] for name in plotted},
             "upkeep": group(others),
@@ -196,7 +196,7 @@ def _upkeep_metadata(census: Census) -> Metadata:
 
 def state_metadata(state: TableState | DerivedState) -> Metadata:
     """What the summary of a table's head tells, and what waits."""
-    return worth_telling(
+    return worth_showing(
         {
             "dagster/row_count": state.rows,
             "dagster/table_name": state.identifier,
@@ -230,7 +230,7 @@ def shown_metadata(shown: Shown, schema: Schema) -> Metadata:
     """A table as a target shows it; its columns are those of the asset that it follows."""
     counted = {} if shown.rows is None else {"dagster/row_count": shown.rows}
     replaced = {"replaced_foreign_metadata": shown.replaced} if shown.replaced else {}
-    return worth_telling(
+    return worth_showing(
         {
             **counted,
             **replaced,

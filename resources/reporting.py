@@ -49,7 +49,7 @@ def _stored(tell: Callable[[Arg], T], what: Arg) -> T:
     return answer
 
 
-def held_key(path: AssetPath) -> str:
+def reservation_key(path: AssetPath) -> str:
     """Under which Dagster's storage has the time until which another process lands a table."""
     return f"frazil/held/{'/'.join(path)}"
 
@@ -77,17 +77,17 @@ class DagsterReporter:
         reportable = [(s, d, self._connections.of(s)) for s, d in news if not isinstance(d, Failure)]
         if not reportable:  # a command that fails need not wait for Dagster
             return
-        from resources.events import as_told, events_of
+        from resources.events import as_reported, events_of
 
         events = [event for each in reportable for event in events_of(*each)]
         if events:
             with self._instance() as instance:
                 for event in events:
-                    _stored(instance.report_runless_asset_event, as_told(event, instance))
+                    _stored(instance.report_runless_asset_event, as_reported(event, instance))
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`; the arrivals sensor goes by it."""
-        keys = [held_key(things(spec, self._settings).iceberg_path) for spec in specs]
+        keys = [reservation_key(things(spec, self._settings).iceberg_path) for spec in specs]
         with self._instance() as instance:
             _stored(instance.daemon_cursor_storage.set_cursor_values, dict.fromkeys(keys, str(until)))
 

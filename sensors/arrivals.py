@@ -21,9 +21,9 @@ from sensors.runs import (
     arrivals_wait,
     digest,
     end_lost_runs,
+    reserved_tables,
     run_key,
     tables_at_work,
-    tables_held,
     tables_resting,
 )
 from sensors.small_landings import SmallLandings
@@ -66,7 +66,7 @@ def arrivals_sensor(tables: Sequence[TopicTable], settings: Settings) -> dg.Sens
             return dg.SkipReason("A run of this sensor waits to be started.")
         working, resting = tables_at_work(context.instance), tables_resting(context.instance, steps)
         free = [t for t in tables if dg.AssetKey(t.things.iceberg_path) not in working]
-        reserved = tables_held(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
+        reserved = reserved_tables(context.instance, [dg.AssetKey(t.things.iceberg_path) for t in free])
         seen, down = look_at_each([t.spec for t in free], frazil.connections, memory)
         silent = [str(error) for error in down]
         settings = frazil.connections.settings

@@ -20,7 +20,7 @@ from assets.description import PipelineTable
 from assets.outcome import causes_of
 from assets.upkeep import FAILED
 from frazil.upkeep.kinds import KINDS
-from resources.reporting import held_key
+from resources.reporting import reservation_key
 
 ARRIVALS = ".dagster/frazil-arrivals"
 """Tag of the runs that the arrivals sensor asks for; its value says what was waiting where.
@@ -85,9 +85,9 @@ def tables_at_work(instance: dg.DagsterInstance) -> set[dg.AssetKey]:
     return _assets(_runs(instance, [*_WAITING, *_AT_WORK], _LOST_AFTER))
 
 
-def tables_held(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
+def reserved_tables(instance: dg.DagsterInstance, keys: Sequence[dg.AssetKey]) -> set[dg.AssetKey]:
     """The tables that a process outside Dagster lands: it said so, and has not been silent since."""
-    by_name = {held_key(tuple(key.path)): key for key in keys}
+    by_name = {reservation_key(tuple(key.path)): key for key in keys}
     until = instance.daemon_cursor_storage.get_cursor_values(set(by_name)) if by_name else {}
     return {by_name[name] for name, at in until.items() if float(at) > time.time()}
 

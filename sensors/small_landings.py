@@ -26,7 +26,7 @@ from frazil.reporting import Done, is_news
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 from frazil_lineage.reporter import LineageReporter
-from resources.events import as_told, events_of
+from resources.events import as_reported, events_of
 
 _log = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ class SmallLandings:
         news = list(filter(is_news, done))
         for each in news:
             for event in events_of(spec, each, connections.of(spec), instance):
-                instance.report_runless_asset_event(as_told(event, instance))
+                instance.report_runless_asset_event(as_reported(event, instance))
         self._lineage.tell_all([(spec, each) for each in news])
 
     def _of_engine(self) -> WarmWork:

@@ -17,7 +17,7 @@ from frazil.checks.result import Check, CheckResult
 from frazil.checks.run import run_check
 from frazil.spec.names import AssetPath
 from resources.connections import FrazilConnections
-from resources.facts import worth_telling
+from resources.facts import worth_showing
 
 Context = dg.AssetExecutionContext | dg.AssetCheckExecutionContext
 
@@ -121,7 +121,7 @@ def _result(
         passed=result.passed,
         severity=dg.AssetCheckSeverity(result.severity),
         description=result.text,
-        metadata=worth_telling(result.numbers),
+        metadata=worth_showing(result.numbers),
     )
 
 

@@ -65,7 +65,7 @@ class Plan:
         return tuple(step for step in self.steps if step.action not in ("keep", "hold"))
 
     @property
-    def held(self) -> tuple[Step, ...]:
+    def held_back(self) -> tuple[Step, ...]:
         """The objects that were taken out, and stay."""
         return tuple(step for step in self.steps if step.action == "hold")
 
@@ -92,7 +92,7 @@ class Plan:
             }
             for step in self.news
         ]
-        return {"digest": self.digest, "steps": steps, "held": [step.address for step in self.held]}
+        return {"digest": self.digest, "steps": steps, "held": [step.address for step in self.held_back]}
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.news))

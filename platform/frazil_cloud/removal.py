@@ -37,7 +37,7 @@ class Former:
     def steps(self) -> tuple[Step, ...]:
         """What would become of each, users before what they use."""
         goes = (Step(address, "delete", why=_WHY) for address in self._goes)
-        return (*goes, *(Step(address, "hold", why=_HELD) for address in self._held))
+        return (*goes, *(Step(address, "hold", why=_HELD) for address in self._held_back))
 
     def drop(self, report: Report) -> None:
         """Removes them."""
@@ -48,13 +48,13 @@ class Former:
         return [a for a in reversed(self.graph.order) if a in self.known and a.startswith(self.only)]
 
     @property
-    def _held(self) -> list[str]:
+    def _held_back(self) -> list[str]:
         return [] if self.removes_data else [each for each in self._there if each.startswith(_HOLD_DATA)]
 
     @property
     def _goes(self) -> list[str]:
         """All but those that hold data, and what these are found by."""
-        kept = self.graph.with_needs(self._held)
+        kept = self.graph.with_needs(self._held_back)
         return [address for address in self._there if address not in kept]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from frazil_verify.findings import Finding, UnverifiableError
 from frazil_verify.log.records import Span
-from frazil_verify.table.metadata import Held, TableMetadata
+from frazil_verify.table.metadata import SnapshotRows, TableMetadata
 
 _PREFIX = "frazil."
 
@@ -61,11 +61,11 @@ def disagreements(table: TableMetadata, *, each_is_a_row: bool) -> Iterator[Find
         each_is_a_row: Whether a landing adds as many rows as it counts records: without keys.
     """
     position: dict[int, int] = {}
-    before: Held | None = None
+    before: SnapshotRows | None = None
     for snapshot in table.history:
         if f"{_PREFIX}spans" in snapshot["summary"]:
             yield from _gaps(_spans(snapshot["summary"]), position)
-        state = table.held(snapshot)
+        state = table.rows_of(snapshot)
         if each_is_a_row:
             yield from _not_as_claimed(snapshot, state)
         yield from _not_kept(snapshot, before, state)
@@ -81,7 +81,7 @@ def _gaps(spans: Mapping[int, Span], position: dict[int, int]) -> Iterator[Findi
         position[partition] = end
 
 
-def _not_as_claimed(snapshot: Mapping[str, Any], state: Held) -> Iterator[Finding]:
+def _not_as_claimed(snapshot: Mapping[str, Any], state: SnapshotRows) -> Iterator[Finding]:
     """A landing adds as many rows as it claims; that of a table that was taken over claims rows of before."""
     summary = snapshot["summary"]
     if summary.get("operation") != "append" or f"{_PREFIX}records" not in summary:
@@ -94,7 +94,9 @@ def _not_as_claimed(snapshot: Mapping[str, Any], state: Held) -> Iterator[Findin
         yield Finding("ledger", -1, -1, text)
 
 
-def _not_kept(snapshot: Mapping[str, Any], before: Held | None, state: Held) -> Iterator[Finding]:
+def _not_kept(
+    snapshot: Mapping[str, Any], before: SnapshotRows | None, state: SnapshotRows
+) -> Iterator[Finding]:
     """A snapshot that only puts files in the place of others has the rows that were there."""
     if snapshot["summary"].get("operation") != "replace" or before is None:
         return

@@ -137,7 +137,7 @@ class _Compared:
         return things(self.spec, self.connections.settings)
 
     @cached_property
-    def held(self) -> str:
+    def blocked_by(self) -> str:
         """What the first blocking check of the Iceberg table says that fails; empty where none does."""
         path, settings = self.things.iceberg_path, self.connections.settings
         for check in checks_of(self.spec, settings).values():
@@ -170,11 +170,11 @@ class _Compared:
     ) -> Drift | None:
         drift = Drift(str(self.things.table), target.word, target.relations[0], "in step")
         if isinstance(seen, FrazilError):
-            return _untold(drift, seen)
+            return _without_state(drift, seen)
         if isinstance(table, NotYetError):
             return self._left_over(drift, seen)
         if isinstance(table, FrazilError):
-            return _untold(drift, table)
+            return _without_state(drift, table)
         drift = replace(drift, iceberg_metadata=table.metadata_location)
         if seen is None:
             return self._published(target, self._missing(drift, table), "missing", before)
@@ -204,9 +204,9 @@ class _Compared:
         if target.maker:
             todo = "Look at the topic's Tableflow in Confluent Cloud."
             return replace(drift, state=state, why=f"{target.maker} keeps it", todo=todo)
-        if self.held:
+        if self.blocked_by:
             todo = f"`frazil check {drift.table}` shows what to do."
-            return replace(drift, state="held", why=self.held, todo=todo)
+            return replace(drift, state="held", why=self.blocked_by, todo=todo)
         why = "it has no such table" if state == "missing" else "nothing keeps it back"
         return replace(drift, state=state, why=why, todo=self._sync)
 
@@ -236,7 +236,7 @@ class _Compared:
         return f"`frazil drift {self.things.table} --repair` publishes it."
 
 
-def _untold(drift: Drift, error: FrazilError) -> Drift:
+def _without_state(drift: Drift, error: FrazilError) -> Drift:
     state: State = "down" if isinstance(error, RetryError) else "refused"
     return replace(
         drift, state=state, why=error.what, todo=error.todo, error=error, snapshots=None, seconds=None

@@ -12,7 +12,7 @@ from frazil.checks.own import own_checks
 from frazil.checks.readers import Reader, judge_reader
 from frazil.checks.result import Check, CheckResult, Subject, Verdict
 from frazil.checks.table import compare_shown, judge_files
-from frazil.checks.tableflow import count_each, count_held
+from frazil.checks.tableflow import compare_count, count_each
 from frazil.checks.topic import (
     compare_schema,
     count_offsets,
@@ -56,7 +56,7 @@ def _of_files(spec: AnyTable, names: Things) -> Iterator[Check]:
 
 def _of_topics(spec: TableSpec, names: Things) -> Iterator[Check]:
     table = names.iceberg_path
-    counted, each = (count_held, count_each) if spec.is_read_only else (count_rows, count_offsets)
+    counted, each = (compare_count, count_each) if spec.is_read_only else (count_rows, count_offsets)
     yield Check("row_count", table, True, "Offsets landed = rows + what is known to be none.", counted)
     every = "Every offset counted: none twice, none missing."
     yield Check("row_count_deep", table, False, every, each, deep=True)

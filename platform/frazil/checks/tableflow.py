@@ -9,7 +9,7 @@ from frazil.kafka.facts import TopicFacts, topic_fact
 from frazil.landing.position.ledger import Ledger
 from frazil.landing.tableflow.position import compare_rows, ledger_of_files, place_columns
 from frazil.spec.topic import TableSpec
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _EMPTY = Verdict(True, "Tableflow has not written a row yet.", {"offsets": 0, "r
 _UPSERT = "its rows are merged by key, so they are fewer than its offsets"
 
 
-def count_held(subject: Subject[TableSpec]) -> Verdict:
+def compare_count(subject: Subject[TableSpec]) -> Verdict:
     """Rows = offsets from the first to the last of each partition; and the topic holds no others before."""
     spec, connections = subject.spec, subject.connections
     table = subject.handle.load()
@@ -27,7 +27,7 @@ def count_held(subject: Subject[TableSpec]) -> Verdict:
     if isinstance(ledger, Verdict):
         return ledger
     strange = _strange(ledger, topic_fact(connections.admin, spec.topic))
-    if placeless := rows_held(table, table.current_snapshot()) - ledger.records:
+    if placeless := stored_rows(table, table.current_snapshot()) - ledger.records:
         strange.append(f"{placeless} rows name no partition, or no offset")
     missing = ledger.offsets - ledger.records
     doubled = f"{-missing} rows more than offsets: some are there twice"

@@ -144,7 +144,7 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
     passed = limit is None or (age is not None and age <= limit.total_seconds())
     allowed = "no limit set" if limit is None else f"{limit.total_seconds():.0f} s allowed"
     late = late if state.lag else "so the table is current"
-    late += f"; {state.held_text}" if state.held else ""
+    late += f"; {state.waiting_text}" if state.held else ""
     mends = "" if passed or state.held else f" `frazil land {state.identifier}` lands them."
     text = f"Records waiting: {state.lag}, {late}; {allowed}.{mends}"
     numbers: dict[str, Number] = {"lag": state.lag}

@@ -133,7 +133,7 @@ class Runner:
         for table, word in waits.items():
             if self._schedule.works_on(table):
                 continue  # its landing tells it, with more words
-            if self._waits.get(table) != word and not self._backoff.is_told(table):
+            if self._waits.get(table) != word and not self._backoff.is_reported(table):
                 sentence = f"{table}: {word}. {reasons[table]}".rstrip()
                 text = f"{sentence}{_NEXT.get(word, '').format(table)}"
                 self._say(Progress("waits", table, text, {"state": word, "reason": reasons[table]}))

@@ -111,7 +111,7 @@ class Backoff:
         self._clock = clock
         self._first, self._longest = first, longest
         self._failed: dict[str, tuple[int, float]] = {}  # how often in a row, and when to try again
-        self._told: dict[str, tuple[str, bool]] = {}  # what, and whether it is of a system
+        self._reported: dict[str, tuple[str, bool]] = {}  # what, and whether it is of a system
         self._outages: set[str] = set()  # those of a system that are not over
         self._lock = Lock()
 
@@ -129,22 +129,24 @@ class Backoff:
         self._failed[name] = times, self._clock() + pause
         is_outage = type(error) is PartDownError
         with self._lock:
-            if self._told.get(name, ("",))[0] == error.what or (isinstance(error, RetryError) and times == 1):
+            if self._reported.get(name, ("",))[0] == error.what or (
+                isinstance(error, RetryError) and times == 1
+            ):
                 return False
-            self._told[name] = error.what, is_outage
+            self._reported[name] = error.what, is_outage
             is_known = error.what in self._outages
             self._outages |= {error.what} if is_outage else set()
         return not is_known
 
-    def is_told(self, name: str) -> bool:
+    def is_reported(self, name: str) -> bool:
         """Whether people have heard that it fails."""
-        return name in self._told
+        return name in self._reported
 
     def worked(self, name: str) -> bool:
         """Notes that it went well; whether that is news, after a failure that was told."""
         self._failed.pop(name, None)
         with self._lock:
-            what, is_outage = self._told.pop(name, ("", False))
+            what, is_outage = self._reported.pop(name, ("", False))
             is_over = is_outage and what not in self._outages  # another that needs it worked before
             self._outages.discard(what)
         return bool(what) and not is_over

@@ -18,7 +18,7 @@ from frazil.derive.dead_letters import LetterBox, bad_count, bad_rows, good_rows
 from frazil.derive.feeds.feed import FeedReport, feed
 from frazil.derive.kinds import kind_of
 from frazil.derive.output import ensure_output
-from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_forgotten, refuse_loss, refuse_unheld
+from frazil.derive.plan import Plan, load_inputs, make_plan, refuse_forgotten, refuse_loss, refuse_lost_inputs
 from frazil.derive.positions.inputs import Increment, is_changing, note_reader, rows_read, whole
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.positions.rows import rows_in
@@ -225,7 +225,7 @@ class _Derivation:
             version=version("frazil"),
         )
         if plan.rebuild:
-            refuse_unheld(self._handle, plan)
+            refuse_lost_inputs(self._handle, plan)
         self._keep_letters(plan, table, entry)
         # Behind the look at the table: who forgets rows of an input from now on finds the table there.
         refuse_forgotten(self._handle, plan)

@@ -13,8 +13,8 @@ from frazil.derive.positions.inputs import (
     LOST,
     Increment,
     Inputs,
-    all_held,
     increment,
+    inputs_cover,
     is_unmoved,
     none_went_back,
     rows_lost,
@@ -30,7 +30,7 @@ from frazil.tables.commits.commit import commit
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.ledger import Recorded
 from frazil.tables.commits.rollback import move_main
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import ancestors, is_first
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def make_plan(
         if letters:  # first, and though the table stands: they may be ahead of it
             present = partial(none_went_back, inputs=inputs)
             _, kept, _ = _followed(letters, query, present)
-        table, before, went_back = _followed(table, query, partial(all_held, inputs=inputs))
+        table, before, went_back = _followed(table, query, partial(inputs_cover, inputs=inputs))
     everything = rebuild or before is None or computation.spec.kind == "full"
     follows = before is not None and computation.follows(before) and not mixed
     new = _news(inputs, None if everything else before, follows=follows)
@@ -162,14 +162,14 @@ def refuse_loss(connections: Connections, name: TableName, plan: Plan, accepted:
     )
 
 
-def refuse_unheld(handle: TableHandle, plan: Plan) -> None:
+def refuse_lost_inputs(handle: TableHandle, plan: Plan) -> None:
     """Refuses to publish a rebuild behind which nothing would tell what came since it began.
 
     Raises:
         RetryError: An input was rolled back, or its snapshots have expired.
     """
     inputs = {str(each): TableHandle(handle.catalog, each).load() for each in plan.names.values()}
-    if not all_held(plan.positions, inputs):
+    if not inputs_cover(plan.positions, inputs):
         raise RetryError(
             f"A rebuild of {handle} was dropped: an input went back, or lost the snapshots that came since.",
             meaning="Nothing was changed.",
@@ -232,7 +232,7 @@ def _newest_fit(
         if ledger.query == query and fits(ledger.inputs):
             return snapshot, DerivedLedger, Recorded(ledger, snapshot.sequence_number or 0)
     oldest = list(ancestors(table.metadata))[-1]
-    if is_first(oldest) and not rows_held(table, oldest):
+    if is_first(oldest) and not stored_rows(table, oldest):
         return oldest, DerivedLedger, Recorded(None, 1)
     raise PositionLostError(
         f"An input of {name} was rolled back, and no snapshot of {name} is as old as what is left of it.",
@@ -245,14 +245,14 @@ def _is_due(computation: Computation, before: DerivedLedger | None, inputs: Inpu
     """Whether making everything anew could give other rows."""
     if rebuild or before is None or computation.uses_now or before.query != computation.fingerprint:
         return True
-    if not all_held(before.inputs, inputs):
+    if not inputs_cover(before.inputs, inputs):
         return True
     return not all(is_unmoved(table, before.inputs[name]) for name, table in inputs.items())
 
 
 def _refuse_foreign(table: Table) -> None:
     head = next(ancestors(table.metadata), None)
-    if rows := rows_held(table, head):
+    if rows := stored_rows(table, head):
         raise DifferentError(
             f"There is a table {name_of(table)} already, with rows that no derivation made.",
             where=f"{rows} rows",

@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import handle_of, name_of
 from frazil.tables.commits.erasure import forgettings
 from frazil.tables.commits.rollback import Rollback, report_of, turn_back
 from frazil.tables.commits.stage import Staged, put_in_place
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import ancestors
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Derived(Staged):
             )
         if self.whole:
             head = next(ancestors(table.metadata), None)
-            return replace(self.ledger, removed=rows_held(table, head)).following(None)
+            return replace(self.ledger, removed=stored_rows(table, head)).following(None)
         return replace(self.ledger, removed=sum(self.removed.values())).following(before)
 
     def put(self, tx: Transaction, table: Table, summary: Mapping[str, str]) -> None:

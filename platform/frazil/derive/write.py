@@ -36,11 +36,11 @@ from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.manifests import Candidates, files_matching
-from frazil.tables.reading.frame import held_frame
+from frazil.tables.reading.frame import live_frame
 from frazil.tables.spark.arrangement import arranged
 from frazil.tables.spark.faults import Job, cause_line, files_there, spark_job
 from frazil.tables.spark.session import Watched, samples
-from frazil.tables.writing.presence import differing, values_told
+from frazil.tables.writing.presence import differing, values_in_manifests
 from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Changed:
     """What it takes to fix a table where rows of its inputs changed, or went."""
 
     went: DataFrame  # the query over those rows as they were
-    held: DataFrame  # the query over all that the inputs hold now
+    current: DataFrame  # the query over all that the inputs hold now
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def insert(
     return StagedFiles(files, until, reports)
 
 
-def held_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
+def rows_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
     """The files of the head that can hold a row within a box, and the rows that they hold.
 
     Raises:
@@ -239,7 +239,7 @@ def held_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
     """
     with files_there(task.table):
         there = files_matching(task.table, box.expression)
-        return there, held_frame(task.connections.spark, task.table, there.entries)
+        return there, live_frame(task.connections.spark, task.table, there.entries)
 
 
 def write_counted(task: Task, rows: DataFrame) -> StagedFiles:
@@ -270,7 +270,7 @@ def _audited(task: Task, files: StagedFiles, watched: Watched) -> StagedFiles:
     written = measured[_WRITTEN]
     audit_rows(files, written, work, f"{written} rows written", "Derive again.")
     made = {alias.removeprefix(_OF): number for alias, number in measured.items() if alias != _WRITTEN}
-    stored = values_told(files.files, task.table.schema()).whole
+    stored = values_in_manifests(files.files, task.table.schema()).whole
     if lost := differing(made, stored, done="derived"):
         raise audit_failed(work, lost, "Derive again.")
     task.done("written")

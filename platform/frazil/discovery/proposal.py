@@ -40,7 +40,7 @@ CHANGES = "Values are Debezium's changes: with `mode: cdc` the table has the row
 
 
 @dataclass(slots=True)
-class _Found:
+class _HalfProposal:
     """What a half of the records asks of the spec."""
 
     fields: dict[str, Any]
@@ -104,7 +104,9 @@ def layout(daily: int | None, notes: list[str]) -> dict[str, list[str]]:
     return {"partition_by": [f"{unit}($$timestamp)"]} if unit else {}
 
 
-def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: list[str]) -> _Found | None:
+def _value(
+    topic: str, sample: Sample, kind: str | None, listed: bool, notes: list[str]
+) -> _HalfProposal | None:
     """What the spec has to say of the values; None where a person has to decide."""
     there = [value for value in sample.values if value is not None]
     framed = [value for value in there if is_framed(value)]
@@ -112,8 +114,8 @@ def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: li
         notes.append(f"Values are {kind}, as the registry says.")
         if sample.names_schemas("value"):
             notes.append("Headers of records name their schemas.")
-            return _Found({})
-        return _Found({} if framed or not there else {"framing": "none"})
+            return _HalfProposal({})
+        return _HalfProposal({} if framed or not there else {"framing": "none"})
     if not there:
         notes.append("It has no subject in the registry, and no value to look at.")
         return None
@@ -129,12 +131,12 @@ def _value(topic: str, sample: Sample, kind: str | None, listed: bool, notes: li
     text = all(map(is_text, there))
     if not text:
         notes.append(_BINARY.format(topic=topic))
-    return _Found({"value_format": "string" if text else "bytes"})
+    return _HalfProposal({"value_format": "string" if text else "bytes"})
 
 
 def _json(
     topic: str, sample: Sample, objects: Mapping[int, Mapping[str, Any]], listed: bool, notes: list[str]
-) -> _Found:
+) -> _HalfProposal:
     if all(map(is_embedded, objects.values())) and (payload := payload_schema(list(objects.values())[-1])):
         notes.append("Values are JSON with Connect's schemas: the newest one says the types.")
         return _schema_file(topic, {"type": "object", "properties": {"payload": payload}})
@@ -143,26 +145,26 @@ def _json(
     if draft is None:
         why = unfit_names(dict.fromkeys(n for o in objects.values() for n in o)) or "they have no fields"
         notes.append(f"Values are JSON, and land as text, for they can't be columns: {why}.")
-        return _Found({"value_format": "string"})
+        return _HalfProposal({"value_format": "string"})
     if listed:
         return _listed(field_list(draft, objects, sample), len(objects), notes)
     notes.append(
         f"Values are JSON without a schema: {_file(topic)} is drafted from {len(objects)} records. "
         "All fields are optional there."
     )
-    notes += [*_said(draft, numbers, sample), *candidates(objects, sample, draft.times, draft.texts)]
+    notes += [*_remarks(draft, numbers, sample), *candidates(objects, sample, draft.times, draft.texts)]
     return _schema_file(topic, draft.schema, draft.texts)
 
 
-def _listed(listed: FieldList, count: int, notes: list[str]) -> _Found:
+def _listed(listed: FieldList, count: int, notes: list[str]) -> _HalfProposal:
     notes.append(
         f"Values are JSON without a schema: {len(listed.fields)} fields are listed, by {count} records. "
         "All are optional there; the list says what each rests on."
     )
-    return _Found({"value_format": "json", "fields": listed.fields}, reasons=listed.reasons)
+    return _HalfProposal({"value_format": "json", "fields": listed.fields}, reasons=listed.reasons)
 
 
-def _said(draft: Draft, numbers: Sequence[int], sample: Sample) -> Iterator[str]:
+def _remarks(draft: Draft, numbers: Sequence[int], sample: Sample) -> Iterator[str]:
     """What the draft rests on, and what it is not sure of."""
     gaps = {path: (count, sample.place(numbers[first])) for path, (count, first) in draft.gaps.items()}
     if gaps:
@@ -180,9 +182,9 @@ def _some(parts: Sequence[str]) -> str:
     return "; ".join(parts[:_SHOWN]) + rest
 
 
-def _schema_file(topic: str, schema: Mapping[str, Any], texts: Mapping[str, str] = _NONE) -> _Found:
+def _schema_file(topic: str, schema: Mapping[str, Any], texts: Mapping[str, str] = _NONE) -> _HalfProposal:
     fields: dict[str, Any] = {"value_schema": _file(topic), "framing": "none"}
-    return _Found(fields | _unmappable(texts), {_file(topic): _text(schema)})
+    return _HalfProposal(fields | _unmappable(texts), {_file(topic): _text(schema)})
 
 
 def _unmappable(texts: Mapping[str, str]) -> dict[str, Any]:
@@ -214,7 +216,7 @@ def _of_changes(topic: str, changes: Changes, sample: Sample, notes: list[str]) 
             f"No record says the types: {value} and {key} are drafted. Debezium's numbers for dates and "
             "times stay numbers, unless you write a title there (docs/cdc.md)."
         )
-        notes += _said(Draft(texts=changes.draft.texts), [], sample)
+        notes += _remarks(Draft(texts=changes.draft.texts), [], sample)
     texts = changes.draft.texts if changes.draft else _NONE
     table = {
         "topic": topic, "mode": "cdc", "key_schema": key, "value_schema": value, "framing": "none",

@@ -77,4 +77,4 @@ def _same(kind: Type, wanted: Any, actual: Any) -> bool:
 
 
 def _difference(at: Where, wanted: Any, actual: Any) -> str:
-    return f"{at.said}: the record has {wanted!r:.100}, the row {actual!r:.100}"
+    return f"{at.text}: the record has {wanted!r:.100}, the row {actual!r:.100}"

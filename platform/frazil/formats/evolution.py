@@ -56,7 +56,7 @@ class Verdict:
     @property
     def field(self) -> str:
         """The field's path, for people."""
-        return self.where.said
+        return self.where.text
 
     @property
     def outcome(self) -> Literal["refused", "applied", "no change"]:
@@ -127,11 +127,11 @@ def _added(field: Field, where: Where) -> Verdict:
         return Verdict(where, "add", True, rule, wanted=field)
     rule = "a new required field would have no value in the rows that are there"
     todo = (
-        f"Make {where.said} optional in the schema; in Avro with a default, by which older records that "
+        f"Make {where.text} optional in the schema; in Avro with a default, by which older records that "
         f"wait are read, too. Or in the table alone: `columns: {{{in_yaml(field.name)}: optional}}` in "
         "defs.yaml."
         if len(where.path) == 1  # `columns` names no other ones
-        else f"Make {where.said} optional in the schema."
+        else f"Make {where.text} optional in the schema."
     )
     return Verdict(where, "add", False, rule, todo)
 
@@ -143,7 +143,7 @@ def _dropped(field: Field, where: Where, added: Iterable[Field]) -> Verdict:
         approval += f" or, if {name} is its new name, `{renaming(path, name)}`"
     rule = "a field that rows hold can't be dropped, and the newest schema does not have it"
     todo = (
-        f"Keep {where.said} in the schema, or approve under migrations: {approval}. If another engine added "
+        f"Keep {where.text} in the schema, or approve under migrations: {approval}. If another engine added "
         f"it to the table, drop it there: ALTER TABLE ... DROP COLUMN {quoted(*where.path)}."
     )
     return Verdict(where, "drop", False, rule, todo)
@@ -182,10 +182,10 @@ def _primitive(have: Type, wanted: Field, where: Where) -> Verdict:
 
 
 def _retyped(have: Type, wanted: Type, where: Where, why: str) -> Verdict:
-    todo = f"Give {where.said} the type {have} again"
-    if isinstance(wanted, Primitive | Decimal) and not where.said.endswith(("]", "}")):
+    todo = f"Give {where.text} the type {have} again"
+    if isinstance(wanted, Primitive | Decimal) and not where.text.endswith(("]", "}")):
         approval = retyping(where.dotted, str(wanted))
-        new = f"older rows are null in the new column, and keep their values in one such as {where.said}__v1"
+        new = f"older rows are null in the new column, and keep their values in one such as {where.text}__v1"
         todo += f", or approve under migrations: `{approval}`; {new}" if approval else ""
     return Verdict(where, "retype", False, f"{have} can't become {wanted}: {why}", todo + ".")
 

@@ -161,11 +161,11 @@ class Where:
     """A place within a table: its path by Iceberg's names, and the same for people, `orders[].price`."""
 
     path: tuple[str, ...] = ()
-    said: str = ""
+    text: str = ""
 
     def within(self, kind: Type, name: str) -> Where:
         """The place of a part of the value here; `kind` is that value's type."""
-        text = member_path(self.said, name) if isinstance(kind, Struct) else self.said + _MARKS[name]
+        text = member_path(self.text, name) if isinstance(kind, Struct) else self.text + _MARKS[name]
         return Where((*self.path, name), text)
 
     @property
@@ -263,10 +263,10 @@ def misfit(writer: Type, reader: Type, at: Where = ROOT) -> str | None:
         reasons = (misfit(one, other, at.within(writer, name)) for name, one, other in pairs)
         return next(filter(None, reasons), None)
     if is_json(writer) is not is_json(reader):
-        return f"field {at.said}: JSON text and {reader if is_json(writer) else writer} are no one column"
+        return f"field {at.text}: JSON text and {reader if is_json(writer) else writer} are no one column"
     if wider(stored(writer), stored(reader)):
         return None
-    return f"field {at.said}: {writer} can't become {reader} without loss"
+    return f"field {at.text}: {writer} can't become {reader} without loss"
 
 
 def relaxed(reader: T, writer: Type) -> T:

@@ -44,7 +44,7 @@ class TopicFacts:
         """How many the topic holds."""
         return sum(end - self.first[partition] for partition, end in self.end.items())
 
-    def held(self, position: Mapping[int, int]) -> dict[int, int]:
+    def behind_transactions(self, position: Mapping[int, int]) -> dict[int, int]:
         """By partition how many offsets behind a position wait for an open transaction, where any do."""
         waits = {p: self.high.get(p, end) - max(end, position.get(p, 0)) for p, end in self.end.items()}
         return {p: n for p, n in waits.items() if n > 0}
@@ -74,9 +74,9 @@ def known_facts(
     try:
         asked(_WHERE, admin, look)
     except FrazilError:
-        if not look.found:
+        if not look.facts:
             raise
-    return look.found, {t: kafka_error(e.args[0], f"topic {t}") for t, e in look.refused.items()}
+    return look.facts, {t: kafka_error(e.args[0], f"topic {t}") for t, e in look.refused.items()}
 
 
 def topic_fact(admin: AdminClient, topic: str) -> TopicFacts:
@@ -139,14 +139,14 @@ class _Look:
 
     def __init__(self, admin: AdminClient, topics: list[str], timeout: float) -> None:
         self._admin, self._topics, self._timeout = admin, topics, timeout
-        self.found: dict[str, TopicFacts] = {}
+        self.facts: dict[str, TopicFacts] = {}
         self.refused: Refused = {}
 
     def __call__(self) -> None:
         facts, self.refused = _facts(self._admin, list(self.refused) or self._topics, self._timeout)
-        self.found |= facts
+        self.facts |= facts
         passing = [e for e in self.refused.values() if is_passing(e)]
-        for error in passing or (() if self.found else self.refused.values()):
+        for error in passing or (() if self.facts else self.refused.values()):
             raise error
 
 

@@ -59,13 +59,13 @@ class _Subject:
 
     name: str
     wanted: WantedSchema | None
-    found: WriterSchema | None
+    registered: WriterSchema | None
 
     def provided(self, registry: RegistryClient) -> _Subject:
         """With its schema registered, where that was missing."""
-        if self.found or self.wanted is None:
+        if self.registered or self.wanted is None:
             return self
-        return replace(self, found=register(registry, self.name, self.wanted))
+        return replace(self, registered=register(registry, self.name, self.wanted))
 
 
 def ensure_topic(spec: TableSpec, connections: Clients) -> TopicState:
@@ -102,7 +102,7 @@ def unregistered(spec: TableSpec, registry: RegistryClient) -> list[str]:
     Raises:
         DifferentError: A subject exists, and no version of it is the file's schema.
     """
-    return [subject.name for subject in _of_files(spec, registry) if not subject.found]
+    return [subject.name for subject in _of_files(spec, registry) if not subject.registered]
 
 
 def _of_files(spec: TableSpec, registry: RegistryClient) -> list[_Subject]:
@@ -228,7 +228,7 @@ def _not_created(admin: AdminClient, spec: TableSpec, error: KafkaException) -> 
 # A new topic is known to the controller some milliseconds before it is known to every broker.
 @stamina.retry(on=MissingError, timeout=10, attempts=50, wait_initial=0.05, wait_jitter=0.05, wait_max=0.5)
 def _state(admin: AdminClient, topic: str, created: bool, keys: _Subject, values: _Subject) -> TopicState:
-    facts, key, value = topic_fact(admin, topic), keys.found, values.found
+    facts, key, value = topic_fact(admin, topic), keys.registered, values.registered
     return TopicState(
         topic=topic,
         topic_id=facts.topic_id,

@@ -39,11 +39,11 @@ def with_records(reading: Reading, settings: Settings, plan: Plan, most: int = M
         messages, reached = probe.taken(plan.busy, most)
     shorter = plan.until(reached)
     return replace(
-        reading, spans=shorter.busy, held=_held(plan.topic, messages, settings.spark.max_record_bytes)
+        reading, spans=shorter.busy, probed=_records(plan.topic, messages, settings.spark.max_record_bytes)
     ), shorter
 
 
-def _held(topic: str, messages: Sequence[Message], most: int) -> pa.Table:
+def _records(topic: str, messages: Sequence[Message], most: int) -> pa.Table:
     """The records as Spark's source would give them."""
     import pyarrow as pa
 

@@ -108,7 +108,7 @@ def land(
     with traced(settings.tracing, "land", about, on_step) as trace, catalog_errors(settings):
         landing = _Landing(spec, connections, run_id, trace.step, past, accepted, run_part)
         report, more = landing.once(max_records)
-        with behind(lambda: report.told_before):
+        with behind(lambda: report.earlier_text):
             while more and max_records is None:
                 following, more = landing.once(None)
                 report = sum_of(report, following)

@@ -63,7 +63,7 @@ class Redriven(Landed):
         """See `Staged.next_entry`. The position may move in between, and stays where it is then."""
         before = read_ledger(table.metadata)
         forgotten = forgettings(table.metadata) != self.forgettings
-        if before is None or forgotten or self._passed(before) or self._held(table):
+        if before is None or forgotten or self._passed(before) or self._are_present(table):
             raise OvertakenError(
                 f"Another redrive, a row expiry or a forgetting of {name_of(table)} was quicker; "
                 "this one was dropped.",
@@ -79,7 +79,7 @@ class Redriven(Landed):
         covered = same and all(before.covers(*key) for key in self.keys)
         return before.total_taken != self.expired or not covered
 
-    def _held(self, table: Table) -> bool:
+    def _are_present(self, table: Table) -> bool:
         head = table.current_snapshot()
         looked_at = head is not None and head.snapshot_id == self.head
         return not looked_at and bool(keys_in(table, self.keys, self.names, self.among))

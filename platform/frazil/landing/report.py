@@ -45,7 +45,7 @@ class LandingReport:
     checks: tuple[CheckOutcome, ...] = ()
 
     @property
-    def told_before(self) -> str:
+    def earlier_text(self) -> str:
         """What an error of the same call, behind these landings, says of them."""
         are = "landing of this call is" if self.landings == 1 else "landings of this call are"
         return f"{self.landings} earlier {are} published, with {self.records} records."

@@ -62,7 +62,7 @@ class Reading:
     spans: Slice
     epochs: EpochSteps  # which Spark's source does not tell
     logs: Logs = field(default_factory=dict)  # of these; empty where Kafka does not tell
-    held: pa.Table | None = field(default=None, repr=False)  # the records, where Spark can't read them
+    probed: pa.Table | None = field(default=None, repr=False)  # the records, where Spark can't read them
 
     @property
     def places(self) -> dict[Place, Span]:
@@ -82,8 +82,8 @@ class Reading:
     @property
     def records(self) -> DataFrame:
         """The records, as `read_slices` gives them."""
-        if self.held is not None:
-            return self.spark.createDataFrame(self.held).coalesce(1)
+        if self.probed is not None:
+            return self.spark.createDataFrame(self.probed).coalesce(1)
         return read_slices(self.spark, self.settings, self.slices, self.logs)
 
 

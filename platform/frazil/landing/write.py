@@ -27,7 +27,7 @@ from frazil.tables.keys import Key
 from frazil.tables.spark.arrangement import arranged
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.spark.session import Watched, samples
-from frazil.tables.writing.presence import values_told
+from frazil.tables.writing.presence import values_in_manifests
 from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def write_rows(
         written_by(landing, decoder.value.writers, counts),
         files=files,
         values={name: counts[_OF + name] for name in values},
-        values_held=values_told(files.files, table.schema()).whole,
+        values_held=values_in_manifests(files.files, table.schema()).whole,
     )
 
 

@@ -35,7 +35,7 @@ class Keep:
 
     def __init__(self, identity: Callable[[], Session] | None = None) -> None:
         self._identity = identity
-        self._told: dict[tuple[str, str], tuple[str, float]] = {}
+        self._answers: dict[tuple[str, str], tuple[str, float]] = {}
         self._lock = threading.Lock()
 
     def text(self, source: str, name: str, oldest: float | None = None) -> str:
@@ -44,7 +44,7 @@ class Keep:
         Raises ValueError where it was never read. Later what was read before stands until it can be read.
         """
         with self._lock:
-            text, at = self._told.get((source, name), ("", 0.0))
+            text, at = self._answers.get((source, name), ("", 0.0))
             now = time.monotonic()
             if not at or now - at >= (KEPT_SECONDS if oldest is None else oldest):
                 try:
@@ -52,7 +52,7 @@ class Keep:
                 except ValueError:
                     if not at:
                         raise
-                self._told[source, name] = text, now
+                self._answers[source, name] = text, now
             return text
 
 

@@ -45,9 +45,9 @@ class Side:
         """SQL that says whether a row is inside; never null."""
         column, inside = quoted(self.name), []
         if self.low is not None:
-            inside.append(f"{column} >= {self._said(self.low)}")
+            inside.append(f"{column} >= {self._literal(self.low)}")
         if self.high is not None:
-            inside.append(f"{column} <= {self._said(self.high)}")
+            inside.append(f"{column} <= {self._literal(self.high)}")
         within = f"({column} IS NOT NULL AND {' AND '.join(inside)})" if inside else "false"
         return f"({within} OR {column} IS NULL)" if self.missing else within
 
@@ -69,7 +69,7 @@ class Side:
         within = AlwaysFalse() if self.low is self.high is None else And(low, high)
         return Or(within, IsNull(term=self.name)) if self.missing else within
 
-    def _said(self, value: int | str | Decimal) -> str:
+    def _literal(self, value: int | str | Decimal) -> str:
         written = value.encode().hex() if isinstance(value, str) else str(value)
         return _forms(self.kind)[1].format(written, self.kind[8:-1])
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from frazil.tables.format_v3.fields import delete_key
 from frazil.tables.metadata.manifests import Entries, delete_manifests, manifests_of, read_entries
-from frazil.tables.reading.frame import held_frame
+from frazil.tables.reading.frame import live_frame
 from frazil.tables.reading.held import deletes_by_file
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Side:
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Their rows, without those that are deleted, in the columns that the table has now."""
-        return held_frame(spark, self.table, self.entries)
+        return live_frame(spark, self.table, self.entries)
 
 
 def touched(table: Table, before: Snapshot, after: Snapshot) -> tuple[Side, Side]:
@@ -56,7 +56,7 @@ def touched(table: Table, before: Snapshot, after: Snapshot) -> tuple[Side, Side
     )
 
 
-Held = Mapping[tuple[object, ...], "ManifestEntry"]
+WithDeletes = Mapping[tuple[object, ...], "ManifestEntry"]
 """Data files, by all that tells what is read of them."""
 
 
@@ -67,11 +67,11 @@ def _at(table: Table, snapshot: Snapshot) -> Table:
     return view
 
 
-def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> Held:
+def _by_path(table: Table, manifests: Iterable[ManifestFile]) -> WithDeletes:
     return {(e.data_file.file_path,): e for e in chain(*read_entries(table.io, manifests, ()))}
 
 
-def _as_read(view: Table, manifests: Iterable[ManifestFile]) -> Held:
+def _as_read(view: Table, manifests: Iterable[ManifestFile]) -> WithDeletes:
     """The files with the delete files that apply to them."""
     entries = [*chain(*read_entries(view.io, manifests, ()))]
     applying = deletes_by_file(view, entries)

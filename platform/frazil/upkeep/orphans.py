@@ -36,7 +36,7 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Listing:
     """What lies under one table's location, and what of it nobody needs."""
 
     table: Table
@@ -83,7 +83,7 @@ def remove_orphans(
     tables = kept_tables(handle)
     newest = min(now - spec.upkeep.orphans_after.total_seconds(), *map(_begun, tables.values()))
 
-    def look(each: TableName) -> _Found:
+    def look(each: TableName) -> _Listing:
         readers = references_of(spec, connections, tables[each], now)
         old = [file for file in listed[each] if file.modified < min(newest, now - readers.longest)]
         return _find(connections, tables[each], listed[each], old, readers)
@@ -106,13 +106,13 @@ def _find(
     listed: Sequence[StoredFile],
     old: Sequence[StoredFile],
     readers: References,
-) -> _Found:
+) -> _Listing:
     """The orphans of one table: of the old files those that it does not name, and no reader is shown."""
     name = name_of(table)
     named = _named(connections, name, readers) if old else set()
     orphans = tuple(file for file in old if key_of(file.path) not in named)
     _refuse_other_spellings(name, orphans, named - {key_of(file.path) for file in listed})
-    return _Found(table, len(listed), orphans)
+    return _Listing(table, len(listed), orphans)
 
 
 def _refuse_other_spellings(name: TableName, orphans: Sequence[StoredFile], missing: Set[str]) -> None:
@@ -141,7 +141,7 @@ def _named(connections: Connections, name: TableName, readers: References) -> se
     return read_present(TableHandle(connections.catalog, name), read, meaning)
 
 
-def _report(name: TableName, listings: Sequence[_Found], order: Order) -> WorkReport:
+def _report(name: TableName, listings: Sequence[_Listing], order: Order) -> WorkReport:
     orphans = [file for each in listings for file in each.orphans]
     numbers = {
         "files": len(orphans),

@@ -245,7 +245,7 @@ def _carry_out(
 
 def _show(plan: Plan, nothing: str) -> None:
     """A plan like a diff."""
-    for step in (*plan.held, *plan.news):
+    for step in (*plan.held_back, *plan.news):
         console.print(Text(str(step), _COLOURS[step.action]))
     counts = [(verb, sum(step.action == action for step in plan.news)) for action, verb in _VERBS.items()]
     counts_text = ", ".join(f"{count} {verb}" for verb, count in counts if count)

@@ -31,16 +31,16 @@ class Progress:
     def __init__(self, status: Status | None) -> None:
         self._status = status
         self._begun: dict[str, float] = {}
-        self._said: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
         self._lock = RLock()
 
     def __call__(self, address: str, news: str) -> None:
         """Tells one news; the same one twice in a row is one."""
         with self._lock:
             begun = self._begun.setdefault(address, time.monotonic())
-            if self._said.get(address) == news:
+            if self._shown.get(address) == news:
                 return
-            self._said[address] = news
+            self._shown[address] = news
             took = f"{time.monotonic() - begun:.1f} s"
             _log.debug("%s: %s, %s", address, news, took)
             if news in _ENDS or self._status is None:
@@ -49,7 +49,7 @@ class Progress:
                 self._status.update(self._running())
 
     def _running(self) -> str:
-        running = [f"{address} {news}" for address, news in self._said.items() if news not in _ENDS]
+        running = [f"{address} {news}" for address, news in self._shown.items() if news not in _ENDS]
         more = f" and {len(running) - _SHOWN} more" if len(running) > _SHOWN else ""
         return ", ".join(running[:_SHOWN]) + more
 

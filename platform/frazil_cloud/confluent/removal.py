@@ -14,7 +14,7 @@ from frazil.spec.deployment import (
     Statement,
 )
 from frazil_cloud.clouds import Clouds
-from frazil_cloud.confluent.accounts.keys import created, held_pair, statements_path
+from frazil_cloud.confluent.accounts.keys import created, pair_or_none, statements_path
 from frazil_cloud.confluent.accounts.rights import Account
 from frazil_cloud.confluent.client import settled_key
 from frazil_cloud.confluent.kafka import MANAGERS_ROLE, Acl, Topic, marked_topics
@@ -142,7 +142,7 @@ class _Former:
         facts = self._known.get(address)
         if facts is not None and not facts["stored"]:
             return None
-        if (pair := held_pair(self._clouds.secrets.get(secret))) is None:
+        if (pair := pair_or_none(self._clouds.secrets.get(secret))) is None:
             return None
         if facts is None:  # the use of the key was taken out
             facts = {"secret": secret, "created": created(self._clouds.confluent, pair[0])}

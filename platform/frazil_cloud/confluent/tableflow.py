@@ -221,7 +221,7 @@ def _wanted_part(there: Any, wanted: Any) -> Any:
     return there
 
 
-def told_of(topic: str, confluent: Confluent, secrets: SecretStore, known: Known) -> str:
+def status_text(topic: str, confluent: Confluent, secrets: SecretStore, known: Known) -> str:
     """What Tableflow says of a topic whose table is waited for."""
     plane = confluent.tableflow(stored_pair(secrets, known, _KEY), settled_key(known, _KEY))
     where = {"environment": known[_ENVIRONMENT]["id"], "spec.kafka_cluster": known[_CLUSTER]["id"]}

@@ -96,7 +96,7 @@ class ApiKeys:
             self._patience.wait(lambda: keys.revoke(self.confluent, key.id))
 
     def _key_in_use(self) -> str | None:
-        pair = keys.held_pair(self._patience.wait(lambda: self.secrets.get(self.duty.secret)))
+        pair = keys.pair_or_none(self._patience.wait(lambda: self.secrets.get(self.duty.secret)))
         return pair[0] if pair else None
 
     def _listed(self) -> list[ListedKey]:

@@ -21,11 +21,11 @@ class Described:
 
     Args:
         of: The integration, as errors name it.
-        told: The values, as DESC writes them.
+        values: The values, as DESC writes them.
     """
 
     of: str
-    told: Mapping[str, str]
+    values: Mapping[str, str]
 
     def text(self, *path: str) -> str:
         """A property, or one inside of another.
@@ -33,7 +33,7 @@ class Described:
         Raises:
             MissingError: Snowflake does not tell it.
         """
-        values = self.told
+        values = self.values
         for name in path[:-1]:
             values = _inside(values.get(name, ""))
         if (value := values.get(path[-1])) is None:

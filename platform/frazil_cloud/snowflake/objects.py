@@ -8,7 +8,7 @@ from typing import Any
 from frazil.spec.deployment import DeploymentSpec, SnowflakePart
 from frazil_cloud.aws.client import GoneError
 from frazil_cloud.clouds import Clouds
-from frazil_cloud.confluent.tableflow import told_of
+from frazil_cloud.confluent.tableflow import status_text
 from frazil_cloud.resource import Known, Resource
 from frazil_cloud.snowflake.account import Database, Role, Schema, Warehouse
 from frazil_cloud.snowflake.freshness import Metadata, Pointer, read_by
@@ -175,7 +175,7 @@ class _Objects:
 
     def _maker(self, name: str, known: Known) -> str:
         if name in self._tableflow:
-            return told_of(name, self._clouds.confluent, self._clouds.secrets, known)
+            return status_text(name, self._clouds.confluent, self._clouds.secrets, known)
         return "a landing makes it (`frazil land`)"
 
     def _reader(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from frazil_local.home import Home, secret, template, write_private
 from frazil_local.jars import NO_CORE, Jars
 from frazil_local.northwind import postgres
-from frazil_local.northwind.database import DATABASE, found_database
+from frazil_local.northwind.database import DATABASE, create_northwind
 from frazil_local.ports import LOOPBACK, Ports, url
 from frazil_local.server import Launch, Server, get
 
@@ -30,7 +30,7 @@ def connect(home: Home, ports: Ports, java: Path, jars: Jars) -> Server:
     """A worker with one connector, which reads Northwind's tables; `java` is a JAVA_HOME."""
 
     def launch() -> Launch:
-        found_database(home, ports)
+        create_northwind(home, ports)
         data = home.data(PART)
         plugin = jars.unpacked("debezium")
         worker, connector = data / "worker.properties", data / f"{DATABASE}.json"

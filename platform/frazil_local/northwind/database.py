@@ -18,7 +18,7 @@ DATABASE = "northwind"
 _TABLES = Path(__file__).with_name("schema.sql")
 
 
-def found_database(home: Home, ports: Ports) -> None:
+def create_northwind(home: Home, ports: Ports) -> None:
     """Makes the database with its tables and rows, where it is missing."""
     with open_database(home, ports, "postgres") as connection:
         connection.autocommit = True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from frazil_local.snowflake.answers import Result, Row
 from frazil_local.snowflake.knobs import Ways
 from frazil_local.snowflake.language.statements import Show, ShowGrants
-from frazil_local.snowflake.objects import Held, Stored
+from frazil_local.snowflake.objects import GrantRow, Stored
 
 _Column = Callable[[Stored], "str | None"]
 _GRANTED = (
@@ -28,7 +28,7 @@ def listed(statement: Show, objects: Iterable[Stored]) -> Result:
     return Result(tuple(columns), tuple(rows))
 
 
-def listed_grants(statement: ShowGrants, grants: Iterable[Held], ways: Ways) -> Result:
+def listed_grants(statement: ShowGrants, grants: Iterable[GrantRow], ways: Ways) -> Result:
     """SHOW GRANTS, each kind of it with its columns."""
     name = ".".join(statement.name)
     fits = [g for g in grants if (statement.kind, name) == _related(statement, g)]
@@ -59,13 +59,13 @@ def listed_grants(statement: ShowGrants, grants: Iterable[Held], ways: Ways) -> 
     return Result(_GRANTED, tuple(rows))
 
 
-def _grants_of_role(grants: list[Held]) -> Result:
+def _grants_of_role(grants: list[GrantRow]) -> Result:
     having = (g for g in grants if g.privilege != "OWNERSHIP")
     rows: list[Row] = [(g.created_on, g.on_name, g.to_kind, g.to_name, _BY) for g in having]
     return Result(("created_on", "role", "granted_to", "grantee_name", "granted_by"), tuple(rows))
 
 
-def _future_grants(grants: list[Held]) -> Result:
+def _future_grants(grants: list[GrantRow]) -> Result:
     rows: list[Row] = []
     for g in grants:
         plural = g.on_kind.removeprefix(_FUTURE).partition(" IN ")[0]
@@ -77,7 +77,7 @@ def _future_grants(grants: list[Held]) -> Result:
     return Result(columns, tuple(rows))
 
 
-def _kind_shown(grant: Held, ways: Ways) -> str:
+def _kind_shown(grant: GrantRow, ways: Ways) -> str:
     specific = (
         {"INTEGRATION": "CATALOG_INTEGRATION"} if ways.specific_kinds else {"EXTERNAL VOLUME": "VOLUME"}
     )
@@ -89,7 +89,7 @@ def table_information(table: Stored) -> str:
     return json.dumps({"metadataLocation": table.text("METADATA_LOCATION"), "status": "success"})
 
 
-def _related(statement: ShowGrants, grant: Held) -> tuple[str, str]:
+def _related(statement: ShowGrants, grant: GrantRow) -> tuple[str, str]:
     if statement.relation == "TO":
         return grant.to_kind, grant.to_name
     return grant.on_kind, grant.on_name

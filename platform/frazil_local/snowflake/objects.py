@@ -58,7 +58,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class GrantRow:
     """One privilege that a role or user holds."""
 
     privilege: str
@@ -138,10 +138,10 @@ class Objects:
                 if grant.option:
                     self._run(_SET_OPTION, "false" if grant.revoke else "true", *row)
 
-    def grants(self) -> list[Held]:
+    def grants(self) -> list[GrantRow]:
         """All privileges that are held."""
         rows = self._run("select * from grants order by on_kind, on_name, privilege")
-        return [Held(*row) for row in rows]
+        return [GrantRow(*row) for row in rows]
 
     def grants_on(self, kind: str, name: Name) -> list[Grant]:
         """What was granted on an object, as it could be granted once more."""

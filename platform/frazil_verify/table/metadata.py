@@ -60,7 +60,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class SnapshotRows:
     """How many rows the files of a snapshot have.
 
     Args:
@@ -113,14 +113,14 @@ class TableMetadata:
             newest = snapshot.get("parent-snapshot-id")
         return tuple(reversed(snapshots))
 
-    def held(self, snapshot: Mapping[str, Any]) -> Held:
+    def rows_of(self, snapshot: Mapping[str, Any]) -> SnapshotRows:
         """The rows of a snapshot, as its list of manifests counts them."""
         listed = [*self._avro(snapshot["manifest-list"])]
         data = [each for each in listed if each["content"] == 0]
         own = [each for each in data if each["added_snapshot_id"] == snapshot["snapshot-id"]]
         added = sum(each["added_rows_count"] for each in own)
         rows = sum(each["added_rows_count"] + each["existing_rows_count"] for each in data)
-        return Held(added, rows, len(data) < len(listed))
+        return SnapshotRows(added, rows, len(data) < len(listed))
 
     def data_files(self) -> Iterator[DataFile]:
         """The files with the rows of the newest snapshot."""

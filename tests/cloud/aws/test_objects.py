@@ -57,7 +57,7 @@ def test_what_got_another_name_is_removed_and_a_bucket_by_an_explicit_word_only(
     assert {s.address for s in plan.news if s.action == "delete"} == {
         f"aws/writer_role/{WRITER}", f"aws/reader_role/{READER}"
     }  # fmt: skip
-    assert [step.address for step in plan.held] == ["aws/bucket/lab-lake"]
+    assert [step.address for step in plan.held_back] == ["aws/bucket/lab-lake"]
     assert lab.drift() == {}
     assert lab.everything()["roles"] == ["lab_writer"]
     assert lab.everything()["buckets"] == ["lab-lake", "lab-pond"]

@@ -12,7 +12,7 @@ from frazil.spec.deployment import KeyUse
 from frazil_cloud.confluent.accounts.keys import statements_path
 from frazil_cloud.confluent.client import stored_pair
 from frazil_cloud.confluent.refusals import Settled
-from frazil_cloud.confluent.tableflow import told_of
+from frazil_cloud.confluent.tableflow import status_text
 from frazil_cloud.resource import Known, RefusedYet
 from kit.clouds.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
 from kit.runs.waiting import wait_for
@@ -417,10 +417,10 @@ def test_a_catalog_that_a_table_does_not_reach_is_told_by_verify(
 def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: Deployed) -> None:
     known = deployed.create()
     told = "stock_trades", deployed.cloud.client, deployed.store, known
-    assert "says RUNNING" in told_of(*told)
+    assert "says RUNNING" in status_text(*told)
     held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
     held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "no schema"}]
-    assert "says ICEBERG: no schema" in told_of(*told)
+    assert "says ICEBERG: no schema" in status_text(*told)
 
 
 def _spoil(deployed: Deployed, known: Known, use: KeyUse, field: str) -> str:
@@ -460,7 +460,7 @@ def test_who_waits_for_a_table_hears_of_a_wrong_password_at_once(deployed: Deplo
     key = "confluent/key/tableflow"
     known = {**known, key: {**known[key], "created": "2026-01-01T00:00:00+00:00"}}
     with pytest.raises(ConfigureError, match=secret):
-        told_of("stock_trades", deployed.cloud.client, deployed.store, known)
+        status_text("stock_trades", deployed.cloud.client, deployed.store, known)
 
 
 def test_what_flink_does_not_take_is_waited_for_only_while_the_key_is_young(deployed: Deployed) -> None:

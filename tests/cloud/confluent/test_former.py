@@ -66,7 +66,7 @@ def test_a_topic_stays_with_its_records_and_acls_until_somebody_says_otherwise(d
     topics = {"confluent/topic/stock_trades", "confluent/topic/stock_trades_with_totals"}
     deployed.create()
 
-    assert {step.address for step in deployed.reconciler().plan().held} == topics
+    assert {step.address for step in deployed.reconciler().plan().held_back} == topics
     assert deployed.reconciler().plan().news == ()
 
     reconciler = deployed.reconciler(removes_data=True)

@@ -47,7 +47,7 @@ def working(of_use: ApiKeys) -> list[str]:
 
 
 def held(of_use: ApiKeys) -> tuple[str, str]:
-    pair = keys.held_pair(of_use.secrets.get(of_use.duty.secret))
+    pair = keys.pair_or_none(of_use.secrets.get(of_use.duty.secret))
     assert pair
     return pair
 

@@ -71,7 +71,7 @@ class Shop:
 
     def held(self, use: KeyUse = "app_producer") -> tuple[str, str]:
         spec = self.spec("30d")
-        pair = keys.held_pair(open_clouds(spec, Settings.load()).secrets.get(KeyDuty(spec, use).secret))
+        pair = keys.pair_or_none(open_clouds(spec, Settings.load()).secrets.get(KeyDuty(spec, use).secret))
         assert pair
         return pair
 

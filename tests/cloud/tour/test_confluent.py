@@ -78,7 +78,7 @@ def break_connector(tour: Tour) -> None:
 
 def degrade(tour: Tour) -> None:
     """As a connector is that lost some of its tasks; no API does that."""
-    (path,) = (path for path in tour.clouds.confluent.organization.held if path.endswith("/connectors"))
+    (path,) = (path for path in tour.clouds.confluent.organization.objects if path.endswith("/connectors"))
     held = tour.clouds.confluent.thing(path, "SampleSource")
     held.body["state"], held.born = "DEGRADED", time.time() + 5
 
@@ -90,7 +90,7 @@ def stop(tour: Tour) -> None:
 
 def fail(tour: Tour) -> None:
     """As a statement is that ran out of memory; no API does that."""
-    (path,) = (path for path in tour.clouds.confluent.organization.held if path.endswith("/statements"))
+    (path,) = (path for path in tour.clouds.confluent.organization.objects if path.endswith("/statements"))
     status = tour.clouds.confluent.thing(path, "make-totals").body["status"]
     status |= {"phase": "FAILED", "detail": "out of memory"}
 

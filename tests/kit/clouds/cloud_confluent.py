@@ -23,7 +23,7 @@ from frazil_cloud.confluent.removal import former
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, Resource
 from frazil_local.cloud.confluent.knobs import Knobs
-from frazil_local.cloud.confluent.organization import Held, Organization, Places
+from frazil_local.cloud.confluent.organization import Organization, Places, StoredObject
 from frazil_local.cloud.confluent.server import server
 from kit.clouds.confluent_openapi import judged
 from kit.runs.waiting import wait_for
@@ -37,7 +37,7 @@ QUICK = {"provision": 0.02, "key_sync": 0.0, "rbac_sync": 0.0, "topic_sync": 0.0
 class Made:
     """What a creation of the source systems' deployment left."""
 
-    held: dict[str, dict[str, Held]]
+    held: dict[str, dict[str, StoredObject]]
     secrets: dict[str, dict[str, str]]
     known: Known
 
@@ -92,7 +92,7 @@ class CloudConfluent:
         """Forgets everything; all is quick."""
         self.organization.knobs.set({"more": dict(QUICK)})
         with self.organization.lock:
-            self.organization.held.clear()
+            self.organization.objects.clear()
             self.organization.admit(KEY, SECRET)
 
     def ask(
@@ -148,11 +148,11 @@ class CloudConfluent:
         with self.organization.lock:
             names = {
                 p: sorted(i.rpartition("/")[2] for i in self.organization.of(p) if i not in own)
-                for p in list(self.organization.held)
+                for p in list(self.organization.objects)
             }
         return {path: ids for path, ids in names.items() if ids}
 
-    def thing(self, path: str, id_: str) -> Held:
+    def thing(self, path: str, id_: str) -> StoredObject:
         """An object by its id; a topic of Tableflow by its name."""
         with self.organization.lock:
             there = self.organization.of(path)
@@ -306,11 +306,11 @@ class Deployed:
             return self.apply()
         if self.cloud.made_before is None:
             known = self.apply()
-            self.cloud.made_before = deepcopy(Made(self.cloud.organization.held, self.store.held, known))
+            self.cloud.made_before = deepcopy(Made(self.cloud.organization.objects, self.store.held, known))
             return known
         again = deepcopy(self.cloud.made_before)
         with self.cloud.organization.lock:
-            self.cloud.organization.held.update(again.held)
+            self.cloud.organization.objects.update(again.held)
         self.store.held.update(again.secrets)
         return again.known
 

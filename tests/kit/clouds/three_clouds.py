@@ -82,8 +82,8 @@ class ThreeClouds:
     def tamper(self) -> set[str]:
         """A right less, a topic gone, a grant revoked."""
         lose_rights(self.aws.client("iam"), "lab_s3_glue_role")
-        (topics,) = (path for path in self.confluent.organization.held if path.endswith("/topics"))
-        self.confluent.organization.held[topics].pop("stock_trades")
+        (topics,) = (path for path in self.confluent.organization.objects if path.endswith("/topics"))
+        self.confluent.organization.objects[topics].pop("stock_trades")
         self.snowflake.as_(
             "SECURITYADMIN", "REVOKE USAGE ON WAREHOUSE LAB_WAREHOUSE FROM ROLE LAB_SYSTEM_ADMIN_ROLE"
         )

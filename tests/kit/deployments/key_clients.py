@@ -100,7 +100,7 @@ def under_load(read: Callable[[], T], log_in: Callable[[T], bool], clients: int 
 
 def pair_of(of_use: ApiKeys) -> Pair:
     """The API key that a secret holds."""
-    held = keys.held_pair(of_use.secrets.get(of_use.duty.secret))
+    held = keys.pair_or_none(of_use.secrets.get(of_use.duty.secret))
     assert held
     return held
 

@@ -43,7 +43,7 @@ from frazil.tables.reading.columns import stored_file
 from frazil.tables.reading.deleted import DeleteFile, Vector
 from frazil.tables.reading.rows import batches_in
 from frazil.tables.writing.data_files import file_layout
-from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_told
+from frazil.tables.writing.presence import Moves, moved_wrongly, total_of, values_in_manifests
 from frazil.tables.writing.sorting import SortKey
 from frazil.tables.writing.transfer import OldFile, files_written
 
@@ -153,9 +153,9 @@ class Upserted:
         schema, removed = self.table.schema(), {path for m in merges for path in m["removed"]}
         old = [file for file in self._written if file.file_path in removed]
         new = files_written(self.table, found.filter(found["merge"].is_valid()))
-        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
+        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_added"))
         moves = Moves(gone, come, fewer=bool(self.deleted))
-        self.wrong = moved_wrongly(values_told(old, schema), values_told(new, schema), moves)
+        self.wrong = moved_wrongly(values_in_manifests(old, schema), values_in_manifests(new, schema), moves)
 
     def _put(self, found: pa.Table, removed: set[str]) -> None:
         new = files_written(self.table, found)

@@ -20,7 +20,7 @@ from frazil.spec.topic import TableSpec
 from kit.records.topics import TRADE, Topic, create_topic
 from kit.runs.shell import FRAZIL, NAMESPACE, Shell
 from kit.runs.waiting import PATIENCE, wait_for
-from sensors.runs import tables_held
+from sensors.runs import reserved_tables
 
 EACH = 10
 
@@ -129,7 +129,7 @@ def instance_holds(home: Path, topic: Topic) -> bool:
     """Whether Dagster's sensor leaves the table to a runner."""
     key = dg.AssetKey(topic.things.iceberg_path)
     with dg.DagsterInstance.from_config(str(home)) as instance:
-        return tables_held(instance, [key]) == {key}
+        return reserved_tables(instance, [key]) == {key}
 
 
 def rows_told(home: Path, topic: Topic) -> object:

@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import open_catalog
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil_cloud.cli.administrator import find_deployment
 from frazil_cloud.confluent.tableflow import sync_problems
 from frazil_cloud.deployment import open_clouds, reconciler_of
@@ -232,7 +232,7 @@ def rows(environment: dict[str, str]) -> int:
     settings = settings_in(environment)
     name = TableName(settings.kafka.cluster_id, "stock_trades")
     table = TableHandle(open_catalog(settings), name).load_or_none()
-    return rows_held(table, table.current_snapshot()) if table else 0
+    return stored_rows(table, table.current_snapshot()) if table else 0
 
 
 def topic_state(home: Home) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from frazil.connections import Connections
-from frazil.derive.queries.check import columns_held
+from frazil.derive.queries.check import stored_columns
 from frazil.derive.queries.columns import Column, typed
 from frazil.derive.queries.query import parse_query, read_query
 from frazil.derive.queries.types import UNKNOWN
@@ -150,7 +150,7 @@ def test_every_query_of_the_pipelines_gives_the_columns_that_were_told(
     for spec in (spec for spec in tables.derived if spec.sql):
         query, name = read_query(spec), things(spec, settings).table
         inputs = {text: known[TableName.parse(text, name.namespace)] or () for text in query.inputs}
-        spark = columns_held(by_spark(connections.spark, query, inputs, spec.parameters, fresh_name))
+        spark = stored_columns(by_spark(connections.spark, query, inputs, spec.parameters, fresh_name))
         assert as_spark_writes(known[name]) == spark, name
 
 

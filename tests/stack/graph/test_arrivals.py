@@ -17,7 +17,7 @@ from kit.readers.opened import table_of
 from kit.readers.targets import glue_path, snowflake_path
 from kit.records.topics import TRADE
 from kit.runs.waiting import wait_for
-from resources.reporting import held_key
+from resources.reporting import reservation_key
 from sensors.runs import ARRIVALS
 
 
@@ -210,7 +210,7 @@ def test_a_table_that_somebody_lands_right_now_is_left_out(
 def test_a_table_that_frazil_run_lands_is_left_to_it_and_its_freshness_told(
     waiting: Graph, instance: dg.DagsterInstance
 ) -> None:
-    key = held_key(waiting.things.iceberg_path)
+    key = reservation_key(waiting.things.iceberg_path)
     land(waiting.topics[0].spec, waiting.topics[0].connections)
     waiting.topics[0].trades(4)
     instance.daemon_cursor_storage.set_cursor_values({key: str(time.time() + 60)})

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from frazil.landing.cut.create import begin_cut
-from frazil.landing.cut.listing import drop_cut, found_cut, members_of
+from frazil.landing.cut.listing import cut_named, drop_cut, members_of
 from frazil.landing.land import land
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.expiry.expiry import expire
@@ -33,7 +33,7 @@ def test_a_table_of_glue_is_read_as_of_the_cut_until_it_is_dropped(make_topic: M
     topic.trades(2)
     report = land(topic.spec, topic.connections)
     expire(topic.spec, topic.connections, time.time() + 60)
-    cut = found_cut("month", members)
+    cut = cut_named("month", members)
     of_tag = table_of(topic).scan(snapshot_id=cut.tables[0].snapshot_id).to_arrow()
 
     assert (begun.state, report.records, cut.state) == ("incomplete", 5, "complete")

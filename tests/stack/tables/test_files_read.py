@@ -14,7 +14,7 @@ from frazil.connections import Connections
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.manifests import HeadReader
-from frazil.tables.reading.frame import files_frame, held_frame
+from frazil.tables.reading.frame import files_frame, live_frame
 from frazil.tables.spark.session import spark_name
 from kit.tables.delete_files import delete_by_equality
 
@@ -132,9 +132,9 @@ def test_rows_that_others_deleted_are_not_among_what_files_hold(lake: Connection
     known = TableHandle(lake.catalog, name).load()
     entries = HeadReader().read(known)
     assert entries
-    mine = held_frame(lake.spark, known, entries.entries.values(), with_path=True)
+    mine = live_frame(lake.spark, known, entries.entries.values(), with_path=True)
     orc = [e for path, e in entries.entries.items() if path.endswith(".orc")]
 
     assert seen(mine) == seen(lake.spark.table(table).selectExpr("*", "_file"))
     assert mine.count() == 17
-    assert sorted(row["n"] for row in held_frame(lake.spark, known, orc, ["n"]).collect()) == [5, 21]
+    assert sorted(row["n"] for row in live_frame(lake.spark, known, orc, ["n"]).collect()) == [5, 21]

@@ -28,7 +28,7 @@ from frazil.tables.metadata.manifests import added_files
 from frazil.tables.metadata.snapshots import ancestors
 from frazil.tables.spark.session import spark_name
 from frazil.tables.writing.data_files import write_files
-from frazil.tables.writing.presence import values_told
+from frazil.tables.writing.presence import values_in_manifests
 from frazil.upkeep.compaction.run import Step, compact
 from frazil.upkeep.kind import Order
 from frazil.upkeep.work import WorkReport
@@ -298,7 +298,9 @@ def test_writers_count_values_alike(connections: Connections, fresh_name: str, s
     connections.spark.sql(f"INSERT INTO {spark_name(name)} SELECT * FROM {spark_name(name)}")
 
     table.refresh()
-    told = [values_told(added_files(table, each), table.schema()) for each in ancestors(table.metadata)]
+    told = [
+        values_in_manifests(added_files(table, each), table.schema()) for each in ancestors(table.metadata)
+    ]
     report = compact(spec, connections, time.time(), Order(everything=True))
 
     by_spark, by_pyiceberg, by_tasks = told[:3]

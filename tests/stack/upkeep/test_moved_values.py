@@ -19,7 +19,7 @@ from frazil.landing.replay.run import replay
 from frazil.settings.profile import Settings
 from frazil.tables.rewrites import moved
 from frazil.tables.rewrites.moved import Parted
-from frazil.tables.writing.presence import Told
+from frazil.tables.writing.presence import ValueCounts
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
@@ -158,7 +158,7 @@ def test_statistics_that_are_wrong_refuse_nothing(
 def with_one_more(judge: Callable[..., Any]) -> Callable[..., Any]:
     """A judge who is told of one more value in old files."""
 
-    def judged(old: Told, *of: Any) -> Any:
+    def judged(old: ValueCounts, *of: Any) -> Any:
         return judge(replace(old, values={**old.values, "symbol": old.values["symbol"] + 1}), *of)
 
     return judged

@@ -272,8 +272,8 @@ def test_what_was_taken_out_and_holds_data_goes_by_an_explicit_word_only(cloud: 
 
     plan = without().plan()
     without().apply(plan)
-    assert (plan.news, [step.address for step in plan.held]) == ((), ["confluent/topic/trades"])
-    assert "--remove-data" in str(plan.held[0])
+    assert (plan.news, [step.address for step in plan.held_back]) == ((), ["confluent/topic/trades"])
+    assert "--remove-data" in str(plan.held_back[0])
     assert cloud.names() == ["confluent/acl/trades", "confluent/topic/trades"]
 
     told = without(removes_data=True)

@@ -29,7 +29,7 @@ from frazil.errors import (
 from frazil.formats.columns.columns import RecordColumns
 from frazil.formats.logical import Struct
 from frazil.landing.cut.create import begin_cut
-from frazil.landing.cut.listing import drop_cut, found_cut, members_of
+from frazil.landing.cut.listing import cut_named, drop_cut, members_of
 from frazil.landing.halts.pause import pause
 from frazil.landing.halts.resume import refuse_running, resume
 from frazil.landing.land import land
@@ -238,7 +238,7 @@ def test_a_cut_that_found_no_moment_is_made_of_a_table_that_is_paused_and_holds_
 
     assert "`frazil pause --pipeline shop --because cut`" in refused.value.todo
     assert "`frazil resume --pipeline shop`" in refused.value.todo
-    (table,) = found_cut("month", members_of([SPEC], world.connections)).tables
+    (table,) = cut_named("month", members_of([SPEC], world.connections)).tables
     assert table.waiting == 0
     assert len(rows(world)) == 5
 
@@ -344,14 +344,14 @@ def test_a_table_that_is_not_there_is_made_by_its_landing(world: World) -> None:
 def test_a_cut_that_nobody_made_is_made_by_the_command_that_is_named(world: World) -> None:
     members = members_of([SPEC], world.connections)
     with pytest.raises(UsageError, match="There is no cut month") as refused:
-        found_cut("month", members)
+        cut_named("month", members)
 
     begin_cut("month", "shop", [SPEC], world.connections)
 
     assert "`frazil cut create NAME --pipeline P` makes one" in refused.value.todo
-    assert found_cut("month", members).is_complete
+    assert cut_named("month", members).is_complete
     with pytest.raises(UsageError, match="There is no cut year") as other:
-        found_cut("year", members)
+        cut_named("year", members)
     assert other.value.todo == "Known are month."
 
 

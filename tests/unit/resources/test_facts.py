@@ -16,7 +16,7 @@ from resources.facts import (
     glimpse,
     group,
     link_to_object,
-    worth_telling,
+    worth_showing,
 )
 from resources.metadata import landing_metadata
 
@@ -24,7 +24,7 @@ FILE = "s3://lake/shop/orders/metadata/v1.metadata.json"
 
 
 def test_what_is_zero_or_unknown_is_left_out_but_for_what_is_plotted() -> None:
-    told = worth_telling({"lag": 0, "freshness": None, "gaps": 0, "why": "", "rows_landed": 3})
+    told = worth_showing({"lag": 0, "freshness": None, "gaps": 0, "why": "", "rows_landed": 3})
 
     assert told == {"lag": 0, "rows_landed": 3}
 

@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.work import WorkReport
 from resources.reporting import DagsterReporter
-from sensors.runs import tables_held
+from sensors.runs import reserved_tables
 
 SPEC = TableSpec(topic="orders")
 TABLE = ("iceberg", "local", "orders")
@@ -98,13 +98,13 @@ def test_what_a_storage_did_not_take_is_told_by_the_next_event(
 
 def test_the_sensor_knows_which_tables_a_shell_lands_until_when(instance: dg.DagsterInstance) -> None:
     reporter, keys = DagsterReporter(Settings()), [dg.AssetKey(TABLE), dg.AssetKey("other")]
-    before = tables_held(instance, keys)
+    before = reserved_tables(instance, keys)
 
     reporter.hold([SPEC], time.time() + 60)
-    held = tables_held(instance, keys)
+    held = reserved_tables(instance, keys)
     reporter.hold([SPEC], time.time() - 1)
 
-    assert (before, held, tables_held(instance, keys)) == (set(), {dg.AssetKey(TABLE)}, set())
+    assert (before, held, reserved_tables(instance, keys)) == (set(), {dg.AssetKey(TABLE)}, set())
 
 
 def test_dagster_is_not_loaded_before_there_is_something_to_tell() -> None:

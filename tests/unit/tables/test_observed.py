@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD
+from frazil.landing.upsert.truncates.observed import TRUNCATE_TEXTS
 from frazil.landing.write import counters
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark.faults import Job
@@ -35,5 +35,5 @@ def test_it_is_refused_before_anything_runs() -> None:
 
 
 def test_what_landings_count_is_plain() -> None:
-    measures = counters(range(130), TableSpec(topic="t")) | {"truncates": TRUNCATES_TOLD}
+    measures = counters(range(130), TableSpec(topic="t")) | {"truncates": TRUNCATE_TEXTS}
     assert not_plain(measures) == set()

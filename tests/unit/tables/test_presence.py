@@ -10,7 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from frazil.tables.writing.presence import Moves, Told, differing, moved_wrongly, values_in, values_in_files
+from frazil.tables.writing.presence import (
+    Moves,
+    ValueCounts,
+    differing,
+    moved_wrongly,
+    values_in,
+    values_in_files,
+)
 
 KIND = pa.struct(
     [
@@ -70,7 +77,7 @@ def test_a_column_that_a_file_does_not_tell_of_is_not_compared() -> None:
     )
 
 
-FROM_OLD = Told({"a": 5, "b": 5}, silent=frozenset({"b"}))
+FROM_OLD = ValueCounts({"a": 5, "b": 5}, silent=frozenset({"b"}))
 
 
 @pytest.mark.parametrize(
@@ -90,10 +97,10 @@ def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
 ) -> None:
     moves = Moves(fewer=fewer)
 
-    found = moved_wrongly(FROM_OLD, Told({"a": a, "b": b}, frozenset()), moves)
+    found = moved_wrongly(FROM_OLD, ValueCounts({"a": a, "b": b}, frozenset()), moves)
 
     assert found == (f"column {wrong} values in the new files, and 5 in the old ones" if wrong else "")
-    assert moved_wrongly(FROM_OLD, Told({"a": a, "b": b}, frozenset("ab")), moves) == ""
+    assert moved_wrongly(FROM_OLD, ValueCounts({"a": a, "b": b}, frozenset("ab")), moves) == ""
 
 
 @pytest.mark.parametrize(
@@ -102,8 +109,8 @@ def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
         (Moves(gone={"a": 2}), 3, ""),
         (Moves(gone={"a": 2}), 2, "a has 2 values in the new files, and 5 in the old ones, of which 2 went"),
         (Moves(gone={"a": 2}), 4, "a has 4"),
-        (Moves(gone={"a": 2}, come={"a": 3}), 6, ""),
-        (Moves(gone={"a": 2}, come={"a": 3}), 5, "a has 5"),
+        (Moves(gone={"a": 2}, added={"a": 3}), 6, ""),
+        (Moves(gone={"a": 2}, added={"a": 3}), 5, "a has 5"),
         (Moves(gone={"a": 2}, more=True), 9, ""),
         (Moves(gone={"a": 2}, more=True), 2, "a has 2"),
         (Moves(unknown=frozenset("a")), 0, ""),
@@ -112,6 +119,6 @@ def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
 def test_new_files_hold_the_values_of_old_ones_less_what_went_and_what_came(
     moves: Moves, a: int, wrong: str
 ) -> None:
-    found = moved_wrongly(FROM_OLD, Told({"a": a}, frozenset()), moves)
+    found = moved_wrongly(FROM_OLD, ValueCounts({"a": a}, frozenset()), moves)
 
     assert (wrong in found) if wrong else (found == "")

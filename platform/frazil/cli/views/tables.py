@@ -66,7 +66,7 @@ def lag_command(tables: Tables = None, as_json: Json = False) -> None:
         _show_lags(rows)
         for state in results.reports:
             if isinstance(state, TableState) and state.held:
-                console.print(f"{state.identifier}: {state.held_text}.", style="yellow")
+                console.print(f"{state.identifier}: {state.waiting_text}.", style="yellow")
     results.exit()
 
 
@@ -103,7 +103,7 @@ def _lags(state: State | None, facts: TopicFacts | None) -> Iterator[dict[str, A
         for p in sorted({*ends, *at}):
             yield {"partition": p, "end": ends.get(p), "position": at.get(p), **unknown}
         return
-    lost, held_back = lost_offsets(facts, known.position), facts.held(known.position)
+    lost, held_back = lost_offsets(facts, known.position), facts.behind_transactions(known.position)
     for partition, begin in starts(facts, known.position).items():
         position, _ = lost.get(partition, (begin, begin))
         yield {

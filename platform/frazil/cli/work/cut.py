@@ -16,7 +16,7 @@ from frazil.cli.results import OnStep, Results, each, person, run_id
 from frazil.cli.selection import Json, Pipelines, Selection, select_pipelines
 from frazil.errors import RetryError
 from frazil.landing.cut.create import begin_cut
-from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, read_cuts
+from frazil.landing.cut.listing import Cut, cut_named, drop_cut, members_of, read_cuts
 from frazil.landing.land import land
 from frazil.landing.report import LandingReport
 from frazil.spec.topic import TableSpec
@@ -62,7 +62,7 @@ def cut_command(
         if action is Action.list:
             _show_all(read_cuts(members), as_json)
             return
-        cut = found_cut(name, members)
+        cut = cut_named(name, members)
         if action is Action.drop:
             drop_cut(name, members)
     _show(cut, as_json, "dropped" if action is Action.drop else "")
@@ -73,8 +73,8 @@ def _create(name: str, pipeline: str, keep: timedelta | None, as_json: bool) -> 
     selection = whole.topics.writable
     members = members_of(selection.specs, selection.connections)
     begin_cut(name, pipeline, selection.specs, selection.connections, keep=keep, by=person())
-    results = _landed(selection, found_cut(name, members))
-    cut = found_cut(name, members)
+    results = _landed(selection, cut_named(name, members))
+    cut = cut_named(name, members)
     _tell(selection, cut)
     _show(cut, as_json)
     left = [str(n.table) for s, n in whole.pairs if s not in selection.specs]

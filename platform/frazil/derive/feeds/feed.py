@@ -82,7 +82,7 @@ def feed(
     to, handle = spec.feeds, handle_of(spec, connections)
     table = handle.load()
     before = noted(table, to.topic)
-    with _told_of(to):
+    with _meaning_for_topic(to):
         if not (has_news(table, before) if before else table.current_snapshot()):
             return FeedReport(to.topic, 0, before.sent if before else 0)
         topic = _prepared(connections, to, table, before)
@@ -140,7 +140,7 @@ def _send(producer: Transactions, topic: _Topic, rows: list[Row], to: FedTo, on_
 
 
 @contextmanager
-def _told_of(to: Feed) -> Iterator[None]:
+def _meaning_for_topic(to: Feed) -> Iterator[None]:
     """Says what an error means for the topic: it gets its rows later, or can't follow its table."""
     try:
         yield

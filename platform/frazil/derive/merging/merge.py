@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from frazil.derive.output import alike_sql, cast, types_of
 from frazil.derive.queries.totals import Merge, merge_of
-from frazil.derive.write import Changed, Kind, Result, Task, derivation_job, held_within, write_counted
+from frazil.derive.write import Changed, Kind, Result, Task, derivation_job, rows_within, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.commits.stage import StagedFiles
@@ -88,7 +88,7 @@ class Merging(Kind):
         more = self.result(task, facts)
         if not facts["rows"]:
             return Result(StagedFiles(), **more)
-        there, rows = held_within(task, box)
+        there, rows = rows_within(task, box)
         task = self._counting(task)
         state = State(rows if there.entries else None, self.older(task, box))
         files = write_counted(task, self._rows(task, state, box))
@@ -108,7 +108,7 @@ class Merging(Kind):
         """The same with those rows only that count."""
         counts, changed = self.counted(task), task.changed
         if changed:
-            changed = Changed(changed.went.where(counts), changed.held.where(counts))
+            changed = Changed(changed.went.where(counts), changed.current.where(counts))
         return replace(task, delta=task.delta.where(counts), changed=changed)
 
     def _rows(self, task: Task, state: State, box: Box) -> DataFrame:
@@ -136,7 +136,7 @@ class Merging(Kind):
     def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
         """The rows of a state where rows of the inputs changed or went; by default those keys anew."""
         types = types_of(task.table)
-        rows = cast(self.shape(task.spec, changed.held), types).where(box.sql)
+        rows = cast(self.shape(task.spec, changed.current), types).where(box.sql)
         there = None if state.rows is None else cast(state.rows, types)
         return _made_anew(there, rows, cast(self.touched(task), types), self.anew_by(task))
 

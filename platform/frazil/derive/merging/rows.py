@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from frazil.derive.output import alike_sql, cast, types_of
-from frazil.derive.write import Kind, Result, Task, derivation_job, held_within, write_counted
+from frazil.derive.write import Kind, Result, Task, derivation_job, rows_within, write_counted
 from frazil.errors import PositionLostError
 from frazil.quoting import comparable, quoted
 from frazil.tables.box import box_from, measures
@@ -43,7 +43,7 @@ class Rows(Plain):
         if not facts["rows"]:
             return super().write(task)
         box = box_from(types, types, facts)
-        there, rows = held_within(task, box)
+        there, rows = rows_within(task, box)
         if not there.entries:
             raise _not_there(task, facts["rows"], 0)
         state = cast(rows, types)

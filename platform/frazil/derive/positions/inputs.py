@@ -16,7 +16,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.commit import set_properties
 from frazil.tables.commits.ledger import FORMAT
-from frazil.tables.metadata.rows import rows_added, rows_held
+from frazil.tables.metadata.rows import rows_added, stored_rows
 from frazil.tables.metadata.snapshots import ancestors, is_first, number, summary_of
 from frazil.tables.spark.session import live_rows
 
@@ -69,7 +69,7 @@ def standing(position: Position, table: Table) -> Standing:
     return "rolled_back" if position.sequence >= (oldest.sequence_number or 0) else "expired"
 
 
-def all_held(positions: Mapping[str, Position], inputs: Inputs) -> bool:
+def inputs_cover(positions: Mapping[str, Position], inputs: Inputs) -> bool:
     """Whether a table at these positions holds nothing that its inputs do not."""
     return positions.keys() == inputs.keys() and all(
         standing(position, inputs[name]) == "held" for name, position in positions.items()
@@ -131,7 +131,7 @@ class Increment:
 def whole(table: Table) -> Increment:
     """All of an input."""
     head = next(ancestors(table.metadata), None)
-    return Increment(None, at_head(table), 1, rows_held(table, head), _number(head, "total-files-size"))
+    return Increment(None, at_head(table), 1, stored_rows(table, head), _number(head, "total-files-size"))
 
 
 def increment(table: Table, position: Position, *, follows: bool = False) -> Increment:

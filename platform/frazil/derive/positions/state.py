@@ -18,7 +18,7 @@ from frazil.spec.names import TableName, things
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import started_at
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _sizes(
         kind=computation.spec.kind,
         inputs=inputs,
         snapshot_id=head.snapshot_id if head else None,
-        rows=rows_held(table, head) if table else 0,
+        rows=stored_rows(table, head) if table else 0,
         files=number(summary, "total-data-files"),
         bytes=number(summary, "total-files-size"),
         delete_files=number(summary, "total-delete-files"),

@@ -158,7 +158,7 @@ def _sorted(tables: Sequence[Made], mistakes: MistakesByPipeline) -> list[Made]:
     return _sorted([made for made in tables if made.name not in ring], mistakes)
 
 
-def columns_held(columns: Sequence[Column] | None) -> Sequence[Column] | None:
+def stored_columns(columns: Sequence[Column] | None) -> Sequence[Column] | None:
     """The columns of a derived table, by what its query puts out; None where not all are known.
 
     Iceberg knows no whole numbers shorter than int.
@@ -189,7 +189,7 @@ def _mistakes(made: Made, specs: Specs, changing: Changing, known: Known, *, all
     if made.query is not None:
         tables = {text: known.get(name) for text, name in made.inputs.items()}
         columns = typed(made.query, tables, made.spec.parameters) or ()
-        known[made.name] = columns_held(columns)
+        known[made.name] = stored_columns(columns)
         yield from (f"{made.place}: {text}" for text in _odd_spec(made, made.query, columns))
 
 

@@ -64,7 +64,7 @@ class Scope:
 
         The parts of a name are such as `t`, `address`, `city`; `at` is where it stands.
         """
-        if match := self._found(names, at):
+        if match := self._match(names, at):
             top, inner = match
             return self._field(top, inner, at)
         if names[0].lower() not in _WORDS and (self._all_known() or self._is_known(names)):
@@ -84,7 +84,7 @@ class Scope:
         merged = {c.name.lower(): c for c in reversed(columns) if c.name.lower() in self.merged and not of}
         return [*reversed(merged.values()), *(c for c in columns if c.name.lower() not in merged)]
 
-    def _found(self, names: Sequence[str], at: int) -> tuple[Output, Sequence[str]] | None:
+    def _match(self, names: Sequence[str], at: int) -> tuple[Output, Sequence[str]] | None:
         first = names[0].lower()
         for source in self.sources:
             if len(names) > 1 and source.name.lower() == first and (top := source.get(names[1])):
@@ -96,7 +96,7 @@ class Scope:
         top = holders[0].get(first) if holders else self.aliases.get(first)
         if top:
             return top, names[1:]
-        return self.outer._found(names, at) if self.outer else None
+        return self.outer._match(names, at) if self.outer else None
 
     def _field(self, top: Output, inner: Sequence[str], at: int) -> Output:
         kind, spoken = top.kind, top.name

@@ -148,7 +148,7 @@ def _odd_keys(tree: exp.Query, group: exp.Group) -> Iterator[Mistake]:
     if any(group.args.get(word) for word in ("grouping_sets", "cube", "rollup", "totals")):
         yield start_of(group), "GROUPING SETS, CUBE and ROLLUP can't be merged: write plain columns"
         return
-    counts = _said(tree, windows_of(tree))
+    counts = _numbers_by_word(tree, windows_of(tree))
     grouped = {_words(key): key for key in group.expressions}
     for word, key in grouped.items():
         if word not in counts:
@@ -170,7 +170,7 @@ def _keys(tree: exp.Query) -> list[tuple[int, exp.Expr]]:
     return [(n, item) for n, item in items if not any(map(is_aggregate, item.walk()))]
 
 
-def _said(tree: exp.Query, windows: Sequence[exp.Expr]) -> dict[str, int]:
+def _numbers_by_word(tree: exp.Query, windows: Sequence[exp.Expr]) -> dict[str, int]:
     """The ways to say each key in GROUP BY, with the key's number; one of a window may be the window."""
     counts: dict[str, int] = {}
     for n, item in _keys(tree):

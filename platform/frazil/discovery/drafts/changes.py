@@ -39,7 +39,7 @@ def changes_of(keys: Sequence[Object | None], values: Sequence[Object | None]) -
     if not there or not all(_is_change(_payload(value)) for value in there):
         return None
     known = [key for key in keys if key is not None]
-    return _told(known, there) if all(map(is_embedded, there)) else _drafted(known, there)
+    return _by_schema(known, there) if all(map(is_embedded, there)) else _drafted(known, there)
 
 
 def _payload(value: Object) -> Any:
@@ -50,7 +50,7 @@ def _is_change(value: Any) -> bool:
     return isinstance(value, dict) and value.get("op") in _OPERATIONS and {"after", "source"} <= value.keys()
 
 
-def _told(keys: Sequence[Object], values: Sequence[Object]) -> Changes | None:
+def _by_schema(keys: Sequence[Object], values: Sequence[Object]) -> Changes | None:
     """By the schema beside the newest record."""
     value = payload_schema(values[-1])
     key = payload_schema(keys[-1]) if keys and is_embedded(keys[-1]) else None

@@ -39,5 +39,5 @@ def _left_over(have: Type, want: Type, at: Where, own: Collection[str] = ()) -> 
         if mine := known.pop(field.name, None):
             yield from _left_over(mine.type, field.type, where)
         elif not field.optional and field.name not in own:
-            yield f"there are no values for {where.said}, which is required"
-    yield from (f"there is no column for {at.within(have, name).said}" for name in known)
+            yield f"there are no values for {where.text}, which is required"
+    yield from (f"there is no column for {at.within(have, name).text}" for name in known)

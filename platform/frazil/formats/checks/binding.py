@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from frazil.errors import SpecError
 from frazil.expressions.parsing import read_expression
 from frazil.expressions.tree import Call, Column, Expression, Node
-from frazil.formats.columns.columns import metadata_names, metadata_told
+from frazil.formats.columns.columns import kafka_metadata_columns, metadata_names
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.types import arrow_type
 from frazil.quoting import in_filter
@@ -54,7 +54,7 @@ def refuse_unknown(spec: TableSpec, fields: Sequence[Field] | None, place: str) 
     names = metadata_names(spec)
     own = [f for f in fields if f.name not in names]
     try:
-        bound_checks(spec.checks, [*own, *metadata_told(spec).values()], spec.topic)
+        bound_checks(spec.checks, [*own, *kafka_metadata_columns(spec).values()], spec.topic)
         if spec.where and not spec.masks:
             bound_where(spec.where, own, spec.topic)
     except SpecError as e:

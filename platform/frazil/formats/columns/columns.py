@@ -141,7 +141,7 @@ def rest_field(spec: TableSpec) -> Field | None:
     return _REST.field(spec.metadata_names) if spec.rest else None
 
 
-def metadata_told(spec: TableSpec) -> dict[str, Field]:
+def kafka_metadata_columns(spec: TableSpec) -> dict[str, Field]:
     """The metadata columns of the table that Kafka tells, by word: known before a record is decoded."""
     words = {column.word for column in (*_STANDARD, *_RAW)}
     return {c.word: c.field(spec.metadata_names) for c in metadata_columns(spec) if c.word in words}
@@ -219,7 +219,7 @@ def _wide(fields: Iterable[Field], at: Where = ROOT, kind: Type | None = None) -
     for own in fields:
         where = at.within(kind or Struct(()), own.name)
         if isinstance(own.type, Decimal) and own.type.declared:
-            return f"field {where.said} is {too_many_digits(own.type.declared)}"
+            return f"field {where.text} is {too_many_digits(own.type.declared)}"
         if wide := _wide(own.type.fields, where, own.type):
             return wide
     return ""

@@ -248,10 +248,10 @@ def validator_maker() -> Callable[[str, tuple[tuple[str, str], ...]], Any]:
 
         import jsonschema_rs
 
-        def found(uri: str) -> Any:
+        def retrieve(uri: str) -> Any:
             names = (n for n, _ in dependencies if uri == n or uri.endswith(f"/{n}"))
             return json.loads(dict(dependencies)[max(names, key=len)])
 
-        return jsonschema_rs.validator_for(json.loads(text), retriever=found)
+        return jsonschema_rs.validator_for(json.loads(text), retriever=retrieve)
 
     return make

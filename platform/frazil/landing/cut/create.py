@@ -25,7 +25,7 @@ from frazil.errors import (
     UsageError,
 )
 from frazil.kafka.facts import TopicFacts, topic_facts
-from frazil.landing.cut.listing import Cut, drop_cut, found_cut, members_of, read_cuts
+from frazil.landing.cut.listing import Cut, cut_named, drop_cut, members_of, read_cuts
 from frazil.landing.cut.note import Note, drop, set_tag
 from frazil.landing.position.ledger import EMPTY, Ledger, read_ledger
 from frazil.spec.names import TableName, writable
@@ -89,7 +89,7 @@ def begin_cut(
             except FrazilError:
                 drop_cut(name, members)
                 raise
-            return found_cut(name, members)
+            return cut_named(name, members)
         drop_cut(name, members)
     raise RetryError(
         f"No moment was found for the cut {name}: each time a landing was past the topic's end by then.",

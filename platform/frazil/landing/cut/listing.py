@@ -88,7 +88,7 @@ def read_cuts(members: Sequence[TableHandle]) -> list[Cut]:
     return sorted((_cut(of_cut) for of_cut in cuts.values()), key=lambda cut: -cut.at)
 
 
-def found_cut(name: str, members: Sequence[TableHandle]) -> Cut:
+def cut_named(name: str, members: Sequence[TableHandle]) -> Cut:
     """One cut; raises UsageError where no table tells of it."""
     cuts = {cut.name: cut for cut in read_cuts(members)}
     if name in cuts:

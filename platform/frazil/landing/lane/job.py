@@ -122,12 +122,12 @@ class Lane:
                 took=took,
             ),
             values=total_of(c["values"] for c in counts),
-            values_held=self.held(written),
+            values_held=self.stored_counts(written),
             checks=tuple(c["checks"] for c in counts if "checks" in c),
             bad_rows=None if None in bad else tuple(row for of_task in bad for row in of_task or ()),
         )
 
-    def held(self, files: Iterable[WrittenFile]) -> dict[str, int]:
+    def stored_counts(self, files: Iterable[WrittenFile]) -> dict[str, int]:
         """How many values each column has in some files, by their own statistics."""
         import pyarrow.parquet as pq
 

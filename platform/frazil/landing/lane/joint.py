@@ -42,12 +42,12 @@ def alone(part: Part) -> pa.Table:
 
 @dataclass(eq=False)
 class _Seat:
-    """A part that waits for a job; served, it has what was `found`, or the `error` of a job of its own."""
+    """A part that waits for a job; served, it has what was `returned`, or the `error` of a job of its own."""
 
     part: Part
     since: float
     served: bool = False
-    found: pa.Table | None = None
+    returned: pa.Table | None = None
     error: Exception | None = None
 
 
@@ -128,8 +128,8 @@ class JointJobs:
             seat = self._served(part)
             if seat.error:
                 raise seat.error
-            if seat.found is not None:
-                return seat.found
+            if seat.returned is not None:
+                return seat.returned
         return self._alone(part)
 
     def _alone(self, part: Part) -> pa.Table:
@@ -199,10 +199,10 @@ def _fitting(seats: Sequence[_Seat]) -> list[_Seat]:
     room, memory = float(JOB_BYTES), float(HELD_BYTES)
     for seat in seats:
         part, topic = seat.part, seat.part.reading.topic
-        fits = part.bytes <= room and part.held <= memory
+        fits = part.bytes <= room and part.memory <= memory
         if len(taken) < MOST and topic not in taken and fits:
             taken[topic] = seat
-            room, memory = room - part.bytes, memory - part.held
+            room, memory = room - part.bytes, memory - part.memory
     return list(taken.values())
 
 
@@ -216,4 +216,4 @@ def _serve(seats: Sequence[_Seat], logs: Logs) -> None:
             _log.info("A job of %d landings failed; each of them goes alone", len(seats), exc_info=e)
         return
     for seat, rows in zip(seats, returned, strict=True):
-        seat.found = rows
+        seat.returned = rows

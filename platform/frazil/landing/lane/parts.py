@@ -43,18 +43,18 @@ class Part:
 
     Args:
         bytes: Of values, about as many as it reads, and what its files cost beside them.
-        held: Of these, what waits in a task's memory for the last record.
+        memory: Of these, what waits in a task's memory for the last record.
     """
 
     reading: Reading
     work: Work
     bytes: float
-    held: float = 0.0
+    memory: float = 0.0
 
     @cached_property
     def is_small(self) -> bool:
         """Whether it may share a job; then one task reads all of it."""
-        if self.reading.held is not None:
+        if self.reading.probed is not None:
             return False
         records = sum(to - start for start, to in self.reading.spans.values())
         return records <= SMALL_RECORDS and self.bytes <= SMALL_BYTES

@@ -33,7 +33,7 @@ class Slice(Protocol):
     """What one task does for one landing."""
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes of rows that wait to be written."""
 
     def flush(self) -> None:
@@ -71,7 +71,7 @@ class Tasks:
                     if number not in begun:
                         begun[number] = self.landings[number].begin()
                     begun[number].add(records)
-            if sum(each.held for each in begun.values()) > HELD:
+            if sum(each.buffered for each in begun.values()) > HELD:
                 for each in begun.values():
                     each.flush()
         for number, each in begun.items():
@@ -106,8 +106,8 @@ class _Appended:
         self._writer = DataFileWriter(task.layout, f"00000-{uuid.uuid4()}")
 
     @property
-    def held(self) -> int:
-        return self._writer.held
+    def buffered(self) -> int:
+        return self._writer.buffered
 
     def flush(self) -> None:
         self._writer.flush()

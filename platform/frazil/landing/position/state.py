@@ -82,7 +82,7 @@ class TableState:
         return self.lag - self.held
 
     @property
-    def held_text(self) -> str:
+    def waiting_text(self) -> str:
         """What waits for a transaction, in words; empty where nothing does."""
         from frazil.exact import iso_moment
 
@@ -223,7 +223,7 @@ def state_of(
         ledger = beside_topic(table.ledger, facts)
         table = replace(table, ledger=past_markers(settings, facts, ledger) if forks else ledger)
     readable = waiting(facts, table.position) if facts else 0
-    unreadable = facts.held(table.position) if facts else {}
+    unreadable = facts.behind_transactions(table.position) if facts else {}
     lag = readable + sum(unreadable.values())
     since = None
     if facts and unreadable and forks:

@@ -83,7 +83,7 @@ def refuse_rows(table: Table, spans: Mapping[int, Span]) -> None:
     ledger = read_ledger(table.metadata)
     assert ledger, "it had one"
     _refuse_foreign(table)
-    _refuse_not_held(name_of(table), ledger, spans)
+    _refuse_outside(name_of(table), ledger, spans)
 
 
 def _refuse_columns(spec: TableSpec, table: Table) -> None:
@@ -106,7 +106,7 @@ def _refuse_foreign(table: Table) -> None:
         )
 
 
-def _refuse_not_held(name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> None:
+def _refuse_outside(name: TableName, ledger: Ledger, spans: Mapping[int, Span]) -> None:
     position = ledger.logs[-1][1]
     for p, (start, to) in spans.items():
         first, last = position.get(p, (0, 0))

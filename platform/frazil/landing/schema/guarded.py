@@ -8,7 +8,7 @@ from dataclasses import replace
 from frazil.connections import Connections
 from frazil.formats.checks.batch import ArrowChecks, Asked, names_in
 from frazil.formats.checks.binding import bound_checks, bound_where, table_fields_of
-from frazil.formats.columns.columns import metadata_told
+from frazil.formats.columns.columns import kafka_metadata_columns
 from frazil.formats.logical import Field, Struct
 from frazil.formats.masks.where import ArrowWhere
 from frazil.formats.record import RecordDecoder, decoder_for
@@ -39,7 +39,7 @@ def _where(spec: TableSpec, key: Struct, value: Struct, now: int) -> ArrowWhere:
 def _checks(spec: TableSpec, decoder: RecordDecoder, now: int) -> ArrowChecks:
     (_, key), (_, value) = decoder.halves
     table = {f.name: f for f in decoder.columns.fields}
-    kinds = metadata_told(spec)
+    kinds = kafka_metadata_columns(spec)
     known = (*table_fields_of(_fields(key, value), table), *kinds.values())
     bound = bound_checks(spec.checks, known, spec.topic)
     asked = tuple(Asked(check.name, expression, check.on_failure) for check, expression in bound)

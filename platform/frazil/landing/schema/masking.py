@@ -87,7 +87,8 @@ def _verdicts(
 def _verdict(path: str, was: str, now: str, approval: str) -> Verdict:
     where = Where(tuple(path.split(".")), path)
     leaves = (
-        f"rows, files and snapshots of before keep {path} {_said(was)}, and so do files of their statistics"
+        f"rows, files and snapshots of before keep {path} {_in_words(was)}, and so do files of their "
+        "statistics"
         if was.partition(" ")[0] != now.partition(" ")[0]
         else "the key is another one: the same value has one hash in older rows, and another in new ones"
     )
@@ -109,7 +110,7 @@ def _word(mark: str) -> str:
     return mark.partition(" ")[0] or "none"
 
 
-def _said(mark: str) -> str:
+def _in_words(mark: str) -> str:
     word = _word(mark)
     return f"masked by {word}" if word in NOTES else "as it came"
 

@@ -17,7 +17,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.creation import FORMAT, create_table, load_with_head
 from frazil.tables.layout import arrange, table_properties
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.migrations import needless
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def ensure_table(
 
 def _refuse_strange_rows(table: Table) -> None:
     """Raises RepairError where a table has rows, and no ledger that tells which: Tableflow's, say."""
-    rows = 0 if read_ledger(table.metadata) else rows_held(table, table.current_snapshot())
+    rows = 0 if read_ledger(table.metadata) else stored_rows(table, table.current_snapshot())
     if rows:
         raise RepairError(
             f"Table {name_of(table)} has {rows} rows, and nothing tells which records of the topic they are.",

@@ -18,7 +18,7 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, upgrade_format
 from frazil.tables.commits.stage import append_files
 from frazil.tables.format_v3.fields import has_row_ids
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.writing.unwritable import refuse_taken_names
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def upgrade(
         handle = writable_handle(spec, connections)
         table = handle.load()
         _refuse(spec, table, frozenset(read_by))
-        before, rows = table.metadata.format_version, rows_held(table, table.current_snapshot())
+        before, rows = table.metadata.format_version, stored_rows(table, table.current_snapshot())
         report = UpgradeReport(str(handle), before, max(3, before), rows, spec.publish, dry_run)
         return report if dry_run or has_row_ids(table) else _upgraded(handle, report)
 
@@ -76,7 +76,7 @@ def _upgraded(handle: TableHandle, report: UpgradeReport) -> UpgradeReport:
         return tx
 
     done = commit(handle, stage, work="upgrade")
-    rows = rows_held(done.table, done.table.current_snapshot())
+    rows = stored_rows(done.table, done.table.current_snapshot())
     return replace(report, snapshot_id=done.snapshot_id, rows=rows)
 
 

@@ -39,7 +39,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
 from frazil.tables.creation import register
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _entry(
         )
     ledger = replace(ledger, topic_id=facts.topic_id)
     _of_this_topic(connections, name, ledger, facts)
-    if strange := rows_held(table, table.current_snapshot()) - ledger.records:
+    if strange := stored_rows(table, table.current_snapshot()) - ledger.records:
         raise audit_failed(_what(spec), f"{strange} rows name no partition, or no offset")
     comparison = compare_rows(connections.settings, table, place_columns(spec, table), ledger, facts)
     _adds_up(spec, ledger, facts, comparison, accept_gaps)

@@ -27,7 +27,7 @@ from frazil.tables.metadata.manifests import Candidates, delete_manifests
 from frazil.tables.reading.held import are_readable
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import spark_job
-from frazil.tables.writing.presence import Moves, total_of, values_told
+from frazil.tables.writing.presence import Moves, total_of, values_in_manifests
 from frazil.tables.writing.workers import latest_commit
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _audited(
     if (read, gone) != (before, matches.gone):
         raise audit_failed(work, numbers, again)
     audit_rows(staged, before - matches.gone + added, work, numbers, again)
-    new = values_told((f for b in bins for f in b.new), table.schema())
+    new = values_in_manifests((f for b in bins for f in b.new), table.schema())
     gone = total_of(json.loads(text) for text in values_of(returned["values_gone"]))
     moves = Moves(gone, new.whole, new.silent)
     audit_values(work, table, files.named, files.rows, staged.files, moves, again)

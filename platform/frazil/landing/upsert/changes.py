@@ -18,7 +18,7 @@ from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.columns import mark_types, place_types, places, rules_of
 from frazil.landing.upsert.shuffled import emptied, emptied_count, newest_changes
-from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.observed import TRUNCATE_TEXTS, with_truncate_texts
 from frazil.landing.upsert.truncates.truncate import Truncate, last_truncates, read_truncates
 from frazil.landing.upsert.words import BARE, DELETED, LSN, TOMBSTONE
 from frazil.landing.write import Written, columns_sql, counters, insert_arranged, written_by
@@ -80,7 +80,7 @@ class Changes:
         return replace(rules, truncates=self.truncates)
 
     @property
-    def come(self) -> int:
+    def added(self) -> int:
         """How many rows there are."""
         return self.put - (0 if self.marks else self.emptied)
 
@@ -115,7 +115,9 @@ class Changes:
 
         types = _end_types(self.spec, self.key, self.marks)
         ends = [json.loads(text) for text in self.ends]
-        columns = {f"p{n}": _held([end[n] for end in ends], kind) for n, kind in enumerate(types.values())}
+        columns = {
+            f"p{n}": _part_array([end[n] for end in ends], kind) for n, kind in enumerate(types.values())
+        }
         exprs = [f"{_read(f'p{n}', kind)} AS {quoted(name)}" for n, (name, kind) in enumerate(types.items())]
         return self.spark.createDataFrame(pa.table(columns)).selectExpr(*exprs)
 
@@ -138,10 +140,10 @@ def write_changes(
     twice, marks = samples(table), mark_types(spec, table)
     row = columns_sql(spec, table, decoder)
     deletes = f"{decoder.deletes} AS {quoted(DELETED)}", f"{VALUE.raw} IS NULL AS {quoted(TOMBSTONE)}"
-    measures = counters(writers, spec) | ({"truncates": TRUNCATES_TOLD} if decoder.envelope else {})
+    measures = counters(writers, spec) | ({"truncates": TRUNCATE_TEXTS} if decoder.envelope else {})
     with spark_job(job):
         decoded_rows = with_decoded(records, decoder)
-        decoded_rows = with_truncates_told(decoded_rows, decoder) if decoder.envelope else decoded_rows
+        decoded_rows = with_truncate_texts(decoded_rows, decoder) if decoder.envelope else decoded_rows
         decoded = Watched(decoded_rows, measures, job, twice=twice)
         of_row = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}")
         rules = rules_in_frames(spec, table, key)
@@ -226,7 +228,7 @@ def _read(text: str, kind: str) -> str:
     return f"CAST({text} AS {kind})"
 
 
-def _held(texts: Sequence[str | None], kind: str) -> pa.Array:
+def _part_array(texts: Sequence[str | None], kind: str) -> pa.Array:
     """One part of each text: a text that `_read` takes, or headers."""
     import pyarrow as pa
 

@@ -39,7 +39,7 @@ def default_divisions(
 
     Versions that hold now lie apart from the others: a landing ends those, and opens few files of these.
     """
-    if _is_said(spec):
+    if _is_in_spec(spec):
         return ()
     now = [("identity", names_by_word(spec)["current"])] if spec.keeps_versions else []
     return [*now, *(_buckets(fields, key) if is_large else ())]
@@ -53,7 +53,7 @@ def divide_large(spec: TableSpec, table: Table, fields: Iterable[Field], key: Ro
     Raises:
         CommitConflictError: Others commit again and again meanwhile.
     """
-    buckets = [] if _is_said(spec) else _buckets(fields, key)
+    buckets = [] if _is_in_spec(spec) else _buckets(fields, key)
     if not buckets or not _has_grown(table):
         return table
     whole = [*default_divisions(spec, fields, key), *buckets]
@@ -70,10 +70,10 @@ def divide_large(spec: TableSpec, table: Table, fields: Iterable[Field], key: Ro
 
 def keeps_files_apart(spec: TableSpec, table: Table) -> bool:
     """Whether the bounds of a table's files tell them apart, so that no two of them should become one."""
-    return bool(spec.sort_by) or (_is_said(spec) and table.spec().is_unpartitioned())
+    return bool(spec.sort_by) or (_is_in_spec(spec) and table.spec().is_unpartitioned())
 
 
-def _is_said(spec: TableSpec) -> bool:
+def _is_in_spec(spec: TableSpec) -> bool:
     return "partition_by" in spec.model_fields_set
 
 

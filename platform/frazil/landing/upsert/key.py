@@ -43,7 +43,7 @@ def row_identity(spec: TableSpec, table: Table) -> tuple[str, ...]:
     return key_columns(table) or _record_columns(spec)
 
 
-def told_apart(spec: TableSpec, key: RowKey) -> tuple[str, ...]:
+def identity_columns(spec: TableSpec, key: RowKey) -> tuple[str, ...]:
     """The columns that tell rows apart: those of the key, and of each version of it where all stay."""
     return (*key.columns, *(_record_columns(spec) if spec.keeps_versions else ()))
 
@@ -59,7 +59,7 @@ def why_no_older_records(spec: TableSpec) -> str:
 
 def key_properties(spec: TableSpec, key: RowKey) -> dict[str, str]:
     """Properties of a new table with that key."""
-    noted = {KEY_COLUMNS: json.dumps(told_apart(spec, key))} if key.columns else {}
+    noted = {KEY_COLUMNS: json.dumps(identity_columns(spec, key))} if key.columns else {}
     return noted | ({DELETE: spec.delete} if spec.keeps_deleted else {})
 
 
@@ -71,7 +71,7 @@ def keep_key(table: Table, spec: TableSpec, key: RowKey) -> None:
     """
     if error := difference(table, spec, key):
         raise error
-    if key_columns(table) != told_apart(spec, key) and _is_open(table):
+    if key_columns(table) != identity_columns(spec, key) and _is_open(table):
         set_properties(
             TableHandle.of(table), {KEY_COLUMNS: "[]", DELETE: spec.delete} | key_properties(spec, key)
         )
@@ -96,13 +96,13 @@ def difference(table: Table, spec: TableSpec, key: RowKey) -> DifferentError | N
             meaning="Deleted rows would be there in part, and marked in part. Nothing was landed.",
             todo=f"Write delete: {was}; or give the table another name, which lands all of it.",
         )
-    have, wanted = key_columns(table), told_apart(spec, key)
+    have, wanted = key_columns(table), identity_columns(spec, key)
     coming = renamed_key(have, [m for m in spec.migrations if m.column not in wanted])
     if sorted(wanted) in (sorted(have), sorted(coming)) or _is_open(table):
         return None
     return DifferentError(
         f"The rows of {name} are told apart in another way than its spec says.",
-        where=f"the table has {_said(have)}, the spec {_said(wanted)}",
+        where=f"the table has {_in_words(have)}, the spec {_in_words(wanted)}",
         meaning="Records of both kinds would be mixed up. Nothing was landed.",
         todo=f"Write mode, versions and key_fields as they were, {_as_rename(have, wanted)}or give the table "
         "another name.",
@@ -123,5 +123,5 @@ def _is_open(table: Table) -> bool:
     return ledger is None or (ledger.total_records == 0 and is_rowless(table.metadata))
 
 
-def _said(key: tuple[str, ...]) -> str:
+def _in_words(key: tuple[str, ...]) -> str:
     return f"one row per key, {', '.join(key)}" if key else "a row per record"

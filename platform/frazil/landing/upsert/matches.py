@@ -110,7 +110,9 @@ def find_matches(table: Table, changes: Changes, wanted: KeyRange, plan: Plan) -
     place = [names[word] for word in (*places(spec), "deleted") if word in names]
     ids = [ROW_ID_COLUMN] if has_row_ids(table) else []
     rows = head.select(*map(quoted, [*key, *place, "_file", *ids]))
-    met = rows.join(held(changes.heads, changes.count), key, "left" if changes.truncates else "inner")
+    met = rows.join(
+        broadcast_if_few(changes.heads, changes.count), key, "left" if changes.truncates else "inner"
+    )
     rules = changes.rules(anew=plan.begins_anew)
     judged = judged_rows(met, rules, {names[word]: own for word, own in places(spec).items()}, key)
     with spark_job(landing_job(plan)):
@@ -152,7 +154,7 @@ _COUNTS = {
 }
 
 
-def held(keys: DataFrame, count: int) -> DataFrame:
+def broadcast_if_few(keys: DataFrame, count: int) -> DataFrame:
     """Keys for a join: few ones are given to every task, so that the table's rows stay in place."""
     from pyspark.sql import functions as F
 

@@ -20,7 +20,14 @@ from frazil.landing.publication import Landed
 from frazil.landing.upsert.arrow import Kept, keep_by_columns
 from frazil.landing.upsert.changes import Changes, key_types, write_changes
 from frazil.landing.upsert.columns import mark_types
-from frazil.landing.upsert.matches import KeyRange, Matches, find_matches, held, key_range, no_matches
+from frazil.landing.upsert.matches import (
+    KeyRange,
+    Matches,
+    broadcast_if_few,
+    find_matches,
+    key_range,
+    no_matches,
+)
 from frazil.landing.upsert.shuffled import emptied, marked
 from frazil.landing.upsert.truncates.notes import with_truncates
 from frazil.landing.upsert.truncates.truncate import Truncate
@@ -32,7 +39,7 @@ from frazil.tables.box import Box
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, put_in_place
 from frazil.tables.metadata.manifests import Candidates, delete_manifests, files_matching
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import is_on_main
 from frazil.tables.rewrites.moved import GOES
 from frazil.tables.rewrites.remainder import write_rest
@@ -151,13 +158,13 @@ class _Merge:
         """Merges into the present head; raises CommitConflictError where others committed meanwhile."""
         table = TableHandle.of(self.changes.table).load()
         with files_there(table):
-            return self._upon(table)
+            return self._into(table)
 
-    def _upon(self, table: Table) -> Merged:
+    def _into(self, table: Table) -> Merged:
         changes = self.changes
         if not changes.count and not changes.truncates:
             return self.outcome(table, Matches({}), StagedFiles())
-        if rows_held(table, table.current_snapshot()):
+        if stored_rows(table, table.current_snapshot()):
             within = KeyRange(Box()) if changes.truncates else key_range(changes, table, self.plan)
             matches = find_matches(table, changes, within, self.plan)
         else:
@@ -181,7 +188,7 @@ class _Merge:
             changes.spark, table, files, partial(self._judged, matches=matches), landing_job(self.plan),
             changes.spec.upkeep.orphans_after, partial(self._rows, matches=matches),
         )  # fmt: skip
-        newer = changes.come - matches.older_rows if self._replaces(matches) else 0
+        newer = changes.added - matches.older_rows if self._replaces(matches) else 0
         newer += matches.strange_rows
         stay = matches.bare if changes.marks else 0
         numbers = f"{matches.gone} go, {newer} come, {stay} are marked"
@@ -196,7 +203,7 @@ class _Merge:
 
         key = list(self.changes.key)
         keys = self._newer(self.changes.heads.select(*map(quoted, key)), matches)
-        going = held(keys, self.changes.count).withColumn(GOES, F.lit(True))
+        going = broadcast_if_few(keys, self.changes.count).withColumn(GOES, F.lit(True))
         every = state.join(going, key, "left")
         return every.select(
             *map(quoted, state.columns), F.expr(f"coalesce({quoted(GOES)}, false)").alias(GOES)
@@ -212,14 +219,18 @@ class _Merge:
         newer = partial(self._newer, matches=matches)
         kept = emptied(stay, rules, landed=True)
         if changes.marks and matches.bare and changes.ends:
-            ends = held(newer(changes.bare), len(changes.ends))
+            ends = broadcast_if_few(newer(changes.bare), len(changes.ends))
             kept = kept.unionByName(marked(state, ends, rules))
         if matches.strange is not None:
             strange = matches.strange.select(*map(quoted, [*key, *changes.marks]))
             kept = kept.unionByName(strange, allowMissingColumns=True)
         if self._replaces(matches):
             rows = newer(changes.rows)
-            rows = rows if matches.ids is None else rows.join(held(matches.ids, changes.count), key, "left")
+            rows = (
+                rows
+                if matches.ids is None
+                else rows.join(broadcast_if_few(matches.ids, changes.count), key, "left")
+            )
             kept = kept.unionByName(rows, allowMissingColumns=True)
         return kept
 
@@ -233,7 +244,7 @@ class _Merge:
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.changes.put,
-            inserted=self.changes.come - matches.older_rows - matches.replaced + matches.strange_rows,
+            inserted=self.changes.added - matches.older_rows - matches.replaced + matches.strange_rows,
             updated=matches.gone - matches.deleted,
             deleted=matches.deleted,
             ended=0 if self.changes.marks else matches.bare,

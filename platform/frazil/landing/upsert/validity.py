@@ -72,9 +72,9 @@ def _emptied(spec: TableSpec, truncates: Truncates) -> Iterator[str]:
     )
     later, new = f"unix_micros({timestamp}) < element_at(t, 3)", quoted(NEW)
     behind = f"NOT {new} OR {offset} < element_at(t, 2)"
-    if truncates.come:
+    if truncates.new:
         older = f"CASE WHEN {partition} = element_at(t, 1) THEN {behind} ELSE {later} END"
-        yield _first(truncates.come, older)
+        yield _first(truncates.new, older)
     if truncates.known:
         yield _first(truncates.known, f"{new} AND {partition} <> element_at(t, 1) AND {later}")
 
@@ -99,7 +99,7 @@ def judged(rows: DataFrame, spec: TableSpec, key: Collection[str], truncates: Tr
     return rows
 
 
-def found_columns(spec: TableSpec) -> dict[str, str]:
+def validity_columns(spec: TableSpec) -> dict[str, str]:
     """The columns of the table that say what is found, and what `judged` calls them."""
     names = names_by_word(spec)
     return {names["valid-from"]: SINCE, names["valid-to"]: UNTIL, names["current"]: CURRENT}

@@ -22,12 +22,12 @@ from frazil.landing.faults import landing_job
 from frazil.landing.plan import Plan
 from frazil.landing.upsert.changes import insert_dealt, key_types, with_no_ids
 from frazil.landing.upsert.key import key_columns
-from frazil.landing.upsert.matches import KeyRange, held, range_of
+from frazil.landing.upsert.matches import KeyRange, broadcast_if_few, range_of
 from frazil.landing.upsert.merge import Merged, files_of
 from frazil.landing.upsert.truncates.notes import Truncates, known_truncates
-from frazil.landing.upsert.truncates.observed import TRUNCATES_TOLD, with_truncates_told
+from frazil.landing.upsert.truncates.observed import TRUNCATE_TEXTS, with_truncate_texts
 from frazil.landing.upsert.truncates.truncate import Truncate, read_truncates
-from frazil.landing.upsert.validity import BEFORE, NEW, found_columns, judged
+from frazil.landing.upsert.validity import BEFORE, NEW, judged, validity_columns
 from frazil.landing.write import Written, columns_sql, counters, written_by
 from frazil.quoting import quoted
 from frazil.spec.topic import TableSpec
@@ -36,7 +36,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.commits.stage import StagedFiles
 from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN
 from frazil.tables.metadata.manifests import delete_manifests
-from frazil.tables.metadata.rows import rows_held
+from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.reading.frame import files_frame
 from frazil.tables.rewrites import moved
 from frazil.tables.rewrites.remainder import write_rest
@@ -70,7 +70,7 @@ def write_versions(
     )  # fmt: skip
     now = TableHandle.of(table).load()
     with files_there(now):
-        return new.upon(now)
+        return new.into(now)
 
 
 def _write_new(
@@ -90,10 +90,10 @@ def _write_new(
         "oldest": f"unix_micros(min({timestamp}))",
         "unsure": f"count_if({op} IS NULL AND {quoted(BEFORE)} IS NULL)",
     }
-    counted = counters(writers, spec) | {"truncates": TRUNCATES_TOLD}
+    counted = counters(writers, spec) | {"truncates": TRUNCATE_TEXTS}
     with spark_job(job):
         decoded = Watched(
-            with_truncates_told(with_decoded(records, decoder), decoder), counted, job, twice=twice
+            with_truncate_texts(with_decoded(records, decoder), decoder), counted, job, twice=twice
         )
         rows = decoded.rows.where(f"{OK} AND NOT {decoder.truncates}").selectExpr(
             *columns_sql(spec, table, decoder), f"true AS {quoted(NEW)}"
@@ -108,7 +108,7 @@ def _write_new(
 
 def _settled(rows: DataFrame, spec: TableSpec, columns: list[str], where: str = "true") -> DataFrame:
     """Rows of the table's columns; those for which `where` is true with what was found of them."""
-    updates = {own: quoted(name) for own, name in found_columns(spec).items()}
+    updates = {own: quoted(name) for own, name in validity_columns(spec).items()}
     updates[LAST_UPDATED_COLUMN] = "CAST(NULL AS bigint)"  # the commit says when that was
 
     def taken(column: str) -> str:
@@ -131,7 +131,7 @@ class _Ended:
     """The versions of a head that end another way once new ones are there."""
 
     files: Mapping[str, int] = field(default_factory=dict)  # by the path of each file with one: how many
-    found: DataFrame | None = None  # all versions that were looked at, new and old, see `judged`
+    judged: DataFrame | None = None  # all versions that were looked at, new and old, see `judged`
     kept: int = 0  # new versions that stay
     replaces: bool = False  # whether some of them do not stand in their files as they should
 
@@ -147,21 +147,21 @@ class _Versions:
     put: int  # how many they are
     unsure: bool  # whether there is a tombstone of which only the table can tell whether it says anything
     oldest: int | None  # the least of their timestamps
-    come: tuple[Truncate, ...]  # the landing's truncates
+    truncates: tuple[Truncate, ...]  # the landing's truncates
     written: Written
     plan: Plan
 
-    def upon(self, table: Table) -> Merged:
+    def into(self, table: Table) -> Merged:
         """Ends the versions of a head."""
         within, ended = KeyRange(Box()), _Ended(kept=self.put)
-        truncates = Truncates(self.come, known_truncates(table.properties, self.plan.ledger))
+        truncates = Truncates(self.truncates, known_truncates(table.properties, self.plan.ledger))
         truncates = truncates.for_rows_since(self.oldest)
         if self._meets(table, truncates):
             within = self._range(table, truncates)
             ended = self._ended(table, within, truncates)
         if not ended.files and not ended.replaces:
-            return self._told(table, ended, StagedFiles())
-        return self._told(table, ended, self._anew(table, ended, within))
+            return self._merged(table, ended, StagedFiles())
+        return self._merged(table, ended, self._anew(table, ended, within))
 
     @property
     def _rows(self) -> DataFrame:
@@ -169,8 +169,8 @@ class _Versions:
 
     def _meets(self, table: Table, truncates: Truncates) -> bool:
         """Whether anything can end another way than it was written."""
-        rows = rows_held(table, table.current_snapshot())
-        return bool(rows and (self.put or truncates.come)) or bool(self.put and truncates)
+        rows = stored_rows(table, table.current_snapshot())
+        return bool(rows and (self.put or truncates.new)) or bool(self.put and truncates)
 
     def _range(self, table: Table, truncates: Truncates) -> KeyRange:
         """Where those rows of a head are that matter to the new ones, and to truncates."""
@@ -180,7 +180,7 @@ class _Versions:
         times = [*(side.low for side in key_range.box.sides if side.name == begin), truncates.since]
         low = min(time for time in times if isinstance(time, int))
         later = () if self.unsure else (Side(end, "timestamp", low, None, missing=True),)
-        if truncates.come:
+        if truncates.new:
             return KeyRange(Box(later))
         return KeyRange(
             Box((*(s for s in key_range.box.sides if s.name != begin), *later)), key_range.buckets
@@ -198,11 +198,11 @@ class _Versions:
         new = self._rows.selectExpr(
             *columns, f"CAST(NULL AS string) AS {quoted(_FILE)}", f"true AS {quoted(NEW)}"
         )
-        keys = held(self._rows.select(*map(quoted, key)).distinct(), self.put)
+        keys = broadcast_if_few(self._rows.select(*map(quoted, key)).distinct(), self.put)
         there = head.selectExpr(*columns, f"_file AS {quoted(_FILE)}", f"false AS {quoted(NEW)}")
-        met = there if truncates.come else there.join(keys, key, "left_semi")
+        met = there if truncates.new else there.join(keys, key, "left_semi")
         judged_rows = judged(met.unionByName(new), self.spec, key, truncates)
-        same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in found_columns(self.spec).items())
+        same = (f"{quoted(c)} <=> {quoted(own)}" for c, own in validity_columns(self.spec).items())
         judged_rows = judged_rows.withColumn(_CHANGED, F.expr(f"NOT ({' AND '.join(same)})"))
         measures = (
             F.expr(f"count_if({quoted(_CHANGED)})").alias("changed"),
@@ -224,27 +224,30 @@ class _Versions:
         )  # fmt: skip
         added = ended.kept if ended.replaces else 0
         numbers = f"{sum(ended.files.values())} end another way, {added} come"
-        work, ends = f"A landing of versions of topic {self.plan.topic}", frozenset(found_columns(self.spec))
+        work, ends = (
+            f"A landing of versions of topic {self.plan.topic}",
+            frozenset(validity_columns(self.spec)),
+        )
         moves = Moves(unknown=ends, fewer=rest.moves.fewer, more=added > 0)
         return rest.audited(rest.rows + added, work, numbers, "Land again.", moves)
 
     def _left(self, state: DataFrame, ended: _Ended, identity: list[str]) -> DataFrame:
         """The rows of some files, and new ones, with what was found of them."""
-        assert ended.found is not None
+        assert ended.judged is not None
         columns = state.columns
-        versions = ended.found.selectExpr(
-            *map(quoted, [*identity, *found_columns(self.spec).values(), NEW, _CHANGED])
+        versions = ended.judged.selectExpr(
+            *map(quoted, [*identity, *validity_columns(self.spec).values(), NEW, _CHANGED])
         )
         changed = versions.where(f"NOT {quoted(NEW)} AND {quoted(_CHANGED)}")
-        both = _beside(state, held(changed, sum(ended.files.values())), identity, "left")
+        both = _beside(state, broadcast_if_few(changed, sum(ended.files.values())), identity, "left")
         rows = _settled(both, self.spec, columns, f"{quoted(NEW)} IS NOT NULL")
         if not ended.replaces:
             return rows
         own = self._rows
-        new = _beside(own, held(versions.where(quoted(NEW)), ended.kept), identity, "inner")
+        new = _beside(own, broadcast_if_few(versions.where(quoted(NEW)), ended.kept), identity, "inner")
         return rows.unionByName(with_no_ids(_settled(new, self.spec, own.columns), self.table))
 
-    def _told(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
+    def _merged(self, table: Table, ended: _Ended, kept: StagedFiles) -> Merged:
         return Merged(
             **{f.name: getattr(self.written, f.name) for f in fields(Written)},
             put=self.put,
@@ -255,5 +258,5 @@ class _Versions:
             replaces=ended.replaces,
             deletes=delete_manifests(table),
             head=table.metadata.current_snapshot_id or 0,
-            truncates=self.come,
+            truncates=self.truncates,
         )

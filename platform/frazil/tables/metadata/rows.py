@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 
-def rows_held(table: Table, snapshot: Snapshot | None) -> int:
+def stored_rows(table: Table, snapshot: Snapshot | None) -> int:
     """Rows in the data files of a snapshot, as its summary says, or its manifests where that does not."""
     if snapshot is None:
         return 0

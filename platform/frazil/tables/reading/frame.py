@@ -98,7 +98,7 @@ def _in_tasks(spark: SparkSession, reader: PartReader, rows: int) -> DataFrame:
     return in_tasks(numbers, {"id": f"id DIV {step}"}, reader.run, reader.schema)
 
 
-def held_frame(
+def live_frame(
     spark: SparkSession,
     table: Table,
     entries: Iterable[ManifestEntry],

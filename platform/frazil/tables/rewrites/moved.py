@@ -16,7 +16,7 @@ from frazil.tables.commits.stage import audit_failed
 from frazil.tables.metadata.manifests import Entries, manifests_of
 from frazil.tables.spark.faults import Job, files_there
 from frazil.tables.spark.session import Watched
-from frazil.tables.writing.presence import Moves, moved_wrongly, values_told, wrong_columns
+from frazil.tables.writing.presence import Moves, moved_wrongly, values_in_manifests, wrong_columns
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile
@@ -57,8 +57,8 @@ def audit_values(
     if len(old) < len(paths):  # others took some of them: the commit is refused
         return
     schema = table.schema()
-    new = values_told(added, schema)
-    doubted = wrong_columns(values_told(old, schema), new, moves)
+    new = values_in_manifests(added, schema)
+    doubted = wrong_columns(values_in_manifests(old, schema), new, moves)
     if not doubted:
         return
     from frazil.tables.rewrites.recount import values_read  # with PyArrow; hardly ever needed

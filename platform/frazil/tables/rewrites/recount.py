@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from frazil.tables.writing.conversion import field_id
 from frazil.tables.writing.footers import leaves_of
-from frazil.tables.writing.presence import Told, entries_of
+from frazil.tables.writing.presence import ValueCounts, entries_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 
-def values_read(table: Table, files: Iterable[DataFile], names: Collection[str]) -> Told:
+def values_read(table: Table, files: Iterable[DataFile], names: Collection[str]) -> ValueCounts:
     """The values of some top-level columns; a file that lacks a leaf of one does not tell of it.
 
     Raises OSError where a file can't be opened.
@@ -35,7 +35,7 @@ def values_read(table: Table, files: Iterable[DataFile], names: Collection[str])
                 values[name] += counted[leaf]
             else:
                 silent.add(name)
-    return Told(values, frozenset(silent))
+    return ValueCounts(values, frozenset(silent))
 
 
 def _leaves(schema: Schema, names: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from frazil.errors import CommitConflictError
 from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_rows
 from frazil.tables.metadata.manifests import Candidates, Entries, delete_manifests, files_matching
-from frazil.tables.reading.frame import held_frame
+from frazil.tables.reading.frame import live_frame
 from frazil.tables.rewrites.moved import Parted, audit_values
 from frazil.tables.spark.faults import Job, files_there, spark_job
 from frazil.tables.spark.session import at_snapshot
@@ -178,10 +178,10 @@ def write_rest(
 
     until = latest_commit(orphans_after)
     with files_there(table):
-        rows_held, exact = held_frame(spark, table, files.entries, moves=True), not delete_manifests(table)
+        stored_rows, exact = live_frame(spark, table, files.entries, moves=True), not delete_manifests(table)
     with spark_job(job):
-        parted = Parted(judge(rows_held), table, job, twice=twice)
-        new = insert_rows(written(rows_held, parted.rows), table)
+        parted = Parted(judge(stored_rows), table, job, twice=twice)
+        new = insert_rows(written(stored_rows, parted.rows), table)
     read, gone, moves = parted.counted()
     rows, moves = sum(files.rows.values()) if exact else read, replace(moves, fewer=not exact)
     return Rest(table, files, StagedFiles(new, until=until), rows, gone, moves)

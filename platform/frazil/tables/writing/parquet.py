@@ -121,7 +121,7 @@ class DataFileWriter:
     def __init__(self, layout: FileLayout, name: str) -> None:
         """`name` begins the names of all files, and nobody else's."""
         self._layout, self._name = layout, name
-        self._held: dict[Key, list[pa.RecordBatch]] = {}
+        self._buffers: dict[Key, list[pa.RecordBatch]] = {}
         self._open: dict[Key, _File] = {}
         self._sizes: dict[Key, int] = {}
         self._done: list[WrittenFile] = []
@@ -134,26 +134,26 @@ class DataFileWriter:
         count_rows(self.values, batch)
         split = self._layout.partitions.split if self._layout.partitions else _whole
         for key, rows in split(batch):
-            self._held.setdefault(key, []).append(rows)
+            self._buffers.setdefault(key, []).append(rows)
             self._sizes[key] = self._sizes.get(key, 0) + rows.nbytes
             if self._sizes[key] >= self._layout.row_group:
                 self._flush(key)
-        while self.held > HELD:
+        while self.buffered > HELD:
             self._flush(max(self._sizes, key=lambda key: self._sizes[key]))
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes of Arrow that wait for their row groups."""
         return sum(self._sizes.values())
 
     def flush(self) -> None:
         """Writes all that waits."""
-        for key in list(self._held):
+        for key in list(self._buffers):
             self._flush(key)
 
     def close(self) -> list[WrittenFile]:
         """All files, finished."""
-        for key in list(self._held):
+        for key in list(self._buffers):
             self._flush(key)
             self._finish(key)
         for key in list(self._open):
@@ -161,14 +161,14 @@ class DataFileWriter:
         return self._done
 
     def _flush(self, key: Key) -> None:
-        rows = pa.Table.from_batches(self._held.pop(key))
+        rows = pa.Table.from_batches(self._buffers.pop(key))
         del self._sizes[key]
         if key not in self._open:
             self._open[key] = self._new(key, rows)
         self._open[key].write(rows)
         if self._open[key].size >= self._layout.target:
             self._finish(key)
-        while len(self._open) > 1 and sum(file.held for file in self._open.values()) > _WAITING:
+        while len(self._open) > 1 and sum(file.buffered for file in self._open.values()) > _WAITING:
             self._finish(max(self._open, key=lambda key: self._open[key].size))
 
     def _new(self, key: Key, rows: pa.Table) -> _File:
@@ -196,7 +196,7 @@ class _File:
         return int(self._out.tell())
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes of it in memory."""
         return self.size if isinstance(self._out, _Waiting) and self._out.waits else _UNDER_WAY
 
@@ -217,7 +217,7 @@ class _Waiting:
 
     def __init__(self, opened: Callable[[], pa.NativeFile]) -> None:
         self._opened, self._size = opened, 0
-        self._held = pa.BufferOutputStream()
+        self._buffer = pa.BufferOutputStream()
         self._out: pa.NativeFile | None = None
         self.closed = False
 
@@ -227,7 +227,7 @@ class _Waiting:
         return self._out is None
 
     def write(self, data: bytes) -> int:
-        (self._held if self._out is None else self._out).write(data)
+        (self._buffer if self._out is None else self._out).write(data)
         self._size += len(data)
         if self._size > _SMALL:
             self._send()
@@ -236,7 +236,7 @@ class _Waiting:
     def _send(self) -> pa.NativeFile:
         if self._out is None:
             self._out = self._opened()
-            self._out.write(self._held.getvalue())
+            self._out.write(self._buffer.getvalue())
         return self._out
 
     def tell(self) -> int:

@@ -95,7 +95,7 @@ def differing(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ValueCounts:
     """How many values files hold by their manifests, by what the table calls its columns now."""
 
     values: Mapping[str, int]
@@ -106,12 +106,12 @@ class Told:
         """Those of which every file tells."""
         return {name: number for name, number in self.values.items() if name not in self.silent}
 
-    def of(self, names: Collection[str]) -> Told:
+    def of(self, names: Collection[str]) -> ValueCounts:
         """Of some columns only."""
-        return Told({name: self.values[name] for name in names}, self.silent)
+        return ValueCounts({name: self.values[name] for name in names}, self.silent)
 
 
-def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
+def values_in_manifests(files: Iterable[DataFile], schema: Schema) -> ValueCounts:
     """The values of each top-level column of some files, by the field ids of their manifests."""
     leaves = {leaf: own.name for own in schema.fields for leaf in leaves_of(own)}
     sums, silent = dict.fromkeys(leaves.values(), 0), set[str]()
@@ -122,7 +122,7 @@ def values_told(files: Iterable[DataFile], schema: Schema) -> Told:
                 sums[name] += counts[leaf] - nulls[leaf]
             else:
                 silent.add(name)
-    return Told(sums, frozenset(silent))
+    return ValueCounts(sums, frozenset(silent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,29 +131,29 @@ class Moves:
 
     Args:
         gone: Of rows that went, by column; of a column that is not named none went.
-        come: Of rows that came.
+        added: Of rows that came.
         unknown: Columns of which nobody counted them.
         fewer: Other rows went, too, and nobody counted their values.
         more: Other rows came.
     """
 
     gone: Mapping[str, int] = field(default_factory=dict)
-    come: Mapping[str, int] = field(default_factory=dict)
+    added: Mapping[str, int] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     fewer: bool = False
     more: bool = False
 
     def wanted(self, name: str, old: int) -> int:
         """The values that new files must hold."""
-        return old - self.gone.get(name, 0) + self.come.get(name, 0)
+        return old - self.gone.get(name, 0) + self.added.get(name, 0)
 
     def words(self, name: str) -> str:
         """What went and came, for people."""
-        gone, added = self.gone.get(name, 0), self.come.get(name, 0)
+        gone, added = self.gone.get(name, 0), self.added.get(name, 0)
         return f", of which {gone} went; {added} came" if gone or added else ""
 
 
-def wrong_columns(old: Told, new: Told, moves: Moves) -> list[str]:
+def wrong_columns(old: ValueCounts, new: ValueCounts, moves: Moves) -> list[str]:
     """Which columns hold other numbers of values in new files than they must.
 
     Where an old file does not tell of a column, the new ones hold as many at least.
@@ -167,7 +167,7 @@ def wrong_columns(old: Told, new: Told, moves: Moves) -> list[str]:
     return wrong
 
 
-def moved_wrongly(old: Told, new: Told, moves: Moves) -> str:
+def moved_wrongly(old: ValueCounts, new: ValueCounts, moves: Moves) -> str:
     """The same for people; empty where there is none."""
     return "; ".join(
         f"column {name} has {new.values[name]} values in the new files, and {old.values.get(name, 0)} in the "

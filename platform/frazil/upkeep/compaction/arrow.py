@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from frazil.tables.format_v3.row_ids import Origin
     from frazil.tables.writing.sorting import SortKey
 
-    Held = list[tuple[DataFile, tuple[DataFile, ...]]]
+    WithDeletes = list[tuple[DataFile, tuple[DataFile, ...]]]
 
 _SORTED = 16 * 2**20
 """Bytes of files whose rows one task sorts: in memory they may be ten times as large, and are held twice."""
@@ -64,7 +64,7 @@ def rewrite_by_columns(
     return Rewritten(same_rows(head, {f.path for f in plan.files}, staged.files), staged)
 
 
-def _audit(name: TableName, plan: Round, with_deletes: Held, staged: StagedFiles, read: int) -> None:
+def _audit(name: TableName, plan: Round, with_deletes: WithDeletes, staged: StagedFiles, read: int) -> None:
     """Compares what manifests say of the old files with what was read, and with the new files' footers.
 
     Where rows are deleted only reading tells how many there are.
@@ -84,7 +84,7 @@ def _shuffles(spec: AnyTable, plan: Round) -> bool:
 def _run(
     connections: Connections,
     table: Table,
-    with_deletes: Held,
+    with_deletes: WithDeletes,
     plan: Round,
     order: tuple[SortKey, ...],
     origins: Mapping[str, Origin],

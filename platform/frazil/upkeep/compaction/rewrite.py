@@ -15,7 +15,7 @@ from frazil.tables.commits.replacement import Replacement, same_rows
 from frazil.tables.commits.stage import StagedFiles, audit_rows
 from frazil.tables.metadata.files import LARGEST
 from frazil.tables.metadata.manifests import Head, delete_manifests
-from frazil.tables.reading.frame import held_frame
+from frazil.tables.reading.frame import live_frame
 from frazil.tables.spark.faults import Job, cause_line, files_there, is_file_gone, spark_job
 from frazil.tables.writing.workers import latest_commit
 from frazil.upkeep.compaction.bins import Bin
@@ -47,7 +47,7 @@ def rewrite(connections: Connections, spec: AnyTable, table: Table, head: Head, 
     until = latest_commit(spec.upkeep.orphans_after)
     entries, spark = [head.entries[f.path] for f in plan.files], connections.background_spark
     with files_there(table):
-        frame = held_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
+        frame = live_frame(spark, table, entries, (), with_path=True) if delete_manifests(table) else None
     with spark_job(compaction_job(name)):
         rows = sum(f.records for f in plan.files) if frame is None else frame.count()
         files = _written(spark, table, head, plan, spec.sort_terms)
@@ -62,17 +62,17 @@ def _written(
     from frazil.tables.writing.insertion import insert_rows
     from frazil.upkeep.compaction.order import by_bins, cut, in_partitions
 
-    def held(*bins: Bin) -> DataFrame:
+    def live(*bins: Bin) -> DataFrame:
         entries = [head.entries[file.path] for each in bins for file in each.files]
-        return held_frame(spark, table, entries, with_path=True, moves=True)
+        return live_frame(spark, table, entries, with_path=True, moves=True)
 
     if plan.older:
-        return insert_rows(in_partitions(held(*plan.bins), table, order), table)
+        return insert_rows(in_partitions(live(*plan.bins), table, order), table)
     one = [bin_ for bin_ in plan.bins if bin_.into == 1]
-    files = insert_rows(by_bins(held(*one), one, order), table, LARGEST) if one else ()
+    files = insert_rows(by_bins(live(*one), one, order), table, LARGEST) if one else ()
     for bin_ in (b for b in plan.bins if b.into > 1):
         target = LARGEST if order else bin_.most
-        files += insert_rows(cut(held(bin_), bin_.into, order), table, target)
+        files += insert_rows(cut(live(bin_), bin_.into, order), table, target)
     return files
 
 

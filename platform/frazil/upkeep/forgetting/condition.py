@@ -76,11 +76,11 @@ class Condition:
     def sql(self, place: Callable[[str], str] = quoted) -> str:
         """For Spark: a row matches; null where a column is. `place` says where each column stands."""
 
-        def said(column: str, values: tuple[Any, ...]) -> str:
-            values_sql = ", ".join(_said(value, self.types[column]) for value in values)
+        def one_of(column: str, values: tuple[Any, ...]) -> str:
+            values_sql = ", ".join(_literal(value, self.types[column]) for value in values)
             return f"{place(column)} IN ({values_sql})"
 
-        each = (f"({' AND '.join(said(*of) for of in match)})" for match in self.matches)
+        each = (f"({' AND '.join(one_of(*of) for of in match)})" for match in self.matches)
         return f"({' OR '.join(each)})"
 
     def renamed(self, names: Mapping[str, str]) -> Condition:
@@ -154,7 +154,7 @@ def _of_file(file: Path) -> BooleanExpression:
     return Or(AlwaysFalse(), AlwaysFalse(), *each)
 
 
-def _said(value: Any, kind: str) -> str:
+def _literal(value: Any, kind: str) -> str:
     match value:
         case bool():
             return str(value).lower()

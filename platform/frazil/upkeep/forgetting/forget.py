@@ -110,7 +110,7 @@ class _Forgetting:
     def __post_init__(self) -> None:
         self._handle = writable_handle(self.spec, self.connections)
         self._now = time.time()
-        self._made = list(self._found())
+        self._made = list(self._tables_made())
         for made in self._made:
             refuse_behind(made, self.connections, TableHandle(self.connections.catalog, made.source).load())
         self._letters = self._letters_of_topic()
@@ -121,13 +121,13 @@ class _Forgetting:
         after = self.spec.upkeep.orphans_after
         return Going(self._handle, self.condition.sql(), self.condition.expression, after, self._books)
 
-    def _found(self) -> Iterator[MadeOf]:
+    def _tables_made(self) -> Iterator[MadeOf]:
         """The tables made of this one, each looked for only once those before it are done."""
         return made_of(self._handle.name, self.condition, self.derived, self.connections)
 
     def counted(self) -> ForgetReport:
         """Counts only."""
-        tables = [made for made in self._made if made.is_told]
+        tables = [made for made in self._made if made.is_traced]
         letters = [self._letters, *(self._letters_of(made) for made in tables)]
         every = [*(each.going for each in letters if each), self._rows, *(made.going for made in tables)]
         gone = tuple(count_going(going, self.connections) for going in every)
@@ -171,13 +171,13 @@ class _Forgetting:
         is refused to publish what it read before.
         """
         self._made = []
-        for made in self._found():
+        for made in self._tables_made():
             self._made.append(made)
             if made.spec.kind == "full":
                 derive(made.spec, self.connections)
                 self._left.append(Left(leave_behind(made.handle, due)))
                 continue
-            if made.is_told:
+            if made.is_traced:
                 if letters := self._letters_of(made):
                     self._take(letters.going, due)
                 self._take(made.going, due)

@@ -48,7 +48,7 @@ class MadeOf:
         return self.handle.name
 
     @property
-    def is_told(self) -> bool:
+    def is_traced(self) -> bool:
         """Whether its rows that go are known, and it is not made anew as a whole."""
         return self.condition is not None and self.spec.kind != "full"
 

@@ -161,12 +161,12 @@ class _Finder:
     going: Going
     connections: Connections
     head: int | None = None
-    found: PastRows | None = None
+    matching: PastRows | None = None
 
     def __call__(self, table: Table, _only: frozenset[str] | None = None) -> PastRows:
-        if self.found is None or self.head != table.metadata.current_snapshot_id:
-            self.head, self.found = table.metadata.current_snapshot_id, self._find(table)
-        return self.found
+        if self.matching is None or self.head != table.metadata.current_snapshot_id:
+            self.head, self.matching = table.metadata.current_snapshot_id, self._find(table)
+        return self.matching
 
     def _find(self, table: Table) -> PastRows:
         going = self.going

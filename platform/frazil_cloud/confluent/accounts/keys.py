@@ -224,7 +224,7 @@ def store(
         put(duty.twin, duty.twin_values(key, known), tags)
 
 
-def held_pair(stored: Mapping[str, str] | None) -> tuple[str, str] | None:
+def pair_or_none(stored: Mapping[str, str] | None) -> tuple[str, str] | None:
     """The key that a secret holds, if it holds one."""
     try:
         return pair_of(stored) if stored else None

@@ -129,7 +129,7 @@ class Key(Thing):
             there, named = {}, set()
         if not there and secret is None:
             return None
-        pair = keys.held_pair(secret)
+        pair = keys.pair_or_none(secret)
         stored = pair is not None and pair[0] in there
         settings = {name: value for name, value in (secret or {}).items() if name in named}
         id_ = pair[0] if pair and stored else list(there)[-1] if there else ""
@@ -153,7 +153,7 @@ class Key(Thing):
         """Revokes keys whose secret was lost, and makes one anew; or fixes what the secret says besides."""
         there = self.read(known) or there  # a rotation may have stored a key since
         if there["stored"]:
-            stored_key = keys.held_pair(self.secrets.get(self.duty.secret))
+            stored_key = keys.pair_or_none(self.secrets.get(self.duty.secret))
             if stored_key is None:
                 raise RefusedYet("its secret went away a moment ago")
             keys.store(self.secrets.put, self.duty, keys.ApiKey(*stored_key), known)
@@ -171,7 +171,7 @@ class Key(Thing):
 
     def verify(self, there: Facts, known: Known) -> None:
         """Uses it on its own plane."""
-        pair = keys.held_pair(self.secrets.get(self.duty.secret))
+        pair = keys.pair_or_none(self.secrets.get(self.duty.secret))
         if pair is None:
             raise RefusedYet(f"the secret {self.duty.secret} holds no key")
         keys.prove(self.confluent, self.duty, known, pair, settled_key(known, self.address))

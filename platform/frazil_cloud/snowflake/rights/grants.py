@@ -11,7 +11,7 @@ from frazil.quoting import double_quoted
 from frazil_cloud.resource import Facts, GoesWithAnother, Known
 from frazil_cloud.snowflake.client import Snowflake
 from frazil_cloud.snowflake.ownership import GRANTS, SYSTEM_ROLES
-from frazil_cloud.snowflake.rights.held import Grant, Held, future_of, held_of, unquoted
+from frazil_cloud.snowflake.rights.held import Grant, PresentGrant, future_of, present_grant, unquoted
 
 _HELD, MISSING = "granted", "missing"
 ADMINISTRATOR = "snowflake/grants/administrator"
@@ -115,19 +115,19 @@ class Grants:
     def _is_ours(self) -> bool:
         return self.to_name not in SYSTEM_ROLES
 
-    def _present(self) -> list[Held]:
+    def _present(self) -> list[PresentGrant]:
         rows = self.snowflake.shown(f"SHOW GRANTS TO {self._whom}", role=GRANTS)
-        present = [held_of(row) for row in rows]
+        present = [present_grant(row) for row in rows]
         if self.to_kind == "ROLE" and self._is_ours:
             rows = self.snowflake.shown(f"SHOW FUTURE GRANTS TO {self._whom}", role=GRANTS)
             present += [future_of(row) for row in rows]
         return present
 
-    def _extra(self, present: list[Held]) -> list[Surplus]:
+    def _extra(self, present: list[PresentGrant]) -> list[Surplus]:
         """What nobody of the deployment gave: owners own, and pipelines grant in its own database."""
         return list(self._each_extra(present)) if self._is_ours else []
 
-    def _each_extra(self, present: list[Held]) -> Iterator[Surplus]:
+    def _each_extra(self, present: list[PresentGrant]) -> Iterator[Surplus]:
         for each in present:
             grant, needed = each.grant, each.grant in self.grants
             if grant.privilege == "OWNERSHIP" or grant.name[:1] == (self.inside,):

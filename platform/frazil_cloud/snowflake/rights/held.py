@@ -65,7 +65,7 @@ class Grant:
 
 
 @dataclass(frozen=True)
-class Held:
+class PresentGrant:
     """A grant as somebody has it: perhaps with the right to pass it on, or by a grant on what it is in."""
 
     grant: Grant
@@ -73,18 +73,18 @@ class Held:
     is_inherited: bool = False
 
 
-def held_of(row: Mapping[str, Any]) -> Held:
+def present_grant(row: Mapping[str, Any]) -> PresentGrant:
     """A row of SHOW GRANTS TO: a role that a user has, or a privilege; each has its columns (BCR-1803)."""
-    return Held(_grant_of(row), _says_yes(row, "grant_option"), _says_yes(row, "is_inherited"))
+    return PresentGrant(_grant_of(row), _says_yes(row, "grant_option"), _says_yes(row, "is_inherited"))
 
 
-def future_of(row: Mapping[str, Any]) -> Held:
+def future_of(row: Mapping[str, Any]) -> PresentGrant:
     """A row of SHOW FUTURE GRANTS TO, whose name ends in the kind: `LAKE.SHOP.<TABLE>`."""
     kind = _MEANT.get(word := _words(row["grant_on"]), word)
     inside = _parts(str(row["name"]).rpartition(".<")[0])
     place = "SCHEMA" if inside[1:] else "DATABASE"
     grant = Grant(str(row["privilege"]), f"{_FUTURE}{_plural(kind)} IN {place}", inside)
-    return Held(grant, _says_yes(row, "grant_option"))
+    return PresentGrant(grant, _says_yes(row, "grant_option"))
 
 
 def unquoted(name: str) -> str:

@@ -19,7 +19,7 @@ class Asked:
     """What one call asks."""
 
     action: str
-    told: Mapping[str, Any]
+    parameters: Mapping[str, Any]
     account: str
 
 
@@ -56,7 +56,7 @@ def failure(call: Call, status: int) -> Response:
         return refusal(call, 500, "InternalFailure", "The service failed.")
     if "x-amz-target" in call.headers:
         return refusal(call, 400, "ThrottlingException", "Rate exceeded")
-    code = "Throttling" if asked(call).told else "SlowDown"
+    code = "Throttling" if asked(call).parameters else "SlowDown"
     return refusal(call, 400 if code == "Throttling" else 503, code, "Rate exceeded")
 
 

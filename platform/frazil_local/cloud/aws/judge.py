@@ -56,7 +56,7 @@ class Judge:
             self._learn(question, before)
 
     def _refusal(self, question: Asked) -> Refusal | None:
-        parameters = question.told
+        parameters = question.parameters
         match question.action:
             case "CreateRole" | "UpdateAssumeRolePolicy":
                 return _stranger(parameters[_TRUSTS[question.action]])
@@ -81,7 +81,7 @@ class Judge:
 
     def _learn(self, question: Asked, before: tuple[str, str] | None) -> None:
         if question.action in _TRUSTS:
-            arn = f"arn:aws:iam::{question.account}:role/{question.told['RoleName']}"
+            arn = f"arn:aws:iam::{question.account}:role/{question.parameters['RoleName']}"
             self._known_at[arn] = time.monotonic() + self._knobs.propagation
         if before:
             _leave_id(*before)
@@ -137,7 +137,7 @@ def _has_no_value(question: Asked) -> bool:
 def _secrets(question: Asked, field: str) -> list[dict[str, Any]]:
     """The secrets of a name, in whichever region."""
     known: dict[tuple[str, ...], dict[str, Any]] = secretsmanager._secrets._data
-    asked_for = (question.account, question.told.get(field))
+    asked_for = (question.account, question.parameters.get(field))
     return [value for key, value in list(known.items()) if (key[0], key[-1]) == asked_for]
 
 
@@ -147,7 +147,7 @@ def _principal(question: Asked) -> tuple[str, str] | None:
         return None
     name, identity = _PRINCIPALS[question.action]
     store = iam._roles if name == "RoleName" else iam._users
-    entry = store.get_scoped(question.account, "", question.told.get(name))
+    entry = store.get_scoped(question.account, "", question.parameters.get(name))
     return (entry["Arn"], entry[identity]) if entry else None
 
 

@@ -7,7 +7,7 @@ import time
 from frazil_local.cloud.confluent.access import ADMINS, CLOUD, caller, cluster_crn, may, need
 from frazil_local.cloud.confluent.bodies import ConnectorBody, judged
 from frazil_local.cloud.confluent.kind import Answer, Call
-from frazil_local.cloud.confluent.organization import ACCOUNTS, CLUSTERS, Held, Json, Organization
+from frazil_local.cloud.confluent.organization import ACCOUNTS, CLUSTERS, Json, Organization, StoredObject
 from frazil_local.cloud.confluent.refusals import Refusal, missing
 
 _CHOICES = {
@@ -54,8 +54,8 @@ def config(organization: Organization, call: Call) -> Answer:
     connector = _connector(organization, call)
     if call.method == "GET":
         return 200, dict(connector.body["config"])
-    _refuse_mistakes(call.said)
-    changes = {name: str(value) for name, value in call.said.items()}
+    _refuse_mistakes(call.body)
+    changes = {name: str(value) for name, value in call.body.items()}
     connector.body["config"] |= changes
     _start(organization, cluster, connector)
     return 200, _described(connector)
@@ -74,13 +74,13 @@ def turn(organization: Organization, call: Call) -> Answer:
     return 202, None
 
 
-def _start(organization: Organization, cluster: str, connector: Held) -> None:
+def _start(organization: Organization, cluster: str, connector: StoredObject) -> None:
     connector.body |= {"state": _STATES[0], "trace": ""}
     connector.born = time.time()
     _grow(organization, cluster, connector)
 
 
-def _described(connector: Held) -> Json:
+def _described(connector: StoredObject) -> Json:
     tasks = [{"connector": connector.body["name"], "task": 0}]
     return {**{name: connector.body[name] for name in ("name", "type", "config")}, "tasks": tasks}
 
@@ -88,16 +88,16 @@ def _described(connector: Held) -> Json:
 def validate(organization: Organization, call: Call) -> Answer:
     """What is wrong with settings, before a connector is made of them."""
     _entered(organization, call)
-    mistakes = _mistakes(call.said)
-    configs = [{"value": {"name": name, "value": call.said.get(name, ""), "errors": mistakes.get(name, []),
+    mistakes = _mistakes(call.body)
+    configs = [{"value": {"name": name, "value": call.body.get(name, ""), "errors": mistakes.get(name, []),
                        "recommended_values": list(_CHOICES.get(name, ())), "visible": True}}
-            for name in sorted({*_WANTED, *call.said})]  # fmt: skip
+            for name in sorted({*_WANTED, *call.body})]  # fmt: skip
     count = sum(map(len, mistakes.values()))
     return 200, {"name": call.params["plugin"], "groups": [], "error_count": count, "configs": configs}
 
 
-def _make(organization: Organization, call: Call, there: dict[str, Held]) -> Json:
-    wanted = judged(ConnectorBody, call.said)
+def _make(organization: Organization, call: Call, there: dict[str, StoredObject]) -> Json:
+    wanted = judged(ConnectorBody, call.body)
     _refuse_mistakes(wanted.config)
     if wanted.name in there:
         raise Refusal(400, f"Connector {wanted.name} already exists")
@@ -123,7 +123,7 @@ def _completed(organization: Organization, call: Call, name: str) -> dict[str, s
     }  # fmt: skip
 
 
-def _grow(organization: Organization, cluster: str, connector: Held) -> None:
+def _grow(organization: Organization, cluster: str, connector: StoredObject) -> None:
     state, wait = connector.body["state"], organization.delays.provision
     if state == _STATES[0] and organization.is_older(connector, wait):
         problem = _problem(organization, cluster, connector.body["config"])
@@ -135,7 +135,7 @@ def _grow(organization: Organization, cluster: str, connector: Held) -> None:
         _produce(organization, connector)
 
 
-def _produce(organization: Organization, connector: Held) -> None:
+def _produce(organization: Organization, connector: StoredObject) -> None:
     if broker := organization.places.broker:
         settings = connector.body["config"]
         broker.trade(organization, connector.body["name"], settings["kafka.topic"], settings["quickstart"])
@@ -182,7 +182,7 @@ def _path(call: Call) -> str:
     return f"/connect/v1/environments/{environment}/clusters/{cluster}/connectors"
 
 
-def _connector(organization: Organization, call: Call) -> Held:
+def _connector(organization: Organization, call: Call) -> StoredObject:
     if (connector := organization.of(_path(call)).get(call.params["name"])) is None:
         raise missing(f"Connector {call.params['name']} not found")
     return connector

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from frazil_local.cloud.confluent.access import ADMINS, CLOUD, caller, need
 from frazil_local.cloud.confluent.bodies import Body, judged
-from frazil_local.cloud.confluent.organization import ENVIRONMENTS, Held, Json, Organization
+from frazil_local.cloud.confluent.organization import ENVIRONMENTS, Json, Organization, StoredObject
 from frazil_local.cloud.confluent.refusals import Refusal, forbidden, missing
 
 
@@ -22,7 +22,7 @@ class Call:
     path: str
     params: dict[str, str]  # in the path
     query: dict[str, str]
-    said: Json  # the body
+    body: Json
     authorization: str = field(repr=False)
 
 
@@ -75,7 +75,7 @@ class Kind:
         self._judge(call)
         if "id" not in call.params:
             if call.method == "POST":
-                return self._create(organization, call.said, owner)
+                return self._create(organization, call.body, owner)
             return 200, self._listed(organization, call.query)
         stored = self._object(organization, call)
         need(organization, owner, ADMINS, self.place(organization, stored.body))
@@ -84,7 +84,7 @@ class Kind:
             self._remove(organization, stored)
             return self.removed, body if self.removed == 200 else None
         if call.method == "PATCH":
-            self.change(organization, stored, call.said)
+            self.change(organization, stored, call.body)
         return 200, self.shown(organization, stored)
 
     def _judge(self, call: Call) -> None:
@@ -94,11 +94,11 @@ class Kind:
         if lacking := [name for name in asked if name not in call.query]:
             raise Refusal(400, f"query parameter {lacking[0]} is required")
 
-    def is_seen(self, organization: Organization, stored: Held) -> bool:
+    def is_seen(self, organization: Organization, stored: StoredObject) -> bool:
         """Whether it is among those that are listed."""
         return True
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """Takes new values; most fields of most kinds never change."""
         inside = spec_of(body)
         fixed = set(inside) - {"display_name", "description", "environment", "max_cfu", "package"}
@@ -106,7 +106,7 @@ class Kind:
             raise Refusal(400, f"{min(fixed)} can't be changed")
         spec_of(stored.body).update({k: v for k, v in inside.items() if k != "environment"})
 
-    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: StoredObject, fresh: bool = False) -> Json:
         """The object as it is answered now; its phase follows its age."""
         self._grow(organization, stored)
         body = copy.deepcopy(stored.body)
@@ -116,7 +116,7 @@ class Kind:
         document: Json = _related(body, f"{here}/related", organization.crn)
         return document
 
-    def _grow(self, organization: Organization, stored: Held) -> None:
+    def _grow(self, organization: Organization, stored: StoredObject) -> None:
         """Brings an object to rest, or finds that what it leans on is gone."""
         status = stored.body.get("status", {})
         if self.phases is None or not self._is_to_prove(organization, stored, self.phases):
@@ -129,7 +129,7 @@ class Kind:
         if problem:
             status["error_message"] = problem
 
-    def _is_to_prove(self, organization: Organization, stored: Held, phases: tuple[str, str]) -> bool:
+    def _is_to_prove(self, organization: Organization, stored: StoredObject, phases: tuple[str, str]) -> bool:
         if stored.body["status"]["phase"] == phases[0]:
             return organization.is_older(stored, organization.delays.provision)
         again = stored.proved + organization.delays.prove_again <= time.time()
@@ -178,13 +178,13 @@ class Kind:
         flat = _flat(body)
         return all(flat[name] == value for name, value in query.items() if flat.get(name))
 
-    def _object(self, organization: Organization, call: Call) -> Held:
+    def _object(self, organization: Organization, call: Call) -> StoredObject:
         stored = organization.of(self.path).get(self.sought(call))
         if stored is None or not self.fits(stored.body, call.query):
             raise forbidden() if self.after_life == 403 else missing()
         return stored
 
-    def _remove(self, organization: Organization, stored: Held) -> None:
+    def _remove(self, organization: Organization, stored: StoredObject) -> None:
         if stored.leaves is None:
             self.follow(organization, stored.body)
             stored.leaves = time.time() + (organization.delays.provision if self.lingers else 0)

@@ -23,9 +23,9 @@ from frazil_local.cloud.confluent.organization import (
     ENVIRONMENTS,
     KEYS,
     REGISTRIES,
-    Held,
     Json,
     Organization,
+    StoredObject,
 )
 from frazil_local.cloud.confluent.refusals import Refusal
 from frazil_local.cloud.confluent.tableflow.customer import INTEGRATIONS
@@ -48,7 +48,7 @@ class Environments(Kind):
         """The organization for a new one, itself for one that is there."""
         return f"{organization.crn}/environment={body['id']}" if "id" in body else organization.crn
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """The name can change; the package can be raised, and never goes back."""
         package = body.get("stream_governance_config", {}).get("package")
         if package == "ESSENTIALS" and stored.body["stream_governance_config"]["package"] == "ADVANCED":
@@ -63,8 +63,8 @@ class Environments(Kind):
             for other in organization.of(path).values():
                 if spec_of(other.body)["environment"]["id"] == body["id"]:
                     raise Refusal(409, f"environment {body['id']} still has {other.body['id']}")
-        for path in [p for p in organization.held if f"/environments/{body['id']}/" in p]:
-            organization.held.pop(path)
+        for path in [p for p in organization.objects if f"/environments/{body['id']}/" in p]:
+            organization.objects.pop(path)
         registries = organization.of(REGISTRIES)
         for id_ in [i for i, r in registries.items() if r.body["spec"]["environment"]["id"] == body["id"]]:
             del registries[id_]
@@ -92,7 +92,7 @@ class Clusters(Kind):
         if not any(r.body["spec"]["environment"]["id"] == environment for r in there):
             _bring_registry(organization, environment, spec["region"])
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """The name and the protection from deletion can change."""
         protection = spec_of(body).pop("deletion_protection", None)
         super().change(organization, stored, body)
@@ -106,11 +106,11 @@ class Clusters(Kind):
         _end_statements(organization, body)
         for kind in (TableflowTopics(), CatalogIntegrations()):
             kind.leave_cluster(organization, body["id"])
-        for path in [p for p in organization.held if f"/clusters/{body['id']}/" in p]:
+        for path in [p for p in organization.objects if f"/clusters/{body['id']}/" in p]:
             if path.endswith("/topics") and (broker := organization.places.broker):
                 for topic in organization.of(path):
                     broker.drop_topic(topic)
-            organization.held.pop(path)
+            organization.objects.pop(path)
 
 
 def _end_statements(organization: Organization, cluster: Json) -> None:
@@ -145,7 +145,7 @@ class Registries(Kind):
     phases: ClassVar = ("PROVISIONING", "PROVISIONED")
     asks_for: ClassVar = ("environment",)
 
-    def is_seen(self, organization: Organization, stored: Held) -> bool:
+    def is_seen(self, organization: Organization, stored: StoredObject) -> bool:
         """A new one is not listed at first."""
         return organization.is_older(stored, organization.delays.provision / 2)
 
@@ -234,7 +234,7 @@ class Keys(Kind):
         rest = {k: v for k, v in query.items() if k != "spec.resource"}
         return wanted in (None, _shown_id(body)) and super().fits(body, rest)
 
-    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: StoredObject, fresh: bool = False) -> Json:
         """Without the secret, but for the first time."""
         document = super().shown(organization, stored, fresh)
         if resource := document["spec"].get("resource"):

@@ -26,7 +26,7 @@ ACCOUNTS = "/iam/v2/service-accounts"
 
 
 @dataclass(slots=True)
-class Held:
+class StoredObject:
     """An object: its body as it is shown, when it was made, will be gone, and was proved, and what it met."""
 
     body: Json
@@ -83,7 +83,7 @@ class Organization:
     places: Places
     knobs: Knobs = field(default_factory=Knobs)
     id: str = "9bb441c4-edef-46ac-8a41-c49e44a3fd9a"
-    held: dict[str, dict[str, Held]] = field(default_factory=dict)
+    objects: dict[str, dict[str, StoredObject]] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -99,31 +99,31 @@ class Organization:
     def admit(self, key: str, secret: str) -> None:
         """Makes the administrator, who may do everything, and the key of theirs."""
         spec = {"owner": {"id": ADMIN}, "display_name": "admin", "secret": secret}
-        self.of(KEYS)[key] = Held(
+        self.of(KEYS)[key] = StoredObject(
             {"id": key, "kind": "ApiKey", "spec": spec, "metadata": self._metadata(KEYS, key)}, 0.0
         )
         binding = {"principal": f"User:{ADMIN}", "role_name": "OrganizationAdmin", "crn_pattern": self.crn}
-        self.of(BINDINGS)["rb-admin"] = Held(
+        self.of(BINDINGS)["rb-admin"] = StoredObject(
             {"id": "rb-admin", "metadata": self._metadata(BINDINGS, "rb-admin"), **binding}, 0.0
         )
 
     def _metadata(self, path: str, id_: str) -> Json:
         return {"self": f"{self.places.here}{path}/{id_}", "resource_name": self.crn}
 
-    def of(self, path: str) -> dict[str, Held]:
+    def of(self, path: str) -> dict[str, StoredObject]:
         """The objects at one address, without those that have left."""
-        things = self.held.setdefault(path, {})
+        things = self.objects.setdefault(path, {})
         for id_ in [i for i, t in things.items() if t.leaves is not None and t.leaves <= time.time()]:
             del things[id_]
         return things
 
-    def add(self, path: str, id_: str, body: Json) -> Held:
+    def add(self, path: str, id_: str, body: Json) -> StoredObject:
         """Keeps a new object."""
-        new = Held(body, time.time())
+        new = StoredObject(body, time.time())
         self.of(path)[id_] = new
         return new
 
-    def is_older(self, stored: Held, seconds: float) -> bool:
+    def is_older(self, stored: StoredObject, seconds: float) -> bool:
         """Whether an object has been there so long."""
         return time.time() - stored.born >= seconds
 
@@ -134,11 +134,15 @@ class Organization:
     def save(self) -> None:
         """Writes everything down, where it is to outlive the process."""
         if self.places.state:
-            document = {path: {i: asdict(t) for i, t in things.items()} for path, things in self.held.items()}
+            document = {
+                path: {i: asdict(t) for i, t in things.items()} for path, things in self.objects.items()
+            }
             write_private(self.places.state, json.dumps(document))
 
     def recall(self) -> None:
         """Reads what an earlier process wrote down."""
         if self.places.state and self.places.state.is_file():
             document = json.loads(self.places.state.read_text())
-            self.held = {p: {i: Held(**t) for i, t in things.items()} for p, things in document.items()}
+            self.objects = {
+                p: {i: StoredObject(**t) for i, t in things.items()} for p, things in document.items()
+            }

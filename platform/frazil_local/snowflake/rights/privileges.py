@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from frazil_local.snowflake.answers import Refused
 from frazil_local.snowflake.language.statements import Grant, Name
-from frazil_local.snowflake.objects import Held, Objects, granted_as
+from frazil_local.snowflake.objects import GrantRow, Objects, granted_as
 
 SYSTEM_ROLES = (
     ("SYSADMIN", "ACCOUNTADMIN"),
@@ -58,13 +58,13 @@ class Privileges:
         wanted = (granted_as(kind), ".".join(name))
         return any(
             (g.on_kind, g.on_name) == wanted and g.privilege in (*privileges, *_ALL)
-            for g in self._held_by(role)
+            for g in self._grants_to(role)
         )
 
     def sees(self, role: str, kind: str, name: Name) -> bool:
         """Whether a role holds any privilege on an object, as SHOW asks."""
         wanted = (granted_as(kind), ".".join(name))
-        return any((g.on_kind, g.on_name) == wanted for g in self._held_by(role))
+        return any((g.on_kind, g.on_name) == wanted for g in self._grants_to(role))
 
     def manages_grants(self, role: str) -> bool:
         """Whether a role may grant what it does not own."""
@@ -87,6 +87,6 @@ class Privileges:
             if (g.privilege, g.to_kind, g.to_name) == ("OWNERSHIP", "ROLE", dropped):
                 self.own(role, g.on_kind, tuple(g.on_name.split(".")))
 
-    def _held_by(self, role: str) -> list[Held]:
+    def _grants_to(self, role: str) -> list[GrantRow]:
         roles = self.roles(role)
         return [g for g in self._objects.grants() if g.to_kind == "ROLE" and g.to_name in roles]

@@ -17,5 +17,5 @@ def test_an_organization_outlives_its_process_in_a_file_that_others_cannot_read(
     before.save()
     after = Organization(places)
     after.recall()
-    assert after.held == before.held
+    assert after.objects == before.objects
     assert (tmp_path / "organization.json").stat().st_mode & 0o077 == 0

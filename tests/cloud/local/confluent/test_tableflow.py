@@ -9,7 +9,7 @@ import pytest
 
 from frazil.errors import ConfigureError, FrazilError, NotAllowedError, SuspendedError
 from frazil_cloud.confluent.tableflow import sync_problems
-from frazil_local.cloud.confluent.organization import Held, Organization, Places
+from frazil_local.cloud.confluent.organization import Organization, Places, StoredObject
 from frazil_local.cloud.confluent.tableflow.customer import INTEGRATIONS
 from frazil_local.cloud.confluent.tableflow.materialization import OnTopic, note, topics_on
 from frazil_local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
@@ -40,7 +40,7 @@ def kept(organization: Organization, path: str, key: str, spec: dict[str, Any], 
     held.proved = time.time()
 
 
-def topic_of(organization: Organization) -> Held:
+def topic_of(organization: Organization) -> StoredObject:
     return organization.of(TableflowTopics.path)["lkc-1/trades"]
 
 

@@ -24,8 +24,8 @@ def _unasserted(tx: Transaction, ids: Any) -> None:
 
 
 def _found_once(self: rows._Finder, table: Any, _only: Any = None) -> Any:
-    self.found = self._find(table) if self.found is None else self.found
-    return self.found
+    self.matching = self._find(table) if self.matching is None else self.matching
+    return self.matching
 
 
 UPKEEP: tuple[Guard, ...] = (

@@ -200,7 +200,7 @@ class Edges:
         """The rows of some files of a head, for a compaction."""
         job = frazil.upkeep.compaction.rewrite.compaction_job(TableName(*told[1].name()))
         with spark_job(job):
-            return self.rewrites.rows_held(*told[1:3])
+            return self.rewrites.stored_rows(*told[1:3])
 
     def by_columns(
         self, _connections: Any, table: Table, _held: Any, plan: Any, _order: Any, _origins: Any
@@ -251,7 +251,7 @@ def edges() -> Iterator[Edges]:
             (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
             (frazil.landing.cut.create, "topic_facts", found.topic_facts),
             (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
-            (rewrite, "_written", found.rewrite), (rewrite, "held_frame", found.held),
+            (rewrite, "_written", found.rewrite), (rewrite, "live_frame", found.held),
             (columns, "_shuffles", lambda *_: not found.world.lane), (columns, "_run", found.by_columns),
             (storage, "list_files", found.list_files),
             (frazil.upkeep.orphans, "list_files", found.list_files),

@@ -85,7 +85,7 @@ class Rewrites(StandIns):
         yield merge, "write_changes", self.write_changes
         yield merge, "key_range", lambda *_: KeyRange(Box())
         yield merge, "find_matches", self.find_matches
-        yield remainder, "held_frame", self.held
+        yield remainder, "live_frame", self.held
         yield insertion, "insert_rows", self.insert_rows
         yield merge._Merge, "_judged", lambda _of, state, matches: state
         yield merge._Merge, "_rows", lambda of, state, _, matches: self.kept(of.changes, state, matches)
@@ -137,9 +137,9 @@ class Rewrites(StandIns):
     def held(self, _spark: Any, table: Table, entries: Iterable[ManifestEntry], *_: Any, **__: Any) -> Rows:
         """The rows of some files of a head, for works that write these anew."""
         with spark_job(Job("rewrite", str(table.name()), "Nothing of it is visible.", "Try again.")):
-            return self.rows_held(table, entries)
+            return self.stored_rows(table, entries)
 
-    def rows_held(self, table: Table, entries: Iterable[ManifestEntry]) -> Rows:
+    def stored_rows(self, table: Table, entries: Iterable[ManifestEntry]) -> Rows:
         """The rows of some files of a head."""
         paths = {entry.data_file.file_path for entry in entries}
         found = found_at(self.world, table, table.metadata.current_snapshot_id, paths)
@@ -206,9 +206,9 @@ class Rewrites(StandIns):
         self._made |= {file.file_path: file for file in files}
         deleted = sum(change.value is None for _, _, change in gone)
         counts = {
-            "received": len(last), "come": len(come), "rows": len(before), "gone": len(gone),
+            "received": len(last), "added": len(come), "rows": len(before), "gone": len(gone),
             "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {}, "values_gone": {},
-            "values_come": {}, "vectors": [],
+            "values_added": {}, "vectors": [],
         }  # fmt: skip
         report = {"sent": len(sent), "read": [[*record.at] for record in read], "in_rows": {}}
         return pa.table({

@@ -108,7 +108,7 @@ def test_rows_are_those_of_the_database(
         assert held(table) == database.held
         assert table.wrong == ""
         assert counts["gone"] == counts["left_out"]
-        assert counts["come"] + counts["marked"] - counts["gone"] == len(database.held) - len(before)
+        assert counts["added"] + counts["marked"] - counts["gone"] == len(database.held) - len(before)
         assert counts["bad"] == 0
 
 
@@ -125,7 +125,7 @@ def test_a_truncate_alone_ends_the_rows_of_partitions_that_nothing_else_came_to(
 
     assert held(table) == database.held
     assert table.wrong == ""
-    assert (counts["deleted"], counts["gone"], counts["received"], counts["come"]) == (rows, rows, 0, 0)
+    assert (counts["deleted"], counts["gone"], counts["received"], counts["added"]) == (rows, rows, 0, 0)
     assert len(table.rows) == (rows + gone if database.is_soft else 0)
 
 
@@ -139,7 +139,7 @@ def test_a_delete_that_is_unknown_is_remembered_if_the_log_says_the_order(tmp_pa
         late = {"key": "a", "quantity": 1, "note": None, "at": None, "seen": None}
         table.land([(source.key("a"), source.change("c", late, lsn=5), 1, 7, 99)])
 
-        assert counts["come"] == (mode == "log")
+        assert counts["added"] == (mode == "log")
         assert held(table) == ({"a": (None, "d")} if mode == "log" else {"a": (1, "")})
 
 
@@ -155,4 +155,4 @@ def test_a_tombstone_behind_a_delete_that_was_landed_changes_nothing(tmp_path: P
     counts = table.land([(source.key("a"), None, 0, 3, 3)])
 
     assert table.rows == before
-    assert (counts["gone"], counts["come"], counts["received"]) == (0, 0, 1)
+    assert (counts["gone"], counts["added"], counts["received"]) == (0, 0, 1)

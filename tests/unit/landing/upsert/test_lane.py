@@ -106,7 +106,7 @@ def test_what_is_left_is_what_a_dictionary_says(
         assert upserted.wrong == ""
         assert counts["sent"] == counts["received"]
         assert counts["gone"] == counts["left_out"] == len(touched & before.keys())
-        assert counts["come"] == len(touched & wanted.keys())
+        assert counts["added"] == len(touched & wanted.keys())
         assert counts["deleted"] == len((touched & before.keys()) - wanted.keys())
 
 
@@ -192,7 +192,7 @@ def test_a_change_that_is_older_than_its_row_is_left_out(upserted: Texts) -> Non
 
     assert upserted.values == {"a": "there", "b": "there"}
     assert upserted.files == files
-    assert (counts["come"], counts["gone"], counts["received"]) == (0, 0, 2)
+    assert (counts["added"], counts["gone"], counts["received"]) == (0, 0, 2)
 
 
 def test_offsets_that_began_anew_are_newer(upserted: Texts) -> None:
@@ -216,7 +216,7 @@ def test_a_file_whose_bounds_have_none_of_the_keys_is_not_opened(upserted: Texts
 
     counts = upserted.send([("a", "again", 0, 6, 500)])
 
-    assert (counts["gone"], counts["come"]) == (0, 1)
+    assert (counts["gone"], counts["added"]) == (0, 1)
 
 
 def test_keys_that_are_uuids_are_found_and_the_last_change_of_each_is_kept() -> None:

@@ -58,7 +58,7 @@ class Landings:
         """The rows that the engine looks at."""
         times = [*(row[5] for row in put), truncates.since]
         low = min((t for t in times if t is not None), default=0)
-        keys = {row[0] for row in (self.rows if truncates.come else put)}
+        keys = {row[0] for row in (self.rows if truncates.new else put)}
         return [r for r in self.rows if r[0] in keys and (unsure or r[6] is None or r[6] >= low)]
 
     def _judged(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from frazil.formats.avro.decoding.rowwise import nothing_of
 from frazil.formats.avro.decoding.scalars import scalar
-from frazil.formats.avro.decoding.shapes import held_fields, is_optional
+from frazil.formats.avro.decoding.shapes import fields_with_bytes, is_optional
 from frazil.formats.avro.limits import MOST_ITEMS
 from frazil.formats.avro.schemas.pairs import real, takers, written
 from frazil.formats.batches.entries import map_of
@@ -75,7 +75,7 @@ class Projection:
         array: pa.StructArray,
         rows: Rows,
     ) -> pa.StructArray:
-        places = {f["name"]: n for n, f in enumerate(held_fields(writer))}
+        places = {f["name"]: n for n, f in enumerate(fields_with_bytes(writer))}
         columns = []
         for (field, source), column in zip(written(reader, writer), wanted, strict=True):
             if source is None:
@@ -158,7 +158,7 @@ def _entry(node: dict[str, Any]) -> tuple[int, int]:
     """Where the key and the value of an entry stand."""
     if node["type"] == "map":
         return 0, 1
-    names = [f["name"] for f in held_fields(node["items"])]
+    names = [f["name"] for f in fields_with_bytes(node["items"])]
     return names.index("key"), names.index("value")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from frazil.formats.avro.decoding.canonical import BadPayloadError, PayloadReader
-from frazil.formats.avro.decoding.shapes import held_fields, is_optional, leaves
+from frazil.formats.avro.decoding.shapes import fields_with_bytes, is_optional, leaves
 from frazil.formats.protocol import MOST_PLACES
 
 
@@ -52,7 +52,7 @@ def value_reader(node: Any) -> Read:
         return _optional(node) if is_optional(node) else _union(node)
     match node["type"]:
         case "record":
-            return _record([value_reader(field["type"]) for field in held_fields(node)])
+            return _record([value_reader(field["type"]) for field in fields_with_bytes(node)])
         case "array":
             return _array(value_reader(node["items"]), leaves(node["items"]))
         case "map":

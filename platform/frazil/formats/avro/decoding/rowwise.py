@@ -14,7 +14,7 @@ import pyarrow as pa
 from frazil.exact import values_of
 from frazil.formats.avro.decoding.canonical import BadPayloadError
 from frazil.formats.avro.decoding.reading import record_read, value_reader
-from frazil.formats.avro.decoding.shapes import held_fields, is_optional, leaves_per_byte
+from frazil.formats.avro.decoding.shapes import fields_with_bytes, is_optional, leaves_per_byte
 
 Values = Sequence[Any]
 """As `reading` returns them; None is null."""
@@ -61,7 +61,7 @@ def _maker(node: Any) -> Make:
         return _optional(node) if is_optional(node) else _union(node)
     match node["type"]:
         case "record":
-            return _struct([_maker(field["type"]) for field in held_fields(node)])
+            return _struct([_maker(field["type"]) for field in fields_with_bytes(node)])
         case "array":
             return _lists(_maker(node["items"]))
         case "map":

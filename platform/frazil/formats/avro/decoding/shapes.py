@@ -30,12 +30,12 @@ class UnreadableShapeError(ValueError):
 
 def shape_text(tree: Any) -> str:
     """The schema of records that are written by `tree`; raises UnreadableShapeError where there is none."""
-    if not held_fields(tree):
+    if not fields_with_bytes(tree):
         return json.dumps({"type": "record", "name": "R", "fields": [{"name": "f0", "type": "null"}]})
     return json.dumps(_Shapes().shape(tree))
 
 
-def held_fields(record: dict[str, Any]) -> list[dict[str, Any]]:
+def fields_with_bytes(record: dict[str, Any]) -> list[dict[str, Any]]:
     """Its fields without those that take no bytes, which pyruhvro can't read in every place."""
     return [field for field in record["fields"] if _takes_bytes(field["type"])]
 
@@ -69,7 +69,7 @@ class _Shapes:
             raise UnreadableShapeError(f"a {node['type']} that takes no bytes")
         match node["type"]:
             case "record":
-                return self._named([self.shape(f["type"]) for f in held_fields(node)])
+                return self._named([self.shape(f["type"]) for f in fields_with_bytes(node)])
             case "array":
                 return {"type": "array", "items": self._item(node["items"])}
             case "map":

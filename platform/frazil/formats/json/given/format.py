@@ -66,7 +66,7 @@ class FieldsDecoder:
         if why := fault(self._shape, raw):
             return why
         code, words = self._reasons.explain(raw)
-        return (self._unsaid(json.loads(raw)) if code in _VAGUE else None) or (code, words)
+        return (self._beyond_schema(json.loads(raw)) if code in _VAGUE else None) or (code, words)
 
     def values(self, raw: bytes) -> Bare | None:
         """See `Decoder.values`."""
@@ -79,7 +79,7 @@ class FieldsDecoder:
             return None
         return {field.name: _at(record, field.steps) for field in self._fields} | rest
 
-    def _unsaid(self, record: Any) -> Reason | None:
+    def _beyond_schema(self, record: Any) -> Reason | None:
         """What is amiss that no schema says."""
         if record is None:
             return "type", "(root): null is no object"

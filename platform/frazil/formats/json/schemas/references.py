@@ -51,7 +51,7 @@ class References:
         self.root: Any = self._documents[""]
         self.followed = 0
         self._cuts = cuts
-        self._held: dict[str, frozenset[str]] = {}
+        self._nested: dict[str, frozenset[str]] = {}
         self._recursive: dict[str, bool] = {}
 
     def most_within(self, reference: str) -> int:
@@ -74,13 +74,13 @@ class References:
 
     def _within(self, reference: str) -> frozenset[str]:
         """The references that stand in what one leads to."""
-        if reference not in self._held:
+        if reference not in self._nested:
             try:
                 inner = frozenset(_references(self.find(reference)))
             except (LookupError, ValueError, TypeError):
                 inner = frozenset()
-            self._held[reference] = inner
-        return self._held[reference]
+            self._nested[reference] = inner
+        return self._nested[reference]
 
     def find(self, reference: str) -> Any:
         """The schema that an absolute reference means; raises LookupError or ValueError."""

@@ -101,28 +101,28 @@ class Dealing:
 
     def __init__(self, deal: Deal) -> None:
         self._deal, self._intake = deal, Intake(deal.task)
-        self._held: list[pa.Table] = []
+        self._buffer: list[pa.Table] = []
         self._sent = 0
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         """Bytes of changes that wait to be dealt out."""
-        return sum(rows.nbytes for rows in self._held)
+        return sum(rows.nbytes for rows in self._buffer)
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Takes records in; rows of `DEALT`."""
         for good, rows in self._intake.take_all(batch):
             yield from self._deal.truncates_of(good)
-            self._held.append(self._deal.changes_of(good, rows))
-            if self.held > HELD:
+            self._buffer.append(self._deal.changes_of(good, rows))
+            if self.buffered > HELD:
                 self._thin()
-                if self.held > HELD / 2:
+                if self.buffered > HELD / 2:
                     yield from self._dealt()
 
     def _thin(self) -> None:
         """Drops changes that later ones of their keys outlive."""
-        if self._held:
-            self._held = [self._deal.order.needed(pa.concat_tables(self._held).combine_chunks())]
+        if self._buffer:
+            self._buffer = [self._deal.order.needed(pa.concat_tables(self._buffer).combine_chunks())]
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Deals out what is left, and says what was counted."""
@@ -132,7 +132,7 @@ class Dealing:
         yield rows_of(DEALT, task=_task(0), report=report, bad=bad)
 
     def _dealt(self) -> Iterator[pa.RecordBatch]:
-        batches, self._held = self._held, []
+        batches, self._buffer = self._buffer, []
         self._sent += sum(map(len, batches))
         yield from chain.from_iterable(map(self._deal.dealt, batches))
 

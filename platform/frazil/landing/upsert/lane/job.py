@@ -183,15 +183,15 @@ class UpsertLane:
         sent = sum(r["sent"] for r in reports)
         _compare(changes, counted, before, sent, plan, exact=exact)
         _compare_values(changes, reports, plan)
-        gone, added = (total_of(m[name] for m in merges) for name in ("values_gone", "values_come"))
+        gone, added = (total_of(m[name] for m in merges) for name in ("values_gone", "values_added"))
         written, work = changes.files, f"A merge of topic {plan.topic}"
         moves = Moves(gone, added, fewer=bool(head.deleting))
         audit_values(work, table, head.named, removed, written.files, moves, "Land again.")
         return Merged(
             **{f.name: getattr(changes, f.name) for f in fields(Written) if f.name != "values"},
             values=total_of(m["values"] for m in merges),
-            put=counted["rows"] - counted["left_out"] + counted["come"] + counted["marked"],
-            inserted=counted["come"] - (counted["gone"] - counted["bare"]),
+            put=counted["rows"] - counted["left_out"] + counted["added"] + counted["marked"],
+            inserted=counted["added"] - (counted["gone"] - counted["bare"]),
             updated=counted["gone"] - counted["deleted"],
             deleted=counted["deleted"],
             ended=counted["bare"] - counted["marked"],
@@ -210,7 +210,7 @@ def _compare(
     `exact`: whether all rows of the files that go are there; else delete files take some away.
     """
     work, again, staged = f"A merge of topic {plan.topic}", "Land again.", written.files or StagedFiles()
-    gone, added = counted["gone"], counted["come"] + counted["marked"]
+    gone, added = counted["gone"], counted["added"] + counted["marked"]
     rows = before if exact else min(before, counted["rows"])
     numbers = (
         f"{sent} of {written.good} changes were dealt out, {counted['received']} received; of {before} rows "
@@ -247,7 +247,7 @@ def _run(reading: Reading, deal: Deal, merge: Merge, bytes_: tuple[float, float]
     """
     from frazil.landing.upsert.lane.one_task import Upserts
 
-    part = Part(reading, Upserts.of(deal, merge), sum(bytes_), held=bytes_[0])
+    part = Part(reading, Upserts.of(deal, merge), sum(bytes_), memory=bytes_[0])
     return run(part) if part.is_small else _shuffled(reading, deal, merge)
 
 

@@ -52,7 +52,7 @@ class Counts:
     """What became of the changes of one partition."""
 
     received: int = 0  # changes
-    come: int = 0  # rows that came
+    added: int = 0  # rows that came
     rows: int = 0  # of the files that go
     gone: int = 0  # of the table, as keys and places say
     left_out: int = 0  # of these, as they were written anew
@@ -61,7 +61,7 @@ class Counts:
     marked: int = 0  # of these that stay, and are marked
     deleted: int = 0  # of these by a delete
     values: dict[str, int] = field(default_factory=dict)  # that the new files must hold, by column
-    values_come: dict[str, int] = field(default_factory=dict)  # of the rows that came, marked ones too
+    values_added: dict[str, int] = field(default_factory=dict)  # of the rows that came, marked ones too
     values_gone: dict[str, int] = field(default_factory=dict)  # of those that were left out
 
     def add(self, moved: Moved) -> list[WrittenFile]:
@@ -83,7 +83,7 @@ class _Outcome:
     going: tuple[OldFile, ...]  # files that are written anew
     staying: tuple[_Loss, ...]  # files that lose rows by vectors
     keys: pa.Table  # whose rows they lose
-    come: pa.Table  # rows that come
+    added: pa.Table  # rows that come
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Merge:
     ) -> pa.RecordBatch:
         counts, files = Counts(len(received)), self.files.get(place, ())
         outcome = self._outcome(meeting, meeting.changes(received), files, counts)
-        count_rows(counts.values_come, outcome.come)
+        count_rows(counts.values_added, outcome.added)
         written = self._written(outcome, names, counts)
         vectors = [write_vector(self.layout, next(names), *each) for each in outcome.staying]
         removals = {"removed": [f.path for f in outcome.going], "vectors": [asdict(v) for v in vectors]}
@@ -153,7 +153,7 @@ class Merge:
         bare, soft = changes[DELETED].to_numpy(), self.rules.soft
         ends = bare | self.rules.are_deleted(changes)
         added = self._new_rows(changes, wins, meets)
-        counts.come = sum(map(len, added))
+        counts.added = sum(map(len, added))
         keys, losing = [self._keys(changes).filter(pa.array(wins))], list[_Loss]()
         for each in met:
             goes = each.won & each.of_changes(wins, True)
@@ -164,7 +164,7 @@ class Merge:
             losing += [(each.file, each.at[goes])] if goes.any() else []
             if soft and alone.any():
                 added.append(meeting.left_marked(each, alone, changes))
-        counts.marked = sum(map(len, added)) - counts.come
+        counts.marked = sum(map(len, added)) - counts.added
         staying = tuple(loss for loss in losing if self._stays(*loss))
         counts.vectored = sum(len(places) for _, places in staying)
         going = tuple(loss[0] for loss in losing if not self._stays(*loss))
@@ -196,7 +196,7 @@ class Merge:
 
     def _written(self, outcome: _Outcome, names: Iterator[str], counts: Counts) -> list[WrittenFile]:
         """Writes anew what is left of the files that go, and the rows that came."""
-        small, added = 0.0 if self.apart else self.small, outcome.come
+        small, added = 0.0 if self.apart else self.small, outcome.added
         packed = pack(outcome.going, lambda f: f.bytes, added.nbytes, small, self.most)
         layout, written = replace(self.layout, target=LARGEST), []
         bins = [*((f,) for f in packed.alone), *([packed.together] if packed.together else [])]

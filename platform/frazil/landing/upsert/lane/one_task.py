@@ -41,12 +41,12 @@ class _Upserted:
         self._dealt: list[pa.RecordBatch] = []
 
     @property
-    def held(self) -> int:
+    def buffered(self) -> int:
         dealt: int = sum(batch.nbytes for batch in self._dealt)
-        return self._dealing.held + dealt
+        return self._dealing.buffered + dealt
 
     def flush(self) -> None:
-        """Nothing: how much one job holds is bounded as it begins, see `Part.held`."""
+        """Nothing: how much one job holds is bounded as it begins, see `Part.memory`."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         self._dealt += self._dealing.add(batch)

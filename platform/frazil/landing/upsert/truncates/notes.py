@@ -24,16 +24,16 @@ Noted = tuple[str, Truncate]
 class Truncates:
     """Those of a landing, and those that the table had before."""
 
-    come: tuple[Truncate, ...] = ()
+    new: tuple[Truncate, ...] = ()
     known: tuple[Truncate, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.come or self.known)
+        return bool(self.new or self.known)
 
     @property
     def since(self) -> int | None:
         """When the first one of the landing was done; versions that ended before stay as they are."""
-        return min((t.time for t in self.come), default=None)
+        return min((t.time for t in self.new), default=None)
 
     def for_rows_since(self, timestamp: int | None) -> Truncates:
         """The same without known ones that can't be newer than new rows; None: there are no new rows."""

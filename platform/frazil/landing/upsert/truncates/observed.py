@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def with_truncates_told(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
-    """Adds to decoded records what `TRUNCATES_TOLD` collects, see `read_truncates`; null for all others."""
+def with_truncate_texts(rows: DataFrame, decoder: RecordDecoder) -> DataFrame:
+    """Adds to decoded records what `TRUNCATE_TEXTS` collects, see `read_truncates`; null for all others."""
     parts = ("partition", "offset", "unix_micros(timestamp)", f"unix_micros({CHANGE}.time)", f"{CHANGE}.lsn")
     fields = ", ".join(f"bigint({part})" for part in parts)
     text = f"CASE WHEN {OK} AND {decoder.truncates} THEN to_json(array({fields})) END"
-    return rows.selectExpr("*", f"{text} AS {_TOLD}")
+    return rows.selectExpr("*", f"{text} AS {_TEXT}")
 
 
-_TOLD = "`$frazil_truncate`"
+_TEXT = "`$frazil_truncate`"
 
-TRUNCATES_TOLD = f"collect_list({_TOLD})"
+TRUNCATE_TEXTS = f"collect_list({_TEXT})"
 """An aggregate over them, in SQL: the truncates as texts."""

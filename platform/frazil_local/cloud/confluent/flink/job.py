@@ -154,7 +154,7 @@ def _registered(selection: Selection, types: Types, registry: RegistryClient) ->
 
 def running(organization: Organization) -> dict[str, Selection]:
     """The statements that run and are played. One of a name that was used before begins anew."""
-    paths = [path for path in organization.held if path.startswith("/sql/v1/")]
+    paths = [path for path in organization.objects if path.startswith("/sql/v1/")]
     there = [stored for path in paths for stored in organization.of(path).values() if stored.leaves is None]
     selections = {
         f"{stored.body['name']}-{stored.born:.3f}": selection_of(stored.body["spec"]["statement"])

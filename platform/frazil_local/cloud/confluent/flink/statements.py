@@ -18,9 +18,9 @@ from frazil_local.cloud.confluent.organization import (
     CLUSTERS,
     ENVIRONMENTS,
     REGISTRIES,
-    Held,
     Json,
     Organization,
+    StoredObject,
 )
 from frazil_local.cloud.confluent.refusals import Refusal, forbidden, missing
 
@@ -44,7 +44,7 @@ def statements(organization: Organization, call: Call) -> Answer:
     if stored is None:
         raise missing("Statement not found")
     if call.method == "PUT":
-        _put(stored, call.said)
+        _put(stored, call.body)
         return 202, None
     if call.method == "DELETE":
         stored.leaves = stored.leaves or time.time() + organization.delays.provision
@@ -76,7 +76,7 @@ def _caller(organization: Organization, call: Call, environment: str, regions: s
 
 
 def _make(organization: Organization, call: Call, owner: str, environment: str) -> Json:
-    wanted = judged(StatementBody, call.said)
+    wanted = judged(StatementBody, call.body)
     path = _path(call)
     if wanted.name in organization.of(path):
         location = {"Location": f"{organization.places.here}{path}/{wanted.name}"}
@@ -94,7 +94,7 @@ def _make(organization: Organization, call: Call, owner: str, environment: str) 
     return organization.add(path, wanted.name, body).body
 
 
-def _put(statement: Held, body: Json) -> None:
+def _put(statement: StoredObject, body: Json) -> None:
     """Stops it, or lets it go on; nothing else of it can change, and no terminal phase ends."""
     stops = bool(body["spec"].get("stopped"))
     if {**statement.body["spec"], "stopped": stops} != body["spec"]:
@@ -109,7 +109,7 @@ def _put(statement: Held, body: Json) -> None:
     status["phase"] = "STOPPED" if stops else "RUNNING"
 
 
-def _shown(organization: Organization, statement: Held) -> Json:
+def _shown(organization: Organization, statement: StoredObject) -> Json:
     """As it is now; when it starts, it does what it says."""
     status = statement.body["status"]
     if statement.leaves is not None:

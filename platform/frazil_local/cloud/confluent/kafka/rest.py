@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from frazil_local.cloud.confluent.access import caller, may
 from frazil_local.cloud.confluent.bodies import AclBody, NewTopicBody, judged
 from frazil_local.cloud.confluent.kind import Answer, Call
-from frazil_local.cloud.confluent.organization import CLUSTERS, Held, Json, Organization
+from frazil_local.cloud.confluent.organization import CLUSTERS, Json, Organization, StoredObject
 from frazil_local.cloud.confluent.refusals import Refusal
 
 _NO_TOPIC = "This server does not host this topic-partition."
@@ -34,7 +34,7 @@ def topics(organization: Organization, call: Call) -> Answer:
 
 
 def _make_topic(organization: Organization, call: Call, cluster: str, owner: str) -> Json:
-    wanted = judged(NewTopicBody, call.said)
+    wanted = judged(NewTopicBody, call.body)
     _allow(organization, owner, cluster, "CREATE", "TOPIC", wanted.topic_name)
     return make_topic(
         organization, cluster, wanted.topic_name, wanted.partitions_count,
@@ -89,7 +89,7 @@ def configs(organization: Organization, call: Call) -> Answer:
     if topic is None:
         raise Refusal(404, _NO_TOPIC, number=40403)
     if call.method == "POST":
-        topic.body["configs"] |= {each["name"]: each["value"] for each in call.said["data"]}
+        topic.body["configs"] |= {each["name"]: each["value"] for each in call.body["data"]}
         return 204, None
     settings = [
         {"kind": "KafkaTopicConfig", "cluster_id": cluster, "topic_name": name, "name": k, "value": v,
@@ -112,7 +112,7 @@ def acls(organization: Organization, call: Call) -> Answer:
     _allow(organization, owner, cluster, operation, "CLUSTER", "kafka-cluster")
     path = f"/kafka/v3/clusters/{cluster}/acls"
     if call.method == "POST":
-        wanted = judged(AclBody, call.said).model_dump()
+        wanted = judged(AclBody, call.body).model_dump()
         organization.add(path, "|".join(wanted.values()), wanted)
         return 201, None
     keys = list(_fitting(organization.of(path), call.query))
@@ -138,7 +138,7 @@ def _acl(key: str, organization: Organization, path: str) -> Json:
     return {**dict(zip(names, key.split("|"), strict=True)), "metadata": metadata}
 
 
-def _fitting(there: dict[str, Held], query: dict[str, str]) -> Iterator[str]:
+def _fitting(there: dict[str, StoredObject], query: dict[str, str]) -> Iterator[str]:
     for key, stored in list(there.items()):
         if all(
             stored.body.get(name) == value for name, value in query.items() if value not in ("ANY", "MATCH")

@@ -11,7 +11,7 @@ from typing import Literal
 from frazil.errors import FrazilError, NotAllowedError, SuspendedError
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from frazil_local.cloud.confluent.organization import Held, Json, Organization
+from frazil_local.cloud.confluent.organization import Json, Organization, StoredObject
 from frazil_local.cloud.confluent.tableflow.customer import INTEGRATIONS
 from frazil_local.cloud.confluent.tableflow.topics import CatalogIntegrations, TableflowTopics
 
@@ -58,13 +58,15 @@ def topics_on(organization: Organization) -> list[OnTopic]:
     return [each for each in topics if each]
 
 
-def _connected(organization: Organization) -> Iterator[Held]:
+def _connected(organization: Organization) -> Iterator[StoredObject]:
     for integration in list(organization.of(CatalogIntegrations.path).values()):
         if _phase(organization, CatalogIntegrations(), integration) == "CONNECTED":
             yield integration
 
 
-def _on(organization: Organization, key: str, stored: Held, catalogs: list[Held]) -> OnTopic | None:
+def _on(
+    organization: Organization, key: str, stored: StoredObject, catalogs: list[StoredObject]
+) -> OnTopic | None:
     spec = stored.body["spec"]
     if _FORMAT not in spec["table_formats"] or _phase(organization, TableflowTopics(), stored) != "RUNNING":
         return None
@@ -81,7 +83,9 @@ def _on(organization: Organization, key: str, stored: Held, catalogs: list[Held]
     return None
 
 
-def _phase(organization: Organization, kind: TableflowTopics | CatalogIntegrations, stored: Held) -> str:
+def _phase(
+    organization: Organization, kind: TableflowTopics | CatalogIntegrations, stored: StoredObject
+) -> str:
     """As it is now; one on its way comes to rest here too, though nobody asks for it."""
     document = (
         stored.body if stored.body["status"]["phase"] != "PENDING" else kind.shown(organization, stored)

@@ -19,7 +19,7 @@ from frazil_local.cloud.confluent.bodies import (
     judged,
 )
 from frazil_local.cloud.confluent.kind import Call, Kind
-from frazil_local.cloud.confluent.organization import CLUSTERS, REGISTRIES, Held, Json, Organization
+from frazil_local.cloud.confluent.organization import CLUSTERS, REGISTRIES, Json, Organization, StoredObject
 from frazil_local.cloud.confluent.refusals import Refusal, forbidden, missing
 from frazil_local.cloud.confluent.tableflow.customer import (
     INTEGRATIONS,
@@ -41,7 +41,7 @@ class Integrations(Kind):
         body["config"] |= theirs
         body["usages"] = []
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """Refuses every change."""
         raise Refusal(400, "provider integrations can't be changed")
 
@@ -86,7 +86,7 @@ class _OfTableflow(Kind):
             raise forbidden(f"{owner} may not use provider integration {used.body['id']}")
         used.body["usages"].append(self._mark(organization, body))
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """One that FAILED is resumed by `suspended: false`; it can't be suspended."""
         if body.get("spec", {}).get("suspended", False):
             raise Refusal(400, "suspended can only be set to false")
@@ -122,7 +122,7 @@ class TableflowTopics(_OfTableflow):
 
     def sought(self, call: Call) -> str:
         """See `key`."""
-        named = call.said.get("spec", {}).get("kafka_cluster", {}).get("id", "")
+        named = call.body.get("spec", {}).get("kafka_cluster", {}).get("id", "")
         cluster = call.query.get("spec.kafka_cluster", named)
         return f"{cluster}/{call.params['id']}"
 
@@ -145,7 +145,7 @@ class TableflowTopics(_OfTableflow):
         spec["config"] |= {"enable_compaction": True, "enable_partitioning": True}
         body["status"] |= {"write_mode": "APPEND", "failing_table_formats": []}
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """Settings and formats can change; one that FAILED is resumed."""
         if formats := body.get("spec", {}).get("table_formats"):
             stored.body["spec"]["table_formats"] = judged(
@@ -160,14 +160,14 @@ class TableflowTopics(_OfTableflow):
         if "suspended" in body.get("spec", {}):
             super().change(organization, stored, body)
 
-    def shown(self, organization: Organization, stored: Held, fresh: bool = False) -> Json:
+    def shown(self, organization: Organization, stored: StoredObject, fresh: bool = False) -> Json:
         """Tableflow topics have no id: the display name is one."""
         document = super().shown(organization, stored, fresh)
         document.pop("id")
         document["status"]["catalog_sync_statuses"] = list(_syncs(organization, stored))
         return document
 
-    def _remove(self, organization: Organization, stored: Held) -> None:
+    def _remove(self, organization: Organization, stored: StoredObject) -> None:
         """One that is on its way into the bucket goes when that is through."""
         super()._remove(organization, stored)
         if organization.places.materializes:
@@ -199,7 +199,7 @@ _SYNC = {"PENDING": "PENDING", "CONNECTED": "SYNCED", "FAILED": "FAILED"}
 """How a catalog's phase shows in the topics that go there."""
 
 
-def _syncs(organization: Organization, topic: Held) -> Iterator[Json]:
+def _syncs(organization: Organization, topic: StoredObject) -> Iterator[Json]:
     for id_, integration in organization.of(CatalogIntegrations.path).items():
         if integration.body["spec"]["kafka_cluster"]["id"] == topic.body["spec"]["kafka_cluster"]["id"]:
             status = {"catalog_integration_id": id_, "catalog_type": "AWS_GLUE"}
@@ -228,7 +228,7 @@ class CatalogIntegrations(_OfTableflow):
     path, name, prefix = "/tableflow/v1/catalog-integrations", "CatalogIntegration", "tci-"
     body, phases = CatalogBody, ("PENDING", "CONNECTED")
 
-    def change(self, organization: Organization, stored: Held, body: Json) -> None:
+    def change(self, organization: Organization, stored: StoredObject, body: Json) -> None:
         """Its name and the database can change; one that FAILED is resumed."""
         spec = body.get("spec", {})
         stored.body["spec"]["display_name"] = spec.get("display_name", stored.body["spec"]["display_name"])
