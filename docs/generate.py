@@ -66,7 +66,7 @@ def written() -> dict[Path, str]:
 
 def with_regions(text: str) -> str:
     """A page whose regions say what the code says."""
-    return _REGION.sub(lambda found: found[1] + "\n".join(_region(found[2])) + "\n" + found[3], text)
+    return _REGION.sub(lambda match: match[1] + "\n".join(_region(match[2])) + "\n" + match[3], text)
 
 
 def _region(name: str) -> Iterator[str]:
@@ -262,8 +262,8 @@ def _column(schemas: HalfSchemas, systems: int) -> list[str]:
 
 def examples() -> dict[str, Any]:
     """What types.yaml says."""
-    found: dict[str, Any] = yaml.safe_load((DOCS / "types.yaml").read_text())
-    return found
+    by_form: dict[str, Any] = yaml.safe_load((DOCS / "types.yaml").read_text())
+    return by_form
 
 
 def type_example(form: str, place: int) -> HalfSchemas:

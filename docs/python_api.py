@@ -50,8 +50,8 @@ def _signature(each: Callable[..., Any]) -> str:
 
 
 def _docstring(text: str) -> Iterator[str]:
-    said, *parts = _PART.split(text)
-    yield said.strip()
+    summary, *parts = _PART.split(text)
+    yield summary.strip()
     for kind, body in zip(parts[::2], parts[1::2], strict=True):
         yield from ("", f"{'Arguments' if kind == 'Args' else kind}:", "")
         entries = _ENTRY.findall(body)

@@ -110,8 +110,8 @@ def delays_of(
     reporters: Iterable[Reporter], paths: Sequence[AssetPath], since: float
 ) -> Mapping[AssetPath, Sequence[Delay]] | None:
     """What those remember who heard of publications; None where nobody does."""
-    told = [reporter.delays(paths, since) for reporter in reporters]
-    return dict(chain.from_iterable(each.items() for each in told)) if any(told) else None
+    histories = [reporter.delays(paths, since) for reporter in reporters]
+    return dict(chain.from_iterable(each.items() for each in histories)) if any(histories) else None
 
 
 def load_reporters(settings: Settings) -> tuple[Reporter, ...]:

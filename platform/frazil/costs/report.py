@@ -96,7 +96,7 @@ class CostReader:
 
 def _of_letters(name: str, metadata: TableMetadata, period: Period, *, in_glue: bool) -> list[Line]:
     """The lines of a table's dead letters; records are counted where they were landed."""
-    found = lines_of(name, metadata, period, in_glue=in_glue)
+    lines = lines_of(name, metadata, period, in_glue=in_glue)
     counted = ("records", "bytes_in")
     return [
         replace(
@@ -104,5 +104,5 @@ def _of_letters(name: str, metadata: TableMetadata, period: Period, *, in_glue: 
             work=line.work if line.work == STORAGE else "dead letters",
             units={unit: count for unit, count in line.units.items() if unit not in counted},
         )
-        for line in found
+        for line in lines
     ]

@@ -54,8 +54,8 @@ class Document:
         """Whether the value at `path` is written."""
         node: yaml.Node | None = self.node
         for step in path:
-            found = _child(node, step) if node is not None else None
-            node = found[1] if found else None
+            child = _child(node, step) if node is not None else None
+            node = child[1] if child else None
         return node is not None
 
 

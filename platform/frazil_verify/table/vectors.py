@@ -51,11 +51,11 @@ class _Bytes:
     """Bytes that are read from the front."""
 
     def __init__(self, content: bytes) -> None:
-        self._held, self._at = content, 0
+        self._content, self._at = content, 0
 
     def numbers(self, kind: str, count: int) -> Numbers:
         """The next numbers of a type of NumPy's."""
-        numbers = np.frombuffer(self._held, kind, count, self._at)
+        numbers = np.frombuffer(self._content, kind, count, self._at)
         self._at += numbers.nbytes
         return numbers.astype(np.int64)
 

@@ -50,12 +50,12 @@ def costs_of(selection: Selection[AnyTable], period: Period) -> Results[Costs]:
     """What each table took; those that can't be read are among the failed ones."""
     results = Results[Costs](failed=dict(selection.broken))
     reader = CostReader(selection.connections, period, _published(selection, period.since))
-    for spec, found in reader.of(selection.specs):
+    for spec, measured in reader.of(selection.specs):
         name = str(things(spec, selection.connections.settings).table)
-        if isinstance(found, Costs):
-            results.done[name] = found
+        if isinstance(measured, Costs):
+            results.done[name] = measured
         else:
-            results.fail(name, found, every=True)
+            results.fail(name, measured, every=True)
     return results
 
 
@@ -67,8 +67,8 @@ def _published(selection: Selection[AnyTable], since: float) -> dict[AssetPath, 
     return None if kept is None else {path: len(delays) for path, delays in kept.items()}
 
 
-def _unmeasured(found: Sequence[Costs]) -> list[str]:
-    return [*NEVER_MEASURED, *(gap for costs in found for gap in costs.gaps)]
+def _unmeasured(measured: Sequence[Costs]) -> list[str]:
+    return [*NEVER_MEASURED, *(gap for costs in measured for gap in costs.gaps)]
 
 
 def _whole(lines: Sequence[Line], period: Period) -> Units:
@@ -76,7 +76,7 @@ def _whole(lines: Sequence[Line], period: Period) -> Units:
 
 
 def _document(
-    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, found: Sequence[Costs]
+    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, measured: Sequence[Costs]
 ) -> dict[str, Any]:
     services = services_of(_whole(lines, period), prices)
     return {
@@ -86,7 +86,7 @@ def _document(
         "rows": [{by: name, **_row(group, prices)} for name, group in grouped(lines, by).items()],
         "total": _row(lines, prices),
         "services": [{"service": name, **_priced(amount)} for name, amount in services.items()],
-        "not_measured": _unmeasured(found),
+        "not_measured": _unmeasured(measured),
     }
 
 
@@ -100,17 +100,17 @@ def _priced(amount: Amount) -> dict[str, Any]:
 
 
 def _show(
-    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, found: Sequence[Costs]
+    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, measured: Sequence[Costs]
 ) -> None:
     table = Table(by, *_COLUMNS, prices.currency)
     for name, group in grouped(lines, by).items():
         table.add_row(name, *_cells(group, prices))
-    if len(found) > 1 or by != "table":
+    if len(measured) > 1 or by != "table":
         table.add_row("total", *_cells(lines, prices))
     print_table(table)
-    if found:
+    if measured:
         _show_services(_whole(lines, period), prices)
-        console.print(f"Not measured: {'; '.join(_unmeasured(found))}.", style="dim")
+        console.print(f"Not measured: {'; '.join(_unmeasured(measured))}.", style="dim")
 
 
 _COLUMNS = ("records", "in", "written", "stored", "files", "commits", "writes", "CPU (s)")

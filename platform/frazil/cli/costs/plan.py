@@ -81,8 +81,8 @@ def plan_command(table: Name, since: Since = "1d", as_json: Json = False) -> Non
             longer = f"The landings of that time tell nothing of {EVERY[len(choices)]:,} s and more"
             console.print(f"{longer}: name a longer one by --since.", style="dim")
         if history.assumed:
-            said = " and ".join(history.assumed)
-            console.print(f"The snapshots tell nothing of {said}: docs/sizing.md's is taken.", style="dim")
+            assumed = " and ".join(history.assumed)
+            console.print(f"The snapshots tell nothing of {assumed}: docs/sizing.md's is taken.", style="dim")
 
 
 def _choices(selection: Selection[TableSpec], period: Period) -> tuple[History, list[_Choice]]:
@@ -109,8 +109,8 @@ def _choices(selection: Selection[TableSpec], period: Period) -> tuple[History, 
             units["glue_calls"] = outcome.commits * month
         return amount_of(units, prices)
 
-    told = [every for every in EVERY if every <= seconds]
-    outcomes = ((every, replay(history.arrivals, every, rules, history.rates)) for every in told)
+    intervals = [every for every in EVERY if every <= seconds]
+    outcomes = ((every, replay(history.arrivals, every, rules, history.rates)) for every in intervals)
     return history, [_Choice(every, o, seconds, priced(o)) for every, o in outcomes]
 
 

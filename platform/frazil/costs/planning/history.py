@@ -50,19 +50,21 @@ class _Landing:
 
 def history_of(metadata: TableMetadata, period: Period) -> History:
     """The history of a time, as far back as snapshots are kept."""
-    found = sorted(_landings(metadata, period), key=lambda landing: landing.until)
-    timed = [landing for landing in found if landing.seconds is not None]
+    landings = sorted(_landings(metadata, period), key=lambda landing: landing.until)
+    timed = [landing for landing in landings if landing.seconds is not None]
     fixed, each = _line([(landing.records, landing.seconds or 0.0) for landing in timed])
     again = _per_byte(metadata, period)
     rates = Rates(
-        record_bytes=sum(f.bytes for f in found) / max(1, sum(f.records for f in found)),
-        spread=max(1, round(sum(f.files for f in found) / len(found))) if found else 1,
+        record_bytes=sum(f.bytes for f in landings) / max(1, sum(f.records for f in landings)),
+        spread=max(1, round(sum(f.files for f in landings) / len(landings))) if landings else 1,
         landing_seconds=fixed if timed else _LANDING,
         record_seconds=each if timed else _RECORD,
         byte_seconds=_BYTE if again is None else again,
     )
-    told = {"CPU of landings": bool(timed), "CPU of compaction": again is not None}
-    return History([*_arrivals(found)], rates, tuple(what for what, known in told.items() if not known))
+    is_measured = {"CPU of landings": bool(timed), "CPU of compaction": again is not None}
+    return History(
+        [*_arrivals(landings)], rates, tuple(what for what, known in is_measured.items() if not known)
+    )
 
 
 def rules_of(spec: AnyTable, metadata: TableMetadata) -> Rules:
@@ -120,12 +122,12 @@ def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
 
 def _per_byte(metadata: TableMetadata, period: Period) -> float | None:
     """CPU seconds for each byte that compactions wrote again; None where none tells."""
-    told = [
+    samples = [
         (seconds, number(summary, "removed-files-size"))
         for snapshot in ancestors(metadata)
         if (summary := summary_of(snapshot)).get(SUMMARY) == "compaction"
         and period.holds(snapshot.timestamp_ms / 1000)
         and (seconds := task_seconds(summary)) is not None
     ]
-    size = sum(size for _, size in told)
-    return sum(seconds for seconds, _ in told) / size if size else None
+    size = sum(size for _, size in samples)
+    return sum(seconds for seconds, _ in samples) / size if size else None

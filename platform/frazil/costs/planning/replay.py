@@ -126,8 +126,8 @@ class _Partition:
     def _taken(self, now: float) -> list[int]:
         """The files that go; where there are too many old copies, not those that are more than what came."""
         every = [*self.new, *self.left]
-        held = sum(size for at, size in self.copies if now - at < self.rules.kept_for)
-        thrifty = held + sum(every) > self.rules.copies
+        kept = sum(size for at, size in self.copies if now - at < self.rules.kept_for)
+        thrifty = kept + sum(every) > self.rules.copies
         return self.new if thrifty and sum(self.left) > self.waits else every
 
     @property
@@ -159,11 +159,11 @@ def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates
 
 def _landings(arrivals: Iterable[Arrival], every: float) -> dict[float, int]:
     """Records by the time of the landing that takes them."""
-    found: dict[float, int] = {}
+    by_moment: dict[float, int] = {}
     begin: float | None = None
     for at, records in arrivals:
         begin = at if begin is None else begin
         turn = max(1, int(-((begin - at) // every)))
         when = begin + turn * every
-        found[when] = found.get(when, 0) + records
-    return found
+        by_moment[when] = by_moment.get(when, 0) + records
+    return by_moment

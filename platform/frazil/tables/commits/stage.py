@@ -44,7 +44,7 @@ class StagedFiles:
     took: float | None = None  # CPU seconds of the tasks that wrote them; None: they did not count
 
     @property
-    def told(self) -> dict[str, str]:
+    def summary(self) -> dict[str, str]:
         """What a snapshot says of them."""
         return {} if self.took is None else {TASK_SECONDS: f"{self.took:.3f}"}
 
@@ -165,7 +165,7 @@ def _staged(table: Table, staged: Staged, summary: Mapping[str, str]) -> Transac
     tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
     if staged.resumes and SUSPENDED in table.properties:
         tx.remove_properties(SUSPENDED)
-    staged.put(tx, table, {**summary, **staged.staged.told})
+    staged.put(tx, table, {**summary, **staged.staged.summary})
     staged.settle(tx, table)
     return tx
 

@@ -276,8 +276,8 @@ def run_bins(
 
 def took_of(returned: pa.Table) -> float | None:
     """CPU seconds of the tasks that returned these rows; None where they did not count."""
-    told = TOOK in returned.column_names
-    return sum(values_of(returned[TOOK].drop_null())) if told else None
+    is_measured = TOOK in returned.column_names
+    return sum(values_of(returned[TOOK].drop_null())) if is_measured else None
 
 
 def files_written(table: Table, returned: pa.Table) -> tuple[DataFile, ...]:

@@ -203,7 +203,7 @@ class _Compaction:
     ) -> Committed:
         why = {"frazil.upkeep-reason": self._order.reason} if self._order.reason else {}
         says = {SUMMARY: "compaction", "frazil.upkeep-did": text, SEEN: str(self._seen), **why}
-        says |= staged.told if staged else {}
+        says |= staged.summary if staged else {}
         return put_in_place(self._handle, what, says, staged)
 
 

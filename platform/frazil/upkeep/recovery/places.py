@@ -72,9 +72,9 @@ def look_below(prefix: str, files: Iterable[StoredFile]) -> Bucket:
     for file in listed:
         for location in _homes(file.path, metadata.keys()):
             others[location][file.path.rpartition(".")[2]] += 1
-    found = sorted({*metadata, *others})
+    folders = sorted({*metadata, *others})
     places = tuple(
-        Place(each, tuple(metadata[each]), others[each]) for each in found if len(each) >= len(prefix)
+        Place(each, tuple(metadata[each]), others[each]) for each in folders if len(each) >= len(prefix)
     )
     return Bucket(prefix, frozenset(key_of(file.path) for file in listed), places)
 
@@ -97,5 +97,5 @@ def _homes(path: str, known: Iterable[str]) -> Iterator[str]:
 
 def _place_of(path: str) -> str:
     """The bucket."""
-    _, found, rest = path.partition("://")
-    return rest.partition("/")[0] if found else ""
+    _, has_scheme, rest = path.partition("://")
+    return rest.partition("/")[0] if has_scheme else ""

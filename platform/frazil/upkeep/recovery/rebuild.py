@@ -17,7 +17,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import storage_of
 from frazil.upkeep.recovery.places import Bucket, Place, look_below
-from frazil.upkeep.recovery.registration import Registrar, held, names_there
+from frazil.upkeep.recovery.registration import Registrar, finished_table, names_there
 from frazil.upkeep.recovery.report import RebuildReport, Rebuilt, report_of
 from frazil.upkeep.recovery.soundness import soundness_of
 from frazil.upkeep.recovery.states import Line, Metadata, State, line_at, states_until
@@ -64,7 +64,7 @@ def rebuild_catalog(connections: Connections, order: Order) -> RebuildReport:
     with catalog_errors(connections.settings):
         rebuild = _Rebuild.look(connections, order)
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="rebuild") as pool:
-            tables = tuple(pool.map(rebuild.one, rebuild.found))
+            tables = tuple(pool.map(rebuild.one, rebuild.places))
     counts = Counter(each.outcome for each in tables)
     return RebuildReport(order.prefix, tables, round(time.monotonic() - began, 3), order.dry_run, counts)
 
@@ -76,7 +76,7 @@ class _Rebuild:
     connections: Connections
     order: Order
     bucket: Bucket
-    found: Mapping[TableName, tuple[Place, ...]]
+    places: Mapping[TableName, tuple[Place, ...]]
     there: Collection[TableName]
     registrar: Registrar
 
@@ -85,18 +85,18 @@ class _Rebuild:
         """Lists the bucket and the catalog."""
         catalog, prefix = connections.catalog, order.prefix.rstrip("/")
         bucket = look_below(prefix, list_below(storage_of(catalog, prefix), prefix))
-        found = _chosen(bucket, order)
-        first, *_ = found
-        folder = found[first][0].location.rpartition("/")[0]
+        places = _chosen(bucket, order)
+        first, *_ = places
+        folder = places[first][0].location.rpartition("/")[0]
         registrar = Registrar(catalog, folder, first.namespace)
-        there = names_there(catalog, (name.namespace for name in found))
-        if not order.dry_run and found.keys() - there:
+        there = names_there(catalog, (name.namespace for name in places))
+        if not order.dry_run and places.keys() - there:
             registrar.ask()
-        return cls(connections, order, bucket, found, there, registrar)
+        return cls(connections, order, bucket, places, there, registrar)
 
     def one(self, name: TableName) -> Rebuilt:
         """Rebuilds one table, and says what became of it."""
-        location = self.found[name][0].location
+        location = self.places[name][0].location
         try:
             with catalog_errors(self.connections.settings):
                 return self._one(TableHandle(self.connections.catalog, name))
@@ -106,7 +106,7 @@ class _Rebuild:
     def _one(self, handle: TableHandle) -> Rebuilt:
         metadata = Metadata(handle.catalog)
         place, line = self._newest(handle, metadata)
-        if handle.name in self.there and (table := held(handle)):
+        if handle.name in self.there and (table := finished_table(handle)):
             return Rebuilt(str(handle), place.location, "there", unproven=_another(table, line))
         state, doubts = self._sound(handle, place, line, metadata)
         if self.order.dry_run:
@@ -116,7 +116,7 @@ class _Rebuild:
 
     def _newest(self, handle: TableHandle, metadata: Metadata) -> tuple[Place, Line]:
         """Of places that come to one name that which has the newest state."""
-        lines = [(place, line_at(place, metadata)) for place in self.found[handle.name]]
+        lines = [(place, line_at(place, metadata)) for place in self.places[handle.name]]
         return max(lines, key=lambda pair: pair[1].head.metadata.last_updated_ms if pair[1].head else 0)
 
     def _sound(

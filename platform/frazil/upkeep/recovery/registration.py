@@ -107,14 +107,14 @@ def names_there(catalog: Catalog, namespaces: Iterable[str]) -> set[TableName]:
     """The tables that the catalog has in some namespaces."""
     from pyiceberg.exceptions import NoSuchNamespaceError
 
-    found = set[TableName]()
+    names = set[TableName]()
     for namespace in {*namespaces}:
         with suppress(NoSuchNamespaceError):
-            found |= {TableName(namespace, table) for *_, table in catalog.list_tables(namespace)}
-    return found
+            names |= {TableName(namespace, table) for *_, table in catalog.list_tables(namespace)}
+    return names
 
 
-def held(handle: TableHandle) -> Table | None:
+def finished_table(handle: TableHandle) -> Table | None:
     """The table as the catalog has it; None where there is none, or one that a rebuild did not end."""
     table = handle.load_or_none()
     return None if table is None or is_begun(table.metadata) else table

@@ -154,8 +154,8 @@ def _snapshots(metadata: TableMetadata, ids: Mapping[int, int]) -> Iterator[Tabl
         there = ids.get(each.schema_id) if each.schema_id is not None else None
         yield AddSnapshotUpdate(snapshot=each.model_copy(update={"schema_id": there}))
     for name, ref in metadata.refs.items():
-        told = ref.model_dump(exclude={"snapshot_ref_type"})
-        yield SetSnapshotRefUpdate(ref_name=name, type=ref.snapshot_ref_type, **told)
+        reference = ref.model_dump(exclude={"snapshot_ref_type"})
+        yield SetSnapshotRefUpdate(ref_name=name, type=ref.snapshot_ref_type, **reference)
 
 
 def _statistics(metadata: TableMetadata) -> Iterator[TableUpdate]:

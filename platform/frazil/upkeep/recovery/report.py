@@ -73,7 +73,7 @@ def report_of(name: TableName, state: State, outcome: Outcome, unproven: tuple[s
     metadata = state.metadata
     head = metadata.current_snapshot_id
     current = metadata.snapshot_by_id(head) if head is not None else None
-    holds, doubt = _held(metadata)
+    holds, doubt = _progress_of(metadata)
     return Rebuilt(
         str(name),
         metadata.location,
@@ -88,7 +88,7 @@ def report_of(name: TableName, state: State, outcome: Outcome, unproven: tuple[s
     )
 
 
-def _held(metadata: TableMetadata) -> tuple[str, str]:
+def _progress_of(metadata: TableMetadata) -> tuple[str, str]:
     """How far a table was landed or derived; and why that is not known, where it is lost."""
     try:
         landed, derived = read_ledger(metadata), DerivedLedger.newest(metadata)

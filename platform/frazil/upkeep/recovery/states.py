@@ -129,7 +129,7 @@ def line_at(place: Place, metadata: Metadata) -> Line:
     heads = [state for state in own if key_of(state.path) not in named]
     head = max(heads or own, key=lambda state: state.order)
     rivals = tuple(state for state in heads if state is not head and _competes(state, head))
-    doubts += [_said(rival, head) for rival in rivals]
+    doubts += [_doubt_about(rival, head) for rival in rivals]
     return Line(head, rivals, others, tuple(doubts))
 
 
@@ -172,7 +172,7 @@ def _competes(state: State, head: State) -> bool:
     return not same and (siblings or later)
 
 
-def _said(rival: State, head: State) -> str:
+def _doubt_about(rival: State, head: State) -> str:
     return (
         f"two files claim to be the newest: {head.path} was taken, and not {rival.path}; the catalog may "
         "have refused either"
