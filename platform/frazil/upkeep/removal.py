@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.derive.computation import computation_of
-from frazil.publishing.target import Shown
+from frazil.errors import RepairError
+from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things, writable
 from frazil.spec.table import AnyTable
-from frazil.tables.catalogs.catalog import catalog_errors
+from frazil.tables.catalogs.catalog import catalog_errors, is_gone
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.storage import delete_files, list_files, may_delete_files
@@ -116,17 +117,39 @@ def _removed(
     spec: AnyTable, connections: Connections, keep_files: bool, *, dry_run: bool
 ) -> Iterator[Removed]:
     name = things(spec, connections.settings).table
-    shown = [each for each in targets_of(spec, connections.settings) if _is_ours(each.read(connections))]
+    shown = [each for each in targets_of(spec, connections.settings) if _is_there(each, connections)]
     for target in () if dry_run else reversed(shown):
         target.drop(connections)
     relations = tuple(relation for target in shown for relation in target.relations)
     for each, own in ((name.dead_letters, ()), (name, relations)):
         with catalog_errors(connections.settings):
-            table = TableHandle(connections.catalog, each).load_or_none()
-            if table is not None:
-                yield replace(_dropped(table, keep_files, dry_run=dry_run), shown=own)
-            elif own:
-                yield Removed(str(each), None, shown=own)
+            removed = _gone_from_catalog(TableHandle(connections.catalog, each), keep_files, dry_run=dry_run)
+            if removed or own:
+                yield replace(removed or Removed(str(each), None), shown=own)
+
+
+def _gone_from_catalog(handle: TableHandle, keep_files: bool, *, dry_run: bool) -> Removed | None:
+    """Removes a table, by its name alone where its metadata file is lost. None: there is none."""
+    from pyiceberg.exceptions import NoSuchTableError
+
+    try:
+        table = handle.load_or_none()
+    except OSError as e:
+        if not is_gone(e):
+            raise
+        if not dry_run:
+            with suppress(NoSuchTableError):
+                handle.catalog.drop_table(handle.name.identifier)
+        return Removed(str(handle), None)
+    return _dropped(table, keep_files, dry_run=dry_run) if table is not None else None
+
+
+def _is_there(target: Target, connections: Connections) -> bool:
+    """Whether a target shows what Frazil put there; one that can't read the table has it, too."""
+    try:
+        return _is_ours(target.read(connections))
+    except RepairError:
+        return True
 
 
 def _is_ours(shown: Shown | None) -> bool:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
+from frazil.tables.catalogs.catalog import is_gone
 from frazil.tables.catalogs.file_io import opened_files
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.named import content_named, is_gone, manifests_named
+from frazil.tables.metadata.named import content_named, manifests_named
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO

@@ -50,6 +50,8 @@ _S3_DOWN = re.compile(
 """An answer to HEAD has no body, so that only its status tells that storage wants to be asked more slowly. An
 upload whose last answer was lost is not known any more when PyArrow asks again."""
 
+_LOST_FILE = ("RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
+
 _THROTTLED = ("ThrottlingException", "Throttling", "RequestLimitExceeded", "SlowDown")
 
 
@@ -181,6 +183,8 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
                 meaning=STAYS,
                 todo="Fix what it names, or FRAZIL_REST__... in the settings (docs/connect.md).",
             ) from e
+        if isinstance(e, OSError) and is_gone(e):
+            raise _file_lost(e) from e
         if not is_lost(e):
             raise
         where = settings.rest.uri if settings.catalog == "rest" else settings.glue_endpoint or "Glue"
@@ -190,6 +194,16 @@ def catalog_errors(settings: Settings) -> Iterator[None]:
             meaning=STAYS,
             todo=to_start(where),
         ) from e
+
+
+def _file_lost(error: OSError) -> RepairError:
+    return RepairError(
+        "A file that a table needs is no longer in the bucket.",
+        where=f"{error!s:.300}",
+        meaning=STAYS,
+        todo="Bring it back from the bucket's versions. If only new files are lost, `frazil rollback TABLE "
+        "--to SNAPSHOT` goes to before them; else `frazil reset TABLE` begins at the topic's first record.",
+    )
 
 
 def _refusal(settings: Settings, error: Exception) -> ConfigureError | None:
@@ -238,3 +252,12 @@ def is_outage(error: Exception) -> bool:
 def is_of_storage(text: str) -> bool:
     """Whether it is what PyArrow makes of an S3 that does not answer, or answers that it can't."""
     return _S3_DOWN.search(text) is not None
+
+
+def is_gone(error: OSError) -> bool:
+    """Whether a file is not there.
+
+    PyArrow has other errors where it vanishes between being opened and being read: NO_SUCH_KEY by the
+    answer's body, RESOURCE_NOT_FOUND where that has none.
+    """
+    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in _LOST_FILE)

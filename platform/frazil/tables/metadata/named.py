@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from frazil.tables.catalogs.catalog import is_gone
 from frazil.tables.catalogs.pyiceberg import live_entries
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _V = TypeVar("_V")
-
-_GONE = ("RESOURCE_NOT_FOUND", "NO_SUCH_KEY")
 
 
 def manifests_named(
@@ -59,15 +58,6 @@ def _merged(read: Callable[[_T], dict[str, _V]], files: Iterable[_T], may_miss: 
     for each in side_by_side(read_one, files):
         merged.update(each)
     return merged
-
-
-def is_gone(error: OSError) -> bool:
-    """Whether a file is not there.
-
-    PyArrow has other errors where it vanishes between being opened and being read: NO_SUCH_KEY by the
-    answer's body, RESOURCE_NOT_FOUND where that has none.
-    """
-    return isinstance(error, FileNotFoundError) or any(word in str(error) for word in _GONE)
 
 
 def side_by_side(read: Callable[[_T], _V], files: Iterable[_T]) -> Iterator[_V]:

@@ -17,8 +17,7 @@ from frazil.errors import (
     WorkersError,
 )
 from frazil.settings.refusals import is_too_long, storage_refusal
-from frazil.tables.catalogs.catalog import STALE, is_of_storage
-from frazil.tables.metadata.named import is_gone
+from frazil.tables.catalogs.catalog import STALE, is_gone, is_of_storage
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table

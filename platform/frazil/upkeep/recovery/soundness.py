@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
-from frazil.tables.metadata.named import content_named, is_gone, manifests_named
+from frazil.tables.catalogs.catalog import is_gone
+from frazil.tables.metadata.named import content_named, manifests_named
 from frazil.upkeep.recovery.places import Bucket, Place
 from frazil.upkeep.recovery.states import State
 from frazil.upkeep.storage import statistics_of

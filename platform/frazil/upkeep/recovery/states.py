@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
+from frazil.tables.catalogs.catalog import is_gone
 from frazil.tables.catalogs.pyiceberg import read_metadata
-from frazil.tables.metadata.named import is_gone
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
 from frazil.upkeep.recovery.places import Place
 from frazil.upkeep.storage import StoredFile, key_of
@@ -18,10 +18,6 @@ from frazil.upkeep.storage import StoredFile, key_of
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table.metadata import TableMetadata
-
-_FEW = 3
-"""Files that are read to find the newest one: as many by the numbers in their names as by their times. A copy
-of a bucket has other times, and SeaweedFS begins to count again with each table that is made."""
 
 _NUMBER = re.compile(r"(?:v|0*)(\d+)")
 
@@ -117,9 +113,7 @@ class Metadata:
 
 def line_at(place: Place, metadata: Metadata) -> Line:
     """The newest state of a place, found by reading the few files that may tell of it."""
-    read = [metadata.read(path) for path in _newest(place.metadata)]
-    states = [each for each in read if isinstance(each, State) and not each.is_begun]
-    doubts = [each for each in read if isinstance(each, str)]
+    states, doubts = _read_newest(place.metadata, metadata)
     if not states:
         return Line(None, doubts=tuple(doubts))
     newest = max(states, key=lambda state: state.metadata.last_updated_ms)
@@ -150,10 +144,27 @@ def _is_of(state: State, head: State) -> bool:
     return state.metadata.table_uuid == head.metadata.table_uuid
 
 
-def _newest(files: Sequence[StoredFile]) -> Iterable[str]:
-    by_name = sorted(files, key=_by_name)[-_FEW:]
-    by_time = sorted(files, key=lambda file: file.modified)[-_FEW:]
-    return dict.fromkeys(file.path for file in (*by_name, *by_time))
+def _read_newest(files: Sequence[StoredFile], metadata: Metadata) -> tuple[list[State], list[str]]:
+    """The states of the newest files that tell of one, and what is wrong with those that do not."""
+    doubts: list[str] = []
+    while files:
+        newest = _newest(files)
+        read = [metadata.read(path) for path in newest]
+        doubts += [each for each in read if isinstance(each, str)]
+        if states := [each for each in read if isinstance(each, State) and not each.is_begun]:
+            return states, doubts
+        files = [file for file in files if file.path not in newest]
+    return [], doubts
+
+
+def _newest(files: Sequence[StoredFile]) -> set[str]:
+    """The files of the highest number, and that of the latest time.
+
+    A copy of a bucket has other times, and SeaweedFS begins to count again with each table that is made.
+    """
+    most = max(_by_name(file)[0] for file in files)
+    latest = max(files, key=lambda file: file.modified)
+    return {latest.path, *(file.path for file in files if _by_name(file)[0] == most)}
 
 
 def _by_name(file: StoredFile) -> tuple[int, float]:
