@@ -12,13 +12,16 @@ import streamlit as st
 import typer
 
 from frazil.cli.moment import moment_of
+from frazil.costs.units import Grouping
 from frazil.errors import FrazilError, explain
 from frazil.exact import values_of
 from frazil.landing.position.state import BLOCKED
 from frazil.settings.profile import Settings
 from frazil_dashboard.answers import Answers
+from frazil_dashboard.costs import DAYS, read_costs
 from frazil_dashboard.drawing import draw
 from frazil_dashboard.health import Health, dead_letters_sql, read_health, read_history
+from frazil_dashboard.layers import LayerPage, read_layers
 from frazil_dashboard.page import Choice, Page
 
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]")
@@ -40,6 +43,16 @@ def _health() -> Health:
 @st.cache_data(ttl=FRESH, show_spinner="reading the table's snapshots")
 def _history(table: str) -> Any:
     return read_history(table)
+
+
+@st.cache_data(ttl=FRESH, show_spinner="asking each layer")
+def _layers() -> LayerPage:
+    return read_layers()
+
+
+@st.cache_data(ttl=FRESH, show_spinner="reading the tables' snapshots")
+def _costs(by: Grouping, name: str) -> dict[str, Any]:
+    return read_costs(by, name)
 
 
 @contextmanager
@@ -97,6 +110,43 @@ def _show_table(health: Health) -> None:
         st.subheader("Dead letters", anchor=False)
         sql = dead_letters_sql(name, derived=name in health.derived)
         st.dataframe(_answers((sql,), None).table(sql, {}, 100), hide_index=True, width="stretch")
+
+
+def show_layers() -> None:
+    """Shows how far each layer is behind, and which upkeep is due and done."""
+    st.title("Layers", anchor=False)
+    with shown_errors():
+        found = _layers()
+        left, right = st.columns(2)
+        left.metric("late layers", f"{found.late:,}")
+        right.metric("upkeep that is due", f"{len(found.due):,}")
+        st.dataframe(list(found.layers), hide_index=True, width="stretch")
+        parts = {"Records": found.rates, "Upkeep that is due": found.due, "Upkeep that was done": found.done}
+        for title, rows in parts.items():
+            st.subheader(title, anchor=False)
+            if rows:
+                st.dataframe(list(rows), hide_index=True, width="stretch")
+            else:
+                st.caption("There is nothing.")
+
+
+def show_costs() -> None:
+    """Shows what all tables took and cost, and one of them by kind of work."""
+    st.title("Cost", anchor=False)
+    with shown_errors():
+        found = _costs("table", "")
+        st.caption(f"Of the last {DAYS} days. docs/cost.md says what each figure is.")
+        unpriced = ", ".join(found["total"]["without_price"])
+        st.metric(found["currency"], f"{found['total']['cost']:,.4f}")
+        if unpriced:
+            st.caption(as_text(f"No price of {unpriced}."))
+        st.dataframe(found["shown"], hide_index=True, width="stretch")
+        names = [row["table"] for row in found["rows"]]
+        if name := st.selectbox("Table", names) if names else None:
+            st.dataframe(_costs("work", name)["shown"], hide_index=True, width="stretch")
+        st.subheader("The same traffic elsewhere", anchor=False)
+        st.dataframe(found["services"], hide_index=True, width="stretch")
+        st.caption(as_text(f"Not measured: {'; '.join(found['not_measured'])}."))
 
 
 def show_page(page: Page) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 
 import psutil
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from frazil.landing.land import land
 from kit.records.topics import Topic
-from kit.runs.shell import FRAZIL, Shell
+from kit.runs.shell import FRAZIL, Command, Shell
 from kit.runs.waiting import wait_for
 from kit.stack.standin import free_port
 
@@ -39,6 +40,18 @@ def show_tables() -> None:
     from frazil_dashboard.show import show_health
 
     show_health()
+
+
+def show_layers() -> None:
+    from frazil_dashboard.show import show_layers
+
+    show_layers()
+
+
+def show_costs() -> None:
+    from frazil_dashboard.show import show_costs
+
+    show_costs()
 
 
 def shown(page: AppTest) -> str:
@@ -84,6 +97,48 @@ def test_the_first_page_says_how_each_table_stands(shell: Shell, topic: Topic, n
     assert [(row["table"], row["rows"], row["lag"] > 0) for row in rows] == [(name, 10, True)]
     assert {metric.label: metric.value for metric in page.metric}["tables"] == "1"
     assert not page.error
+    assert not page.exception
+
+
+def test_each_layer_stands_beside_its_limit_and_upkeep_that_is_due(
+    shell: Shell, topic: Topic, name: str
+) -> None:
+    spec = {"topic": topic.name, "freshness": "1h", "fresh_within": {"iceberg": 0.01, "glue": "1h"}}
+    shutil.rmtree(shell.pipelines / "one")
+    shell.write({**spec, "publish": ["glue"]})
+    for _ in range(2):
+        land(topic.spec, topic.connections)
+        topic.trades(5, plain="the rate is exact")
+
+    page = page_of(show_layers).run()
+
+    layers, rates, due = (frame.value.to_dict("records") for frame in page.dataframe)
+    assert [(row["layer"], row["warn (s)"], row["late"]) for row in layers] == [
+        ("iceberg", 0.01, "yes"), ("glue", 3600, ""),
+    ]  # fmt: skip
+    assert {metric.label: metric.value for metric in page.metric} == {
+        "late layers": "1", "upkeep that is due": "1",
+    }  # fmt: skip
+    assert [(row["table"], row["records a minute"]) for row in rates] == [(name, round(15 / 60, 1))]
+    assert [row["upkeep"] for row in due] == ["compaction"]
+    assert [caption.value for caption in page.caption] == ["There is nothing."]
+    assert not page.exception
+
+
+def test_what_a_table_costs_is_what_the_command_says(
+    shell: Shell, frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    page = page_of(show_costs).run()
+    told = frazil("cost", name, "--by", "work", "--json").document
+
+    tables, works, _ = (frame.value.to_dict("records") for frame in page.dataframe)
+    assert [(row["table"], row["records"]) for row in tables] == [(name, 10)]
+    landing = next(row for row in told["rows"] if row["work"] == "landing")
+    shown = next(row for row in works if row["work"] == "landing")
+    assert (shown["writes"], shown["USD"]) == (landing["writes"], landing["cost"])
+    assert "Not measured" in page.caption[-1].value
     assert not page.exception
 
 

@@ -40,7 +40,7 @@ def cost_command(
     results = costs_of(selection, period)
     lines = [line for costs in results.reports for line in costs.lines]
     if as_json:
-        print_json({**_document(lines, by, period, prices, results.reports), "errors": results.errors})
+        print_json({**document_of(results.reports, by, period, prices), "errors": results.errors})
     else:
         _show(lines, by, period, prices, results.reports)
     results.exit()
@@ -75,9 +75,9 @@ def _whole(lines: Sequence[Line], period: Period) -> Units:
     return {**total_of(lines), "seconds": period.seconds}
 
 
-def _document(
-    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, measured: Sequence[Costs]
-) -> dict[str, Any]:
+def document_of(measured: Sequence[Costs], by: Grouping, period: Period, prices: PriceList) -> dict[str, Any]:
+    """What tables took and cost, for scripts and pages."""
+    lines = [line for costs in measured for line in costs.lines]
     services = services_of(_whole(lines, period), prices)
     return {
         "since": period.since,

@@ -37,21 +37,22 @@ def freshness_command(tables: Tables = None, since: Since = "7d", as_json: Json 
     start = now - duration_of(since, "--since").total_seconds()
     selection = select(tables, every=not tables)
     results = states_of(selection)
-    layers = Layers(selection.connections, results.done, _kept(selection, start), start, now)
+    layers = Layers(selection.connections, results.done, kept_delays(selection, start), start, now)
     delays = layers.of(selection.specs)
-    rows = [_row_of(layer) for layer in delays]
+    rows = [row_of(layer) for layer in delays]
     print_json([*rows, *results.errors]) if as_json else _show(delays, start, now)
     results.exit()
 
 
-def _kept(selection: Selection[AnyTable], since: float) -> Mapping[AssetPath, Sequence[Delay]] | None:
+def kept_delays(selection: Selection[AnyTable], since: float) -> Mapping[AssetPath, Sequence[Delay]] | None:
     """What those remember who heard of publications; None where nobody does."""
     settings = selection.connections.settings
     paths = [target.path for spec in selection.specs for target in targets_of(spec, settings)]
     return delays_of(selection.reporters, paths, since)
 
 
-def _row_of(layer: Layer) -> dict[str, Any]:
+def row_of(layer: Layer) -> dict[str, Any]:
+    """A layer for scripts and pages."""
     allowed, known = layer.allowed, layer.delays.known
     p50, p95, p99 = layer.delays.quantiles() or (None, None, None)
     return {
@@ -71,7 +72,7 @@ def _row_of(layer: Layer) -> dict[str, Any]:
 def _show(layers: Sequence[Layer], start: float, now: float) -> None:
     table = Table("table", "layer", "behind (s)", "warn", "error", "p50", "p95", "p99", "commits", "slowest")
     for layer in layers:
-        row = _row_of(layer)
+        row = row_of(layer)
         numbers = (row[name] for name in ("seconds", "warn", "error", "p50", "p95", "p99", "commits"))
         seconds, *others = ("" if n is None else f"{n:,.0f}" if n >= 10 else f"{n:.3g}" for n in numbers)
         table.add_row(layer.table, layer.layer, seconds or "?", *others, _chart(layer, start, now))
