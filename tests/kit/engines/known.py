@@ -53,7 +53,10 @@ _NO_ROW_IDS = "the column `_row_id` is not known; the others are read"
 _NO_TRAVEL = Known(
     "a table is registered as it is now", "no time travel; tag the snapshot and read it by PyIceberg"
 )
-_KEEP = "keep a column that partitions once went by: without it none of the table is read"
+_KEEP = (
+    "without the column none of the table is read. Frazil's migrations refuse to drop such a column; "
+    "don't do it by another engine"
+)
 
 _PYICEBERG = {
     "nested": Known(
@@ -66,7 +69,7 @@ _PYICEBERG = {
     "row_ids": Known("_row_id", _NO_ROW_IDS),
 }
 _DUCKDB = {
-    "partition_dropped": Known("its process ended", f"the whole process ends; {_KEEP}"),
+    "partition_dropped": Known("its process ended", f"the whole process ends: {_KEEP}"),
     "deletes_beside_null": Known("rows of", _NULLS, wrong=True),
 }
 _TRINO = {
