@@ -83,7 +83,7 @@ def _records(connections: Connections, topic: str, source: Any, since: str = "ea
         startingOffsets=since,
         **_CONSUMER,
     )
-    found: DataFrame = source.load().selectExpr(
+    records: DataFrame = source.load().selectExpr(
         "key AS raw_key",
         "value AS raw_value",
         "topic",
@@ -94,7 +94,7 @@ def _records(connections: Connections, topic: str, source: Any, since: str = "ea
         "headers",
         "0 AS leader_epoch",  # Spark's source does not tell it
     )
-    return found
+    return records
 
 
 def schema_of(connections: Connections, spec: TableSpec) -> WriterSchema:

@@ -131,8 +131,8 @@ class Bench:
             topic = self._topic(stack, case.sample, count, case.place)
             other = self._topic(stack, case.rival, count, case.place) if case.rival else topic
             runs = [self._turn(case, topic, other, turn) for turn in range(WARM_UPS + self._repeats)]
-        found = {kind: medians([run[kind] for run in runs[WARM_UPS:]]) for kind in runs[0]}
-        rival, own = found["rival"], found["frazil"]
+        medians_by_kind = {kind: medians([run[kind] for run in runs[WARM_UPS:]]) for kind in runs[0]}
+        rival, own = medians_by_kind["rival"], medians_by_kind["frazil"]
         value = own.cpu / rival.cpu if case.figure == RATIO else rival.seconds / own.seconds
         return Result(case.name, count, rival, own, case.figure, value, case.target)
 

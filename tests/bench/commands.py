@@ -52,8 +52,8 @@ def line_of(arguments: tuple[str, ...], target: float | None) -> Line:
     """The middle of several runs, after one that does not count."""
     cpu_of(arguments)
     cpu = median(cpu_of(arguments) for _ in range(REPEATS))
-    told = f"at most {target:.1f}" if target else ""
-    return Line(f"CPU, frazil {' '.join(arguments)}", cpu, "s", told, target is None or cpu <= target)
+    limit = f"at most {target:.1f}" if target else ""
+    return Line(f"CPU, frazil {' '.join(arguments)}", cpu, "s", limit, target is None or cpu <= target)
 
 
 def mistakes(folder: Path) -> Iterator[tuple[float, str]]:
@@ -68,17 +68,17 @@ def mistakes(folder: Path) -> Iterator[tuple[float, str]]:
         yield cpu_of(tuple(shlex.split(line)), there, ends=2), f"frazil {line}"
     for name, value, _ in SETTINGS:
         yield cpu_of(("tables",), {**there, name: value}, ends=2), f"{name}={value}"
-    for text, told in FILES:
+    for text, text_of_mistake in FILES:
         file.write_text(text)
-        yield cpu_of(("tables",), there, ends=2), told
+        yield cpu_of(("tables",), there, ends=2), text_of_mistake
 
 
 def dearest_mistake() -> Line:
     """The one that takes longest."""
     with TemporaryDirectory() as folder:
         cpu, which = max(mistakes(Path(folder)))
-    told = f"at most {PER_MISTAKE:.1f}"
-    return Line(f"CPU, the dearest mistake: {which}", cpu, "s", told, cpu <= PER_MISTAKE)
+    limit = f"at most {PER_MISTAKE:.1f}"
+    return Line(f"CPU, the dearest mistake: {which}", cpu, "s", limit, cpu <= PER_MISTAKE)
 
 
 def main() -> None:

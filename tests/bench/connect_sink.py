@@ -106,8 +106,8 @@ class Sink:
             admin.delete_topics([control])[control].result(30)
 
     def _is_broken(self, connector: str) -> bool:
-        told = self._ask(f"connectors/{connector}/status")
-        traces = [task["trace"] for task in (told or {"tasks": ()})["tasks"] if task["state"] == "FAILED"]
+        status = self._ask(f"connectors/{connector}/status")
+        traces = [task["trace"] for task in (status or {"tasks": ()})["tasks"] if task["state"] == "FAILED"]
         assert not traces, traces[0]
         return False
 
@@ -135,14 +135,14 @@ class Sink:
 
     def _catalog(self, settings: Settings) -> Mapping[str, str]:
         """As Spark is told of it, but for the keys: Connect shows a connector's settings to whoever asks."""
-        told, keys = spark_properties(settings), self._folder / "keys.properties"
-        secrets = {name: value for name, value in told.items() if "key" in name}
+        options, keys = spark_properties(settings), self._folder / "keys.properties"
+        secrets = {name: value for name, value in options.items() if "key" in name}
         write_private(keys, "".join(f"{name}={value}\n" for name, value in secrets.items()))
-        return {**told, **{name: f"${{file:{keys}:{name}}}" for name in secrets}}
+        return {**options, **{name: f"${{file:{keys}:{name}}}" for name in secrets}}
 
     def _worker_file(self) -> Path:
         settings = self._connections.settings
-        told = {
+        options = {
             "bootstrap.servers": settings.kafka.bootstrap_servers,
             "listeners": f"http://{LOOPBACK}:{self._port}",
             "plugin.path": str(self._folder / "plugins"),
@@ -157,7 +157,7 @@ class Sink:
             "config.providers.file.param.allowed.paths": str(self._folder),
         }
         file = self._folder / "worker.properties"
-        write_private(file, "".join(f"{key}={value}\n" for key, value in told.items()))
+        write_private(file, "".join(f"{key}={value}\n" for key, value in options.items()))
         return file
 
     def _ask(self, path: str, body: Mapping[str, Any] | None = None, method: str | None = None) -> Any:
@@ -205,6 +205,6 @@ def _until(done: Callable[[], bool], what: str) -> None:
 
 
 def _free_port() -> int:
-    with closing(socket()) as found:
-        found.bind((LOOPBACK, 0))
-        return int(found.getsockname()[1])
+    with closing(socket()) as listener:
+        listener.bind((LOOPBACK, 0))
+        return int(listener.getsockname()[1])

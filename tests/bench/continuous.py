@@ -70,22 +70,24 @@ class Written:
 
 def main() -> None:
     """Measures, and prints."""
-    told = _arguments()
+    arguments = _arguments()
     clients, written = Clients(Settings.load()), Written()
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
         name = f"continuous_{uuid.uuid4().hex[:8]}"
-        topics = [f"{name}_{n}" for n in range(told.tables)]
+        topics = [f"{name}_{n}" for n in range(arguments.tables)]
         for topic in topics:
             opened.enter_context(topic_of(clients, topic, AVRO, 0, spread))
             opened.callback(drop, clients, topic)
-        write_pipeline(folder, [{"topic": topic} for topic in topics], told.freshness)
-        process, said = opened.enter_context(runner(folder))
+        write_pipeline(folder, [{"topic": topic} for topic in topics], arguments.freshness)
+        process, log = opened.enter_context(runner(folder))
         meter = Meter()
-        load = meter.cost(lambda: _produce(clients, topics[0], told.rate, told.minutes * 60, written))
-        wait(lambda: sum(e["records"] for e in landed(said)) == sum(ends[-1] for ends in written.ends))
-        idle = _cpu_share(process, told.idle)
-        landings = landed(said)
+        load = meter.cost(
+            lambda: _produce(clients, topics[0], arguments.rate, arguments.minutes * 60, written)
+        )
+        wait(lambda: sum(e["records"] for e in landed(log)) == sum(ends[-1] for ends in written.ends))
+        idle = _cpu_share(process, arguments.idle)
+        landings = landed(log)
     if len(landings) <= WARM_UPS:
         raise SystemExit(f"{len(landings)} landings are too few to tell: give it more --minutes")
     ages = ages_of(landings[WARM_UPS:], written)
@@ -94,7 +96,7 @@ def main() -> None:
         Line("$$timestamp to readable, median", share(ages, 0.5), "s", "under 2", share(ages, 0.5) < 2),
         Line("$$timestamp to readable, 95 of 100", share(ages, 0.95), "s", "under 5", share(ages, 0.95) < 5),
         Line("CPU of Spark and this producer", load.cpu / load.seconds, "cores"),
-        Line(f"CPU of the runner, {told.tables} tables idle", idle * 100, "%", "under 2", idle < 0.02),
+        Line(f"CPU of the runner, {arguments.tables} tables idle", idle * 100, "%", "under 2", idle < 0.02),
     ]
     show(lines)
     sys.exit(not all(line.met for line in lines))
@@ -123,14 +125,14 @@ def write_pipeline(folder: Path, specs: Sequence[Mapping[str, Any]], freshness: 
 @contextmanager
 def runner(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
     """`frazil run` in a process, and the file of what it says."""
-    said = folder / "said"
-    with said.open("wb") as out:
+    log = folder / "said"
+    with log.open("wb") as out:
         process = subprocess.Popen(
             [FRAZIL, "run", "--json"], stdout=out, env={**os.environ, "FRAZIL_PIPELINES": str(folder)}
         )
     try:
-        wait(lambda: said.stat().st_size)
-        yield psutil.Process(process.pid), said
+        wait(lambda: log.stat().st_size)
+        yield psutil.Process(process.pid), log
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(120)
@@ -156,9 +158,9 @@ def _produce(clients: Clients, topic: str, rate: int, seconds: float, written: W
     producer.flush(60)
 
 
-def landed(said: Path) -> list[dict[str, Any]]:
+def landed(log: Path) -> list[dict[str, Any]]:
     """What the runner said of landings."""
-    lines = said.read_text().splitlines()
+    lines = log.read_text().splitlines()
     return [event for event in map(json.loads, lines) if event["event"] == "landed"]
 
 

@@ -139,8 +139,8 @@ class Bench:
         trades.grow()
         new, anew = self._run(spec, rebuild=False), self._run(spec, rebuild=True)
         for name, run in (("what is new", new), ("all anew", anew)):
-            said = f"{run.bytes:,} bytes, {run.cost.cpu:.2f} CPU s, {run.cost.seconds:.2f} s"
-            console.print(f"  {spec.kind} {turn}, {name}: {said}")
+            line = f"{run.bytes:,} bytes, {run.cost.cpu:.2f} CPU s, {run.cost.seconds:.2f} s"
+            console.print(f"  {spec.kind} {turn}, {name}: {line}")
         return new, anew
 
     def _run(self, spec: DerivedSpec, *, rebuild: bool) -> Run:

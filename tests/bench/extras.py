@@ -24,8 +24,8 @@ _MB = 1_000_000
 
 def size(names: Iterable[str]) -> tuple[int, float]:
     """How many of them are installed here, and their megabytes."""
-    found = [files for name in names if (files := _files(name)) is not None]
-    return len(found), sum(file.stat().st_size for files in found for file in files) / _MB
+    installed = [files for name in names if (files := _files(name)) is not None]
+    return len(installed), sum(file.stat().st_size for files in installed for file in files) / _MB
 
 
 def _files(name: str) -> list[Path] | None:

@@ -68,9 +68,9 @@ class Kinds(Bench):
     def _case(self, case: Case) -> Iterator[Line]:
         for properties in KINDS.values():
             self._kind(self._divided(case, 10), properties)
-        found = {kind: self._kind(case, properties) for kind, properties in KINDS.items()}
-        ours = found[OURS]
-        for kind, one in found.items():
+        by_kind = {kind: self._kind(case, properties) for kind, properties in KINDS.items()}
+        ours = by_kind[OURS]
+        for kind, one in by_kind.items():
             console.print(f"  {case.name}, {kind}: {one}")
             yield Line(f"{case.name}: {kind}: CPU to write, to frazil's", one.cpu / ours.cpu, "")
             yield Line(f"{case.name}: {kind}: bytes written, to frazil's", one.written / ours.written, "")
@@ -81,33 +81,37 @@ class Kinds(Bench):
 
     def _kind(self, case: Case, properties: Mapping[str, str]) -> Found:
         with self._topic(case) as topic, self._table(case, topic, "kind") as (spec, name):
-            found = self._rounds(case, spec, name, properties)
+            result = self._rounds(case, spec, name, properties)
             self._compare(name, case.rows)
-            found.reading = dict(self._readers(name, case.rows))
+            result.reading = dict(self._readers(name, case.rows))
             self._compact(name)
-            found.compacted = dict(self._readers(name, case.rows))
-        return found
+            result.compacted = dict(self._readers(name, case.rows))
+        return result
 
     def _rounds(self, case: Case, spec: TableSpec, name: TableName, properties: Mapping[str, str]) -> Found:
         """Brings as many changes in as the case has, round by round."""
-        found, done = Found(), dict.fromkeys(map(str, range(PARTITIONS)), 0)
+        measured, done = Found(), dict.fromkeys(map(str, range(PARTITIONS)), 0)
         if not case.layout:  # eight tasks wrote into every bucket, and only copy-on-write would mend that
             self._compact(name)
         # SeaweedFS takes no Puffin file, which deletion vectors are in, where its own catalog puts tables.
         elsewhere = {"write.data.path": f"s3://{BUCKET}/{name}"}
-        told = ", ".join(f"'{key}' = '{value}'" for key, value in {**elsewhere, **properties}.items())
-        self._connections.spark.sql(f"ALTER TABLE {spark_name(name)} SET TBLPROPERTIES ({told})").collect()
+        properties_sql = ", ".join(
+            f"'{key}' = '{value}'" for key, value in {**elsewhere, **properties}.items()
+        )
+        self._connections.spark.sql(
+            f"ALTER TABLE {spark_name(name)} SET TBLPROPERTIES ({properties_sql})"
+        ).collect()
         for seed in range(ROUNDS):
             if seed:
                 add(self._connections, spec.topic, Changes(case, seed + 1), case.changes, spread)
             work = partial(self._merge, spec, name, json.dumps({spec.topic: done}))
-            found.cpu += self._meter.cost(work if properties else partial(self._ours, spec, name)).cpu
+            measured.cpu += self._meter.cost(work if properties else partial(self._ours, spec, name)).cpu
             done = {p: at + len(range(int(p), case.changes, PARTITIONS)) for p, at in done.items()}
         table = TableHandle(self._connections.catalog, name).load()
         line = list(ancestors(table.metadata))[:ROUNDS]
-        found.written = sum(number(summary_of(s), "added-files-size") for s in line)
-        found.deletes = number(summary_of(line[0]), "total-delete-files")
-        return found
+        measured.written = sum(number(summary_of(s), "added-files-size") for s in line)
+        measured.deletes = number(summary_of(line[0]), "total-delete-files")
+        return measured
 
     def _compact(self, name: TableName) -> None:
         self._connections.spark.sql(

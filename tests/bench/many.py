@@ -43,16 +43,16 @@ WARM_UPS = 2
 
 def main() -> None:
     """Measures, and prints."""
-    told = _arguments()
+    arguments = _arguments()
     clients, meter = Clients(Settings.load()), Meter()
     costs: dict[str, list[Cost]] = {way: [] for way in WAYS}
-    with _topics(clients, told.tables, told.partitions) as topics:
-        for turn in range(WARM_UPS + told.turns):
+    with _topics(clients, arguments.tables, arguments.partitions) as topics:
+        for turn in range(WARM_UPS + arguments.turns):
             for way in sorted(WAYS, reverse=bool(turn % 2)):
-                _add(clients, topics, told.records, told.partitions)
+                _add(clients, topics, arguments.records, arguments.partitions)
                 costs[way].append(meter.cost(partial(_land, topics, clients, way)))
                 print(f"{turn}, {way}: {costs[way][-1]}, load {os.getloadavg()[0]:.0f}", file=sys.stderr)
-    show([line for way, found in costs.items() for line in _lines(way, medians(found[WARM_UPS:]))])
+    show([line for way, runs in costs.items() for line in _lines(way, medians(runs[WARM_UPS:]))])
 
 
 def _arguments() -> argparse.Namespace:

@@ -69,14 +69,14 @@ def _used(process: psutil.Process) -> float:
 def _sent() -> float:
     """Bytes that the storage has sent of the tables' bucket, as it says itself."""
     where = url(recall(Home(frazil_home()).ports), "storage-metrics")
-    told = httpx.get(f"{where}/metrics", timeout=30).raise_for_status().text
+    metrics = httpx.get(f"{where}/metrics", timeout=30).raise_for_status().text
     sign = f'SeaweedFS_s3_bucket_traffic_sent_bytes_total{{bucket="{TABLE_BUCKET}"}} '
-    return sum(float(line.removeprefix(sign)) for line in told.splitlines() if line.startswith(sign))
+    return sum(float(line.removeprefix(sign)) for line in metrics.splitlines() if line.startswith(sign))
 
 
 def _server(name: str) -> psutil.Process:
-    found = find(Home(frazil_home()).running / f"{name}.json")
-    if found is None or (process := found.process) is None:
+    running = find(Home(frazil_home()).running / f"{name}.json")
+    if running is None or (process := running.process) is None:
         raise MissingError(f"No {name} of this stack runs.", todo="Start it: frazil up.")
     return process
 

@@ -135,8 +135,8 @@ class Peers:
         try:
             cost = self._meter.cost(partial(self._ways[way], spec, name))
             head = TableHandle(self._connections.catalog, name).load().current_snapshot()
-            found = live_rows(self._connections, name, head)
-            assert found == count, f"{way}: {found} rows of {count} records"
+            live = live_rows(self._connections, name, head)
+            assert live == count, f"{way}: {live} rows of {count} records"
         finally:
             with suppress(NoSuchTableError):
                 self._connections.catalog.purge_table(name.identifier)
@@ -287,7 +287,7 @@ def main() -> int:
     connections = Clients(Settings.load())
     with tempfile.TemporaryDirectory() as folder, Sink(connections, Path(folder)) as sink:
         peers = Peers(connections, repeats, Path(folder), sink)
-        results = [found for each, count in SAMPLES for found in peers.compare(each, count // scale)]
+        results = [line for each, count in SAMPLES for line in peers.compare(each, count // scale)]
     table = Table(*HEADS)
     for result in results:
         table.add_row(*result.cells)

@@ -43,20 +43,22 @@ _NAMESPACE, _COLUMNS, _AT_ONCE, _EACH = "scale", 20, 8, 12_345
 
 def main() -> None:
     """Makes what is measured, and measures it."""
-    told = _arguments()
-    clients = Clients(Settings.load().model_copy(update={"catalog": told.catalog}))
-    specs = [TableSpec(topic=f"scale_{n:04}", namespace=_NAMESPACE, publish=[]) for n in range(told.tables)]
+    arguments = _arguments()
+    clients = Clients(Settings.load().model_copy(update={"catalog": arguments.catalog}))
+    specs = [
+        TableSpec(topic=f"scale_{n:04}", namespace=_NAMESPACE, publish=[]) for n in range(arguments.tables)
+    ]
     try:
-        _make(specs, clients, told.snapshots)
+        _make(specs, clients, arguments.snapshots)
         memory: Standings = {}
         while len(memory) < len(specs):
             _tick("new process, nothing moved", specs, clients, memory)
         _tick("tick, nothing moved", specs, clients, memory)
         _tick("look of frazil run in between, nothing moved", specs, clients, memory, in_turn=False)
-        _produce(specs[: told.moved], clients)
-        _tick(f"tick, {told.moved} topics moved", specs, clients, memory)
+        _produce(specs[: arguments.moved], clients)
+        _tick(f"tick, {arguments.moved} topics moved", specs, clients, memory)
     finally:
-        if not told.keep:
+        if not arguments.keep:
             _drop(specs, clients)
 
 
@@ -126,7 +128,7 @@ def _table(catalog: Catalog, facts: TopicFacts, snapshots: int) -> None:
     now, ledger, made = int(time.time() * 1000), None, []
     for n in range(1, snapshots + 1):
         ledger = _ledger(facts, n, snapshots).following(ledger)
-        said = {f"total-{what}": str(n * 1000) for what in ("data-files", "records", "files-size")}
+        totals = {f"total-{what}": str(n * 1000) for what in ("data-files", "records", "files-size")}
         snapshot = Snapshot(
             snapshot_id=n,
             parent_snapshot_id=n - 1 or None,
@@ -134,7 +136,7 @@ def _table(catalog: Catalog, facts: TopicFacts, snapshots: int) -> None:
             timestamp_ms=now + n,
             manifest_list=f"{table.location()}/metadata/snap-{n}-0-none.avro",
             schema_id=0,
-            summary=Summary(Operation.APPEND, **said, **ledger.properties()),
+            summary=Summary(Operation.APPEND, **totals, **ledger.properties()),
         )
         made.append(snapshot)
     assert ledger

@@ -156,8 +156,8 @@ class Bench:
             table.again()
             costs[table.name] = self._meter.cost(partial(work, table))
             cost = costs[table.name]
-            said = f"{cost.cpu:.2f} CPU s, {cost.seconds:.2f} s, {table.files()} files"
-            console.print(f"  {work.__name__.lstrip('_')} {turn}: {said}")
+            line = f"{cost.cpu:.2f} CPU s, {cost.seconds:.2f} s, {table.files()} files"
+            console.print(f"  {work.__name__.lstrip('_')} {turn}: {line}")
         return costs[ours.name], costs[plain.name]
 
     def _frazil(self, table: SmallFiles) -> None:

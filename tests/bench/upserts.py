@@ -144,13 +144,13 @@ class Bench:
                 land(spec, self._connections)
                 more = Changes(case, seed + 2)
                 add(self._connections, topic, more, case.changes // ROUNDS, spread)
-            found = {"": self._reading(name)}
+            readings = {"": self._reading(name)}
             due = compact(spec, self._connections, time.time())
             if due.done:
-                found[", and upkeep"] = self._reading(name)
+                readings[", and upkeep"] = self._reading(name)
             compact(spec, self._connections, time.time(), Order(everything=True))
             best = self._reading(name)
-        ratios = {when: cost.cpu / best.cpu for when, cost in found.items()}
+        ratios = {when: cost.cpu / best.cpu for when, cost in readings.items()}
         target = f"<= {READ_TARGET}"
         return [
             Line(
@@ -233,15 +233,15 @@ class Bench:
 
     def _exchanged(self, name: TableName) -> tuple[int, int]:
         """Bytes of the data files that the last snapshot added, and of those that it removed."""
-        said = summary_of(TableHandle(self._connections.catalog, name).load().current_snapshot())
-        return number(said, "added-files-size"), number(said, "removed-files-size")
+        summary = summary_of(TableHandle(self._connections.catalog, name).load().current_snapshot())
+        return number(summary, "added-files-size"), number(summary, "removed-files-size")
 
     def _compare(self, name: TableName, rows: int) -> None:
         """Both ways must leave the same table."""
-        found = self._connections.spark.table(spark_name(name)).selectExpr(
+        totals = self._connections.spark.table(spark_name(name)).selectExpr(
             "count(1) n", "count(DISTINCT id) k"
         )
-        row = found.collect()[0]
+        row = totals.collect()[0]
         assert row["n"] == row["k"] == rows, f"{name}: {row['n']} rows of {row['k']} keys, not {rows}"
 
     def _reading(self, name: TableName) -> Cost:

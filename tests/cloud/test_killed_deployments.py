@@ -35,8 +35,10 @@ def clouds(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture
 def frazil(clouds: ThreeClouds, tmp_path: Path) -> Iterator[Deploying]:
     """Whoever deploys, in a folder of its own."""
-    told = {**clouds.administrator, "FRAZIL_DEPLOYMENTS": str(write_deployment(tmp_path, LAB))}
-    with deploying({**told, "FRAZIL_HOME": str(tmp_path / "home")}, tmp_path / "complaints.log") as process:
+    environment = {**clouds.administrator, "FRAZIL_DEPLOYMENTS": str(write_deployment(tmp_path, LAB))}
+    with deploying(
+        {**environment, "FRAZIL_HOME": str(tmp_path / "home")}, tmp_path / "complaints.log"
+    ) as process:
         yield process
 
 

@@ -19,10 +19,10 @@ MOST = 500
 
 @pytest.fixture(scope="module")
 def among() -> Iterator[Edges]:
-    with edges() as found:
+    with edges() as doubles:
         for keyed in (False, True):  # what all rounds begin with is made by the whole engine
-            play(found, Case({}, keyed=keyed))
-        yield found
+            play(doubles, Case({}, keyed=keyed))
+        yield doubles
 
 
 @pytest.mark.timeout(0)

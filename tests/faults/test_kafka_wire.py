@@ -29,8 +29,8 @@ FATES: tuple[Fate, ...] = ("dropped", "cut", "late", "trickles", "unsent", "halv
 
 @pytest.fixture(scope="module")
 def wire_and_clients(stack: Settings, far: FarBroker) -> Iterator[tuple[Wire, Connections]]:
-    with over_the_wire(stack, far) as found:
-        yield found
+    with over_the_wire(stack, far) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -65,11 +65,11 @@ def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
         return fate if is_new else None
 
     wire.plan = first_of_its_kind
-    told = attempt(landed)
+    message = attempt(landed)
     wire.calm()
 
     assert met
-    assert "Kafka" in told
+    assert "Kafka" in message
     assert_all_is_there_once(landed)
 
 
@@ -77,10 +77,10 @@ def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
 def test_an_answer_that_never_comes_is_asked_for_again(landed: Topic, wire: Wire, of_spark: bool) -> None:
     wire.once("hangs", lambda asked: asked.operation == "Fetch" and is_sparks(asked) == of_spark)
 
-    told = attempt(landed)
+    message = attempt(landed)
     wire.calm()
 
-    assert "Kafka" in told
+    assert "Kafka" in message
     assert wire.met["kafka", "hangs"]
     assert_all_is_there_once(landed)
 
@@ -141,14 +141,14 @@ def test_a_kafka_that_swallows_all_is_named_and_nothing_untrue_is_told_of_a_colu
         if done == "evolved":
             wire.always("hangs", lambda asked: asked.server == "kafka")
 
-    with pytest.raises(PartDownError, match="Kafka does not answer") as told:
+    with pytest.raises(PartDownError, match="Kafka does not answer") as raised:
         land(landed.spec, landed.connections, on_step=swallow)
     wire.calm()
     impatient.undo()
     wait_for(lambda: attempt(landed).endswith("landed"))  # a connection that hangs is given up some time
 
     assert "note" in table_of(landed).schema().column_names
-    assert "nothing was changed" not in told.value.meaning.lower()
+    assert "nothing was changed" not in raised.value.meaning.lower()
     assert_all_is_there_once(landed)
 
 
@@ -156,11 +156,11 @@ def test_a_kafka_that_swallows_all_is_named_and_nothing_untrue_is_told_of_a_colu
 def test_a_kafka_that_swallows_what_spark_asks_is_named(landed: Topic, wire: Wire) -> None:
     wire.always("hangs", lambda asked: asked.server == "kafka" and is_sparks(asked))
 
-    with pytest.raises(PartDownError, match="Kafka stopped answering") as told:
+    with pytest.raises(PartDownError, match="Kafka stopped answering") as raised:
         land(landed.spec, landed.connections)
     wire.calm()
 
-    assert "Nothing of this landing is visible" in told.value.meaning
+    assert "Nothing of this landing is visible" in raised.value.meaning
     assert_all_is_there_once(landed)
 
 

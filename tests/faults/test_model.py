@@ -39,8 +39,8 @@ ROUTES: dict[str, dict[str, bool]] = {
 
 @pytest.fixture
 def among() -> Iterator[Edges]:
-    with edges() as found:
-        yield found
+    with edges() as doubles:
+        yield doubles
 
 
 @pytest.mark.timeout(0)
@@ -50,7 +50,7 @@ def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_t
 ) -> None:
     print(f"FRAZIL_TEST_MODEL={ROUNDS} FRAZIL_TEST_SEED={SEED}")
     toll.attack, toll.seed = "works, turns, faults and deaths by chance", str(SEED)
-    began, met, told = time.process_time(), Counter[str](), Counter[str]()
+    began, met, outcomes = time.process_time(), Counter[str](), Counter[str]()
     failed: list[Exception] = []
     for number in range(part, ROUNDS, PARTS):
         case, dice = drawn(SEED * 100_000 + number)
@@ -61,9 +61,9 @@ def test_whatever_comes_between_each_record_is_there_once_and_every_message_is_t
             failed.append(e)
             continue
         met.update(world.catalog.met)
-        told.update(_outcomes(world))
+        outcomes.update(_outcomes(world))
     print(f"{toll.rounds} rounds, {1000 * (time.process_time() - began) / toll.rounds:.0f} ms of CPU each")
-    print(dict(met), *sorted(told.items()), sep="\n  ")
+    print(dict(met), *sorted(outcomes.items()), sep="\n  ")
     if failed:
         raise failed[0]
     assert met.total() > toll.rounds // 8, "too little failed"
@@ -126,4 +126,4 @@ def _said(works: dict[str, tuple[str, ...]]) -> str:
 
 def _outcomes(world: World) -> Iterator[str]:
     """Such as `land: OvertakenError`."""
-    return (": ".join(told.split(" ", 1)[1].split(": ")[:2]) for told in world.told)
+    return (": ".join(line.split(" ", 1)[1].split(": ")[:2]) for line in world.told)

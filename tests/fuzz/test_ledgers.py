@@ -54,9 +54,9 @@ def table(tmp_path: Path) -> Table:
 
 
 def _ledger(table: Table) -> Ledger:
-    found = read_ledger(table.metadata)
-    assert found
-    return found
+    newest_ledger = read_ledger(table.metadata)
+    assert newest_ledger
+    return newest_ledger
 
 
 def said(mutator: Mutator, good: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def read(table: Table, made: dict[str, Any]) -> None:
         metadata: TableMetadata = TableMetadataUtil.parse_obj(made)
     except ValidationError:
         return  # PyIceberg's own refusal, which test_answers is about
-    found = Table(NAME.identifier, metadata, table.metadata_location, table.io, table.catalog)
+    loaded = Table(NAME.identifier, metadata, table.metadata_location, table.io, table.catalog)
     standing = _standing(Pointer(NAME, "x", metadata))
     assert standing.stopped or standing.ledger is None or standing.ledger.offsets >= 0
     read_facts(metadata)
@@ -97,7 +97,7 @@ def read(table: Table, made: dict[str, Any]) -> None:
     dead_branches(metadata, time.time())
     for note in (
         read_ledger, bytes_per_record, DerivedLedger.newest, retired,
-        lambda _: _applied(found), lambda _: noted(found, "t"),
+        lambda _: _applied(loaded), lambda _: noted(loaded, "t"),
         lambda metadata: plan_expiry(metadata, _UPKEEP, time.time()),
     ):  # fmt: skip
         note(metadata)

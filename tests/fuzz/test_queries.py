@@ -74,15 +74,15 @@ def query(mutator: Mutator) -> str:
 
 def read(text: str) -> None:
     """All that is done with a query before Spark gets it; each kind of table judges it for itself."""
-    found = parse_query(text, "t.sql")
-    typed(found, TABLES, PARAMETERS)
-    lineage(found, TABLES)
+    parsed = parse_query(text, "t.sql")
+    typed(parsed, TABLES, PARAMETERS)
+    lineage(parsed, TABLES)
     words_of(text)
-    found.sql_over(dict.fromkeys(found.inputs, "frazil_view"))
+    parsed.sql_over(dict.fromkeys(parsed.inputs, "frazil_view"))
     for spec in _SPECS:
         try:
-            refuse_unfit(found, spec)
-            merge_of(found)
+            refuse_unfit(parsed, spec)
+            merge_of(parsed)
         except SpecError:
             continue
 

@@ -121,9 +121,9 @@ def test_any_batch_of_protobuf_is_decoded() -> None:
     def decode(given: tuple[int, list[bytes | None]]) -> None:
         decoder = source(of, given[0]).decoder
         assert isinstance(decoder, ProtobufDecoder)
-        found = batches_of(decoder._recipe).decode(pa.array(given[1], pa.binary()))
-        assert len(found) == len(given[1])
-        assert found.field("ok")[-1].as_py()
+        decoded = batches_of(decoder._recipe).decode(pa.array(given[1], pa.binary()))
+        assert len(decoded) == len(given[1])
+        assert decoded.field("ok")[-1].as_py()
 
     _made_before(of)
     assert fuzz("protobuf batch", batch, decode, at_once=_BATCH)
@@ -145,9 +145,9 @@ def test_any_batch_of_avro_is_decoded_and_what_is_read_is_read_to_its_last_byte(
     def decode(given: tuple[int, list[bytes | None]]) -> None:
         columns = source(of, given[0]).decoder.arrow()
         assert columns
-        found = columns.decode(pa.array(given[1], pa.binary()))
-        assert found.ok.to_pylist()[-3:] == [False, True, True]
-        for raw in pa.array(given[1], pa.binary()).filter(found.ok).to_pylist():
+        decoded = columns.decode(pa.array(given[1], pa.binary()))
+        assert decoded.ok.to_pylist()[-3:] == [False, True, True]
+        for raw in pa.array(given[1], pa.binary()).filter(decoded.ok).to_pylist():
             rest = io.BytesIO(raw[5:])
             fastavro.schemaless_reader(rest, judge(given[0]), None)
             assert not rest.read()

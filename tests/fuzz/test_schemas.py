@@ -50,10 +50,10 @@ def versions(kind: str, mutator: Mutator) -> Versions:
     return tuple(WriterSchema(n, n, text, kind, (), others) for n, (text, others) in enumerate(made, 1))
 
 
-def read(found: Versions) -> None:
+def read(known: Versions) -> None:
     """All that Frazil does with a subject before Spark, or any table, hears of it."""
-    kind = SCHEMA_FORMATS[found[-1].kind]
-    schemas = HalfSchemas(VALUE, kind, "t-value", found)
+    kind = SCHEMA_FORMATS[known[-1].kind]
+    schemas = HalfSchemas(VALUE, kind, "t-value", known)
     columns = table_fields(_SPEC, record_columns(_SPEC, Struct(()), schemas.columns))
     decoder = kind.decoder(schemas)
     struct = Struct(columns)
@@ -62,7 +62,7 @@ def read(found: Versions) -> None:
     arrow_type(struct)
     list(verdicts(Struct(as_stored(columns)), Struct(decoder.columns.fields), ()))
     decoder.arrow().decode(pa.array([b""], pa.binary()))
-    differences(found[0], WantedSchema(found[-1].kind, found[-1].text))
+    differences(known[0], WantedSchema(known[-1].kind, known[-1].text))
 
 
 def test_any_avro_schema_becomes_columns_or_is_refused() -> None:

@@ -56,27 +56,27 @@ def test_any_profile_is_read_or_refused(tmp_path: Path, monkeypatch: pytest.Monk
         with pytest.MonkeyPatch.context() as patch:
             for name, value in case[1].items():
                 patch.setenv(name, os.fsdecode(value.encode("utf-8", "surrogatepass")))
-            told = ""
+            shown = ""
             try:
-                told = repr(Settings.load())
+                shown = repr(Settings.load())
             except FrazilError as e:
-                told = str(e)
+                shown = str(e)
                 raise
             finally:
-                assert not _is_shown(told, case)
+                assert not _is_shown(shown, case)
 
     assert fuzz("profile", given, load, writes=(tmp_path,))
 
 
-def _is_shown(told: str, case: tuple[str, dict[str, str]]) -> bool:
+def _is_shown(text: str, case: tuple[str, dict[str, str]]) -> bool:
     """Whether a secret is told that stands where secrets stand; a broken profile may hold it anywhere."""
     try:
-        found = json.loads(case[0])
+        document = json.loads(case[0])
     except (ValueError, RecursionError):
         return False
     good = (
-        all(found == _PROFILE or _PROFILE.get(k) == v for k, v in found.items())
-        if isinstance(found, dict)
+        all(document == _PROFILE or _PROFILE.get(k) == v for k, v in document.items())
+        if isinstance(document, dict)
         else False
     )
-    return good and _PLANTED in told.replace(f"environment variable {_PLANTED}", "")
+    return good and _PLANTED in text.replace(f"environment variable {_PLANTED}", "")

@@ -89,7 +89,7 @@ def sent(own: Own) -> dict[str, int]:
     """Records by table: those that Debezium sent."""
     names = [f"{DATABASE}.public.{table}" for table in COUNTS]
     facts = topic_facts(admin_client(own.settings), names)
-    return {name.rpartition(".")[2]: sum(found.end.values()) for name, found in facts.items()}
+    return {name.rpartition(".")[2]: sum(topic.end.values()) for name, topic in facts.items()}
 
 
 def test_the_parts_come_up_and_send_the_rows_that_are_there(own: Own) -> None:
@@ -107,10 +107,10 @@ def test_nobody_gets_in_without_the_password_and_nobody_reads_it(own: Own) -> No
         if each.status == psutil.CONN_LISTEN
     ]
     keys = [secret(own.home, part) for part in ("postgres", "connect")]
-    told = [*own.commands, *(log.read_text(errors="replace") for log in own.home.logs.iterdir())]
+    texts = [*own.commands, *(log.read_text(errors="replace") for log in own.home.logs.iterdir())]
 
     assert set(listening) <= {LOOPBACK, f"::ffff:{LOOPBACK}"}
-    assert not [key for key in keys for text in told if key in text]
+    assert not [key for key in keys for text in texts if key in text]
     with pytest.raises(urllib.error.HTTPError, match="401"):
         get(f"{url(ports, 'connect')}/connectors")
 
@@ -147,10 +147,10 @@ def test_after_months_of_business_the_tables_are_those_of_the_database_and_so_is
         return sorted(({n: v for n, v in row.items() if "$$" not in n} for row in rows), key=repr)
 
     def made() -> dict[str, Made]:
-        found = {spec.table: Made(through_it, spec) for spec in pipeline.derived}
-        for table in found.values():
+        tables = {spec.table: Made(through_it, spec) for spec in pipeline.derived}
+        for table in tables.values():
             table.derive()
-        return found
+        return tables
 
     for count in ("30", "20"):
         assert own.frazil("generate", "northwind", "--count", count, "--seed", str(SEED)).returncode == 0
@@ -171,14 +171,14 @@ def test_after_months_of_business_the_tables_are_those_of_the_database_and_so_is
 
     assert [table for table in COUNTS if ours[table] != theirs[table]] == []
     assert len(theirs["orders"]) != COUNTS["orders"]
-    assert {table: found.rows() for table, found in made().items()} == answers
+    assert {table: tables.rows() for table, tables in made().items()} == answers
 
 
 def rows_of(connection: psycopg.Connection[Any], table: str) -> list[dict[str, Any]]:
     """Each row by its columns' names; binary, for as text a real is rounded."""
-    found = connection.execute(f"SELECT * FROM {table}", binary=True)
-    names = [column.name for column in found.description or ()]
-    return sorted((dict(zip(names, row, strict=True)) for row in found), key=repr)
+    rows_read = connection.execute(f"SELECT * FROM {table}", binary=True)
+    names = [column.name for column in rows_read.description or ()]
+    return sorted((dict(zip(names, row, strict=True)) for row in rows_read), key=repr)
 
 
 @pytest.mark.parametrize("number", range(SEEDS))
@@ -197,8 +197,8 @@ def test_after_random_changes_the_table_has_the_rows_that_the_database_has(
             source.drain()
             land(spec, through_it)
             assert source.differences() == []
-        found = [run_check(check, spec, through_it) for check in ("row_count", "row_count_deep", "schema")]
-        assert [f.text for f in found if not f.passed] == []
+        results = [run_check(check, spec, through_it) for check in ("row_count", "row_count_deep", "schema")]
+        assert [f.text for f in results if not f.passed] == []
 
 
 def test_a_truncate_is_followed_and_a_long_value_that_debezium_lacks_is_a_bad_record(
@@ -224,6 +224,6 @@ def test_a_truncate_is_followed_and_a_long_value_that_debezium_lacks_is_a_bad_re
         assert land(spec, through_it).dead_letters == 0
         assert source.differences() == []
         letters = through_it.catalog.load_table(topic.things.table.dead_letters.identifier)
-        told = letters.scan().to_arrow()["reason_code"].to_pylist()
-        assert told == ["unavailable_value", "unavailable_value"]
+        rows = letters.scan().to_arrow()["reason_code"].to_pylist()
+        assert rows == ["unavailable_value", "unavailable_value"]
         assert run_check("row_count_deep", spec, through_it).passed

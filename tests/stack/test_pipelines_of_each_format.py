@@ -97,13 +97,13 @@ def read(connections: Connections, topic: str) -> list[Message]:
 def rows(connections: Connections, spec: TableSpec) -> list[Row]:
     """The table as PyIceberg reads it, by partition and offset."""
     table = connections.catalog.load_table(things(spec, connections.settings).table.identifier)
-    found = plain(table.scan().to_arrow())
-    return sorted(found, key=lambda row: (row["$$partition"], row["$$offset"]))
+    rows_read = plain(table.scan().to_arrow())
+    return sorted(rows_read, key=lambda row: (row["$$partition"], row["$$offset"]))
 
 
 def json_ticket(message: Message) -> Row:
-    found = dict(json.loads(message.value()[5:], parse_float=Decimal))
-    return found | {"ticket_price": found["ticket_price"].quantize(Decimal("0.01"))}
+    ticket = dict(json.loads(message.value()[5:], parse_float=Decimal))
+    return ticket | {"ticket_price": ticket["ticket_price"].quantize(Decimal("0.01"))}
 
 
 def avro_ticket(message: Message) -> Row:
@@ -123,18 +123,18 @@ def avro(text: str, data: bytes) -> Row:
 def shipment(message: Message) -> Row:
     writer = WriterSchema(0, 0, GENERATORS["shipments"].value.text, "PROTOBUF")
     kinds = file_of(compiled(writer, "shipments"))
-    found = GetMessageClass(kinds.message_types_by_name["Shipment"]).FromString(message.value()[6:])
-    carrier = found.WhichOneof("carrier")
+    shipped = GetMessageClass(kinds.message_types_by_name["Shipment"]).FromString(message.value()[6:])
+    carrier = shipped.WhichOneof("carrier")
     return {
         "key": message.key().decode(),
-        "shipment_id": found.shipment_id,
-        "status": kinds.enum_types_by_name["Status"].values_by_number[found.status].name,
-        "updated_at": found.updated_at.ToDatetime(UTC),
-        "destination": {f: getattr(found.destination, f) for f in ("street", "city", "country")},
-        "parcels": [{f: getattr(p, f) for f in ("grams", "value", "fragile")} for p in found.parcels],
-        "note": found.note if found.HasField("note") else None,
-        "labels": dict(found.labels),
-        "carrier": {f: getattr(found, f) if f == carrier else None for f in ("truck", "flight")},
+        "shipment_id": shipped.shipment_id,
+        "status": kinds.enum_types_by_name["Status"].values_by_number[shipped.status].name,
+        "updated_at": shipped.updated_at.ToDatetime(UTC),
+        "destination": {f: getattr(shipped.destination, f) for f in ("street", "city", "country")},
+        "parcels": [{f: getattr(p, f) for f in ("grams", "value", "fragile")} for p in shipped.parcels],
+        "note": shipped.note if shipped.HasField("note") else None,
+        "labels": dict(shipped.labels),
+        "carrier": {f: getattr(shipped, f) if f == carrier else None for f in ("truck", "flight")},
     }
 
 
@@ -146,10 +146,10 @@ def test_every_record_is_a_row_with_the_values_that_another_decoder_reads(
     connections: Connections, landed: dict[str, Landed], topic: str, decode: Callable[[Message], Row]
 ) -> None:
     table = landed[topic]
-    found = rows(connections, table.spec)
-    own = [{name: value for name, value in row.items() if "$$" not in name} for row in found]
+    rows_read = rows(connections, table.spec)
+    own = [{name: value for name, value in row.items() if "$$" not in name} for row in rows_read]
 
-    assert (table.report.records, len(found), len(table.messages)) == (COUNT, COUNT, COUNT)
+    assert (table.report.records, len(rows_read), len(table.messages)) == (COUNT, COUNT, COUNT)
     assert own == [decode(message) for message in table.messages]
 
 

@@ -83,7 +83,7 @@ def test_of_callers_that_race_one_makes_the_topic(connections: Connections, spec
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         ({"partitions": 4}, "3 partitions, the spec says 4"),
         ({"replication": 2}, "1 replicas, the spec says 2"),
@@ -91,10 +91,10 @@ def test_of_callers_that_race_one_makes_the_topic(connections: Connections, spec
     ],
 )
 def test_a_topic_that_differs_is_refused(
-    connections: Connections, spec: TableSpec, change: dict[str, Any], said: str
+    connections: Connections, spec: TableSpec, change: dict[str, Any], expected: str
 ) -> None:
     before = ensure_topic(spec, connections)
-    with pytest.raises(DifferentError, match=said):
+    with pytest.raises(DifferentError, match=expected):
         ensure_topic(spec.model_copy(update=change), connections)
     assert ensure_topic(spec, connections) == replace(before, created=False)
 

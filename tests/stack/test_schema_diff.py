@@ -79,8 +79,8 @@ def diff(landed: Topic, tmp_path: Path) -> Callable[..., Preview]:
 Diff = Callable[..., Preview]
 
 
-def judged(found: Preview) -> dict[str, tuple[str, str]]:
-    return {v.field: (v.change, v.outcome) for v in found.verdicts}
+def judged(changes: Preview) -> dict[str, tuple[str, str]]:
+    return {v.field: (v.change, v.outcome) for v in changes.verdicts}
 
 
 def venue(*fields: dict[str, Any]) -> dict[str, Any]:
@@ -95,22 +95,24 @@ def test_each_change_has_its_verdict_and_the_table_its_new_columns(landed: Topic
     before = metadata(landed)
     note = field("note", ["null", "string"], default=None)
 
-    found = diff(record(SIDE, note, {**QUANTITY, "type": "long"}, SYMBOL, venue(note, field("code", "long"))))
+    changes = diff(
+        record(SIDE, note, {**QUANTITY, "type": "long"}, SYMBOL, venue(note, field("code", "long")))
+    )
 
-    assert not found.refused
-    assert judged(found) == {
+    assert not changes.refused
+    assert judged(changes) == {
         "note": ("add", "applied"),
         "quantity": ("widen", "applied"),
         "venue.note": ("add", "applied"),
         "venue.code": ("widen", "applied"),
     }
-    columns = {c.name: c for c in found.columns}
+    columns = {c.name: c for c in changes.columns}
     assert list(columns)[:6] == ["key", "side", "quantity", "symbol", "venue", "note"]
     assert (columns["quantity"].iceberg, columns["quantity"].shown["glue"]) == ("long", "bigint")
     assert columns["quantity"].shown["snowflake"] == "NUMBER(19,0)"
     assert columns["venue"].shown["glue"] == "struct<code:bigint,note:string>"
     assert columns["venue"].shown["snowflake"] == "OBJECT(code NUMBER(19,0), note VARCHAR)"
-    assert [c.name for c in found.columns if c.touched] == ["quantity", "venue", "note"]
+    assert [c.name for c in changes.columns if c.touched] == ["quantity", "venue", "note"]
     assert metadata(landed) == before
 
 
@@ -131,26 +133,26 @@ def test_whoever_shows_a_touched_column_is_named(landed: Topic, diff: Diff) -> N
 
 
 def test_a_refused_change_leaves_the_columns_as_they_are(diff: Diff) -> None:
-    found = diff(record(SIDE, {**QUANTITY, "type": "string"}, VENUE))
+    changes = diff(record(SIDE, {**QUANTITY, "type": "string"}, VENUE))
 
-    assert judged(found) == {"quantity": ("retype", "refused"), "symbol": ("drop", "refused")}
-    assert {c.name: c.iceberg for c in found.columns}["quantity"] == "int"
-    assert "`- {id: drop-symbol, drop: {column: symbol}}`" in found.refused[1].todo
+    assert judged(changes) == {"quantity": ("retype", "refused"), "symbol": ("drop", "refused")}
+    assert {c.name: c.iceberg for c in changes.columns}["quantity"] == "int"
+    assert "`- {id: drop-symbol, drop: {column: symbol}}`" in changes.refused[1].todo
 
 
 def test_an_approved_migration_turns_the_verdict_around(diff: Diff) -> None:
     gone = Migration(id="no-symbol", drop=Drop(column="symbol"))
 
-    found = diff(record(SIDE, QUANTITY, VENUE), migrations=(gone,))
+    changes = diff(record(SIDE, QUANTITY, VENUE), migrations=(gone,))
 
-    assert judged(found) == {"symbol": ("drop", "applied")}
-    assert "symbol" not in {c.name for c in found.columns}
+    assert judged(changes) == {"symbol": ("drop", "applied")}
+    assert "symbol" not in {c.name for c in changes.columns}
 
 
 def test_a_key_schema_is_judged_against_the_key_column(diff: Diff) -> None:
-    found = diff({"type": "record", "name": "K", "fields": [field("id", "long")]}, half=KEY)
+    changes = diff({"type": "record", "name": "K", "fields": [field("id", "long")]}, half=KEY)
 
-    assert judged(found) == {"id": ("add", "applied"), "key": ("drop", "refused")}
+    assert judged(changes) == {"id": ("add", "applied"), "key": ("drop", "refused")}
 
 
 JSON = """{"type": "object", "required": ["side", "quantity", "symbol", "venue"], "properties": {
@@ -181,10 +183,10 @@ def test_candidates_of_every_format_are_judged_alike(
 
 
 def test_a_schema_that_no_table_can_hold_is_refused_as_a_whole(diff: Diff) -> None:
-    found = diff(record(SIDE, {**SIDE, "name": "Side"}))
+    changes = diff(record(SIDE, {**SIDE, "name": "Side"}))
 
-    assert [(v.change, v.outcome) for v in found.verdicts] == [("unmappable", "refused")]
-    assert "differ" in found.verdicts[0].rule
+    assert [(v.change, v.outcome) for v in changes.verdicts] == [("unmappable", "refused")]
+    assert "differ" in changes.verdicts[0].rule
 
 
 def test_without_a_table_the_columns_are_those_that_it_would_have(
@@ -195,10 +197,10 @@ def test_without_a_table_the_columns_are_those_that_it_would_have(
     file = tmp_path / "candidate.avsc"
     file.write_text(json.dumps(NESTED))
 
-    found = preview(spec, names, connections, file, VALUE)
+    changes = preview(spec, names, connections, file, VALUE)
 
-    assert (found.exists, found.verdicts) == (False, ())
-    assert [c.name for c in found.columns][:5] == ["key", "side", "quantity", "symbol", "venue"]
+    assert (changes.exists, changes.verdicts) == (False, ())
+    assert [c.name for c in changes.columns][:5] == ["key", "side", "quantity", "symbol", "venue"]
 
 
 @pytest.mark.parametrize("text", ["{", '{"type": "record", "name": "NoFields"}', "3"])
@@ -238,13 +240,13 @@ def test_the_command_guards_a_pull_request_by_its_exit_code(
 ) -> None:
     (tmp_path / "refused.avsc").write_text(json.dumps(record(SIDE, QUANTITY, VENUE)))
 
-    said = frazil("schema", "diff", str(landed.things.table), "--candidate", "refused.avsc", "--json")
+    result = frazil("schema", "diff", str(landed.things.table), "--candidate", "refused.avsc", "--json")
 
-    assert said.returncode == 1, said.stderr
-    document = json.loads(said.stdout)
+    assert result.returncode == 1, result.stderr
+    document = json.loads(result.stdout)
     assert (document["allowed"], document["verdicts"][0]["field"]) == (False, "symbol")
-    assert "1 of 1 changes would suspend table" in said.stderr
-    assert "  Next: Keep symbol in the schema" in said.stderr
+    assert "1 of 1 changes would suspend table" in result.stderr
+    assert "  Next: Keep symbol in the schema" in result.stderr
 
 
 def test_a_suspended_table_is_described_with_its_verdicts_until_the_schema_is_withdrawn(

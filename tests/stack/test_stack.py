@@ -73,7 +73,7 @@ def test_two_starts_at_once_do_not_fight(own: Own) -> None:
     before = own.pids
 
     with ThreadPoolExecutor(2) as threads:
-        codes = [said.returncode for said in threads.map(own.frazil, ["up", "up"])]
+        codes = [result.returncode for result in threads.map(own.frazil, ["up", "up"])]
 
     assert codes == [0, 0]
     assert own.pids == before
@@ -109,9 +109,9 @@ def test_only_upkeep_works_in_the_background(own: Own) -> None:
 
 def secrets(own: Own) -> list[str]:
     """What nobody but the stack's user may read."""
-    found = [own.settings.aws.secret_key, own.settings.spark.token]
-    assert all(found)
-    return [secret.get_secret_value() for secret in found if secret]
+    values = [own.settings.aws.secret_key, own.settings.spark.token]
+    assert all(values)
+    return [secret.get_secret_value() for secret in values if secret]
 
 
 def test_no_secret_is_in_the_process_list(own: Own) -> None:
@@ -157,20 +157,20 @@ def test_env_gives_scripts_what_they_need(own: Own) -> None:
 def test_the_shell_takes_the_exports_of_env(own: Own) -> None:
     script = 'eval "$("$0" env)" && echo "$DAGSTER_HOME|$AWS_ACCESS_KEY_ID|$FRAZIL_AWS__SECRET_KEY"'
 
-    said = subprocess.run(
+    done = subprocess.run(
         ["sh", "-c", script, FRAZIL], env=own.environment, capture_output=True, text=True, check=True
     )
 
     given = json.loads(own.frazil("env", "--json").stdout)
     expected = [given["dagster_home"], given["aws"]["access_key"], given["aws"]["secret_key"]]
-    assert said.stdout.strip().split("|") == expected
+    assert done.stdout.strip().split("|") == expected
 
 
 def test_other_ports_are_refused_while_it_runs(own: Own) -> None:
-    said = own.frazil("up", "--port", "glue=1234")
+    result = own.frazil("up", "--port", "glue=1234")
 
-    assert said.returncode == 1
-    assert "runs with other ports" in said.stderr
+    assert result.returncode == 1
+    assert "runs with other ports" in result.stderr
     assert own.settings.glue.endpoint != "http://127.0.0.1:1234"
 
 
@@ -249,12 +249,12 @@ def test_wipe_clears_the_data_and_keeps_the_ports(own: Own) -> None:
 
 
 def test_a_taken_port_is_named_with_the_process_that_holds_it(unstarted: Own) -> None:
-    with socket.create_server((LOOPBACK, 0)) as held:
-        port = held.getsockname()[1]
-        said = unstarted.frazil("up", "--only", "aws", "--port", f"glue={port}")
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+        result = unstarted.frazil("up", "--only", "aws", "--port", f"glue={port}")
 
-    assert said.returncode == 1
-    assert f"Port {port} is taken by process {os.getpid()} " in said.stderr
+    assert result.returncode == 1
+    assert f"Port {port} is taken by process {os.getpid()} " in result.stderr
     assert unstarted.parts["aws"].state == "down"
 
 
@@ -263,13 +263,13 @@ def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) 
     log.mkdir()
     (log / "meta.properties").write_text("version=1\ncluster.id=someone-elses\nnode.id=77\n")
 
-    said = unstarted.frazil("up", "--only", "kafka", "--port-offset", str(free_offset()))
+    result = unstarted.frazil("up", "--only", "kafka", "--port-offset", str(free_offset()))
 
-    assert said.returncode == 5
-    assert "kafka did not start: its process ended." in said.stderr
-    assert "kafka.log ends with" in said.stderr
-    assert "77" in said.stderr
-    assert "Fix what the log says, then `frazil up` again." in said.stderr
+    assert result.returncode == 5
+    assert "kafka did not start: its process ended." in result.stderr
+    assert "kafka.log ends with" in result.stderr
+    assert "77" in result.stderr
+    assert "Fix what the log says, then `frazil up` again." in result.stderr
 
     (log / "meta.properties").unlink()
     unstarted.up("--only", "kafka")

@@ -55,11 +55,11 @@ def test_facts_of_many_topics_come_at_once_and_leave_out_what_does_not_exist(
     stack: Settings, connections: Connections, topic: str
 ) -> None:
     fill(stack, topic, 5, partition=1)
-    found = topic_facts(connections.admin, [topic, "no_such_topic"])
-    assert set(found) == {topic}
-    assert found[topic].first == {0: 0, 1: 0}
-    assert found[topic].end == {0: 0, 1: 5}
-    assert min(found[topic].leader_epochs.values()) >= 0
+    facts = topic_facts(connections.admin, [topic, "no_such_topic"])
+    assert set(facts) == {topic}
+    assert facts[topic].first == {0: 0, 1: 0}
+    assert facts[topic].end == {0: 0, 1: 5}
+    assert min(facts[topic].leader_epochs.values()) >= 0
 
 
 def test_a_topic_made_again_has_another_id(connections: Connections, topic: str) -> None:

@@ -54,8 +54,8 @@ def values() -> Any:
 
 @pytest.fixture(scope="module")
 def deployment(values: Any) -> Any:
-    (found,) = values["dagster-user-deployments"]["deployments"]
-    return found
+    (only,) = values["dagster-user-deployments"]["deployments"]
+    return only
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +67,10 @@ def instructions() -> list[str]:
 
 def named(tree: Any, path: str) -> set[str]:
     """The fields at a path of a tree, of all items where there is a list."""
-    found = [tree]
+    trees = [tree]
     for name in filter(None, path.split(".")):
-        found = [part for each in found for part in listed(each[name])]
-    return {name for each in found for name in each}
+        trees = [part for each in trees for part in listed(each[name])]
+    return {name for each in trees for name in each}
 
 
 def listed(value: Any) -> list[Any]:
@@ -83,9 +83,9 @@ def test_the_chart_knows_each_value(values: Any, path: str) -> None:
 
 
 def test_each_variable_of_the_code_location_is_a_setting(deployment: Any) -> None:
-    told = {each["name"] for each in deployment["env"]}
+    names = {each["name"] for each in deployment["env"]}
 
-    assert told <= {variable(path) for path, _ in fields()}
+    assert names <= {variable(path) for path, _ in fields()}
     assert all(isinstance(each["value"], str) for each in deployment["env"])
     assert not [each for each in deployment["env"] if "TOKEN" in each["name"] and "env:" not in each["value"]]
 
@@ -116,11 +116,11 @@ def test_every_jar_of_spark_has_coordinates_that_the_dockerfile_can_split() -> N
 
 def test_sparks_defaults_are_those_of_the_embedded_stack() -> None:
     lines = (FOLDER / "spark-defaults.conf").read_text().splitlines()
-    told = dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
+    options_by_name = dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
 
-    assert CONSUMERS.items() | OF_SERVER.items() <= told.items()
+    assert CONSUMERS.items() | OF_SERVER.items() <= options_by_name.items()
     for name in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
-        options = told[name].split()
+        options = options_by_name[name].split()
         assert "-XX:-DontCompileHugeMethods" in options
 
 
@@ -135,8 +135,8 @@ def test_the_workspace_keeps_both_projects_apart() -> None:
 
 def test_the_compose_file_runs_the_checkout_by_make_on_the_network_of_its_host() -> None:
     """No container was started here."""
-    told = yaml.safe_load((FOLDER / "compose.yaml").read_text())
-    service = told["services"]["frazil"]
+    document = yaml.safe_load((FOLDER / "compose.yaml").read_text())
+    service = document["services"]["frazil"]
     places = dict(volume.split(":") for volume in service["volumes"])
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -147,17 +147,17 @@ def test_the_compose_file_runs_the_checkout_by_make_on_the_network_of_its_host()
     assert f"\n{service['command'].removeprefix('make ')}:" in (ROOT / "Makefile").read_text()
     assert (FOLDER / "../..").resolve() == ROOT
     assert places["../.."] == service["working_dir"]
-    assert {name for name in places if name != "../.."} == set(told["volumes"])
+    assert {name for name in places if name != "../.."} == set(document["volumes"])
     assert service["network_mode"] == "host"
 
 
 def test_the_devcontainer_makes_the_environment_that_make_makes_with_a_python_that_frazil_takes() -> None:
     """No container was started here."""
-    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
-    name, _, version = told["image"].partition(":")
+    document = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    name, _, version = document["image"].partition(":")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert name == "python"
     assert version in SpecifierSet(project["requires-python"])
-    assert told["postCreateCommand"] == "make .venv/.ready"
-    assert told["remoteEnv"]["PATH"].startswith("${containerWorkspaceFolder}/.venv/bin:")
+    assert document["postCreateCommand"] == "make .venv/.ready"
+    assert document["remoteEnv"]["PATH"].startswith("${containerWorkspaceFolder}/.venv/bin:")

@@ -65,9 +65,9 @@ BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "connect.md").read_text
 def test_every_block_of_settings_in_the_docs_is_understood(
     block: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = dict(line.split("=", 1) for line in block.splitlines())
+    variables = dict(line.split("=", 1) for line in block.splitlines())
     assert "env:FRAZIL_" not in block, "a variable of that name would be refused as a misspelt setting"
-    for name, value in told.items():
+    for name, value in variables.items():
         is_reference = re.match(r"(env|file|aws-secret|aws-ssm):", value)
         monkeypatch.setenv(name, "user:secret" if is_reference else value)
 

@@ -53,9 +53,9 @@ def calls(path: Path) -> set[str]:
 
 
 def modules() -> list[Path]:
-    found = [path for root in ROOTS for path in root.rglob("*.py")]
-    assert len(found) > 300
-    return [path for path in found if path != ROOM]
+    paths = [path for root in ROOTS for path in root.rglob("*.py")]
+    assert len(paths) > 300
+    return [path for path in paths if path != ROOM]
 
 
 def test_no_other_room_makes_pythons_values_of_arrows() -> None:
@@ -123,11 +123,11 @@ def test_values_are_exact_and_people_see_what_can_be_shown(
 )
 def test_any_day_is_said_as_the_calendar_has_it(days: int) -> None:
     year, month = month_of(days)
-    told = iso_day(days)
+    day = iso_day(days)
 
-    assert told[:-3] == (f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}") + f"-{month:02}"
+    assert day[:-3] == (f"{year:04}" if 0 <= year <= 9999 else f"{year:+05}") + f"-{month:02}"
     if -719_162 <= days <= 2_932_896:
-        assert told == date.fromordinal(days + 719_163).isoformat()
+        assert day == date.fromordinal(days + 719_163).isoformat()
 
 
 def test_a_moment_is_pythons_own_where_there_is_one() -> None:

@@ -49,9 +49,9 @@ SEVERAL = {
 
 def test_a_table_is_handed_on_in_one_piece() -> None:
     """As its handle before it is loaded, and as a `Table`, which knows its name, from then on."""
-    found = {place for room in ROOMS for file in room.rglob("*.py") for place in _in_pieces(file)}
+    places = {place for room in ROOMS for file in room.rglob("*.py") for place in _in_pieces(file)}
 
-    assert found == SEVERAL.keys()
+    assert places == SEVERAL.keys()
 
 
 def _in_pieces(file: Path) -> Iterator[str]:
@@ -108,13 +108,13 @@ class Imports:
 @cache
 def files() -> dict[str, Path]:
     """All modules, by name."""
-    found: dict[str, Path] = {}
+    by_module: dict[str, Path] = {}
     for room in ROOMS:
         base = room if room.name == "platform" else room.parent
         for file in room.rglob("*.py"):
             parts = file.relative_to(base).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+            by_module[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return by_module
 
 
 @cache

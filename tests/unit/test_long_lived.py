@@ -53,18 +53,18 @@ run()
     ids=["code server", "run", "backfill"],
 )
 def test_it_keeps_pythons_thresholds_and_raises_the_soft_limit(code: str) -> None:
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", STATE + code], capture_output=True, text=True, timeout=600, check=False
     )
 
-    assert told.stdout, told.stderr
-    assert json.loads(told.stdout.splitlines()[-1]) == [True, HARD, HARD]
+    assert done.stdout, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [True, HARD, HARD]
 
 
 def test_a_short_command_looks_rarely() -> None:
     code = COMMAND.format(module="views.tables", step="states_of", arguments='"tables"')
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", STATE + code], capture_output=True, text=True, timeout=600, check=False
     )
 
-    assert json.loads(told.stdout.splitlines()[-1]) == [False, SOFT, HARD]
+    assert json.loads(done.stdout.splitlines()[-1]) == [False, SOFT, HARD]

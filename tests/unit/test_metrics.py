@@ -39,15 +39,15 @@ def registry(*states: TableState | DerivedState, silent: tuple[str, ...] = ()) -
 
 
 def test_each_number_of_a_table_is_a_metric() -> None:
-    told = registry(TRADES)
+    metrics = registry(TRADES)
 
-    found = {
-        name.removeprefix("frazil_table_"): told.get_sample_value(name, {"table": "local.trades"})
+    values = {
+        name.removeprefix("frazil_table_"): metrics.get_sample_value(name, {"table": "local.trades"})
         for name in NAMES
         if name not in ("frazil_up", "frazil_table_state")
     }
 
-    assert found == {
+    assert values == {
         "up": 1, "lag": 5, "freshness_seconds": 12.5, "rows": 90, "files": 3, "bytes": 4096,
         "delete_files": 1, "dead_letters": 2, "stopped": 0, "landed_records": 98,
         "last_commit_timestamp_seconds": 1000,
@@ -55,28 +55,28 @@ def test_each_number_of_a_table_is_a_metric() -> None:
 
 
 def test_a_table_made_of_others_has_no_number_of_landed_records() -> None:
-    told = registry(FLAGS)
+    metrics = registry(FLAGS)
 
-    assert told.get_sample_value("frazil_table_rows", {"table": "local.flags"}) == 40
-    assert told.get_sample_value("frazil_table_landed_records", {"table": "local.flags"}) is None
+    assert metrics.get_sample_value("frazil_table_rows", {"table": "local.flags"}) == 40
+    assert metrics.get_sample_value("frazil_table_landed_records", {"table": "local.flags"}) is None
 
 
 @pytest.mark.parametrize("state", ["suspended", "records lost", "topic changed"])
 def test_a_table_that_waits_for_a_person_is_stopped(state: Any) -> None:
-    told = registry(replace(TRADES, state=state))
+    metrics = registry(replace(TRADES, state=state))
 
-    assert told.get_sample_value("frazil_table_stopped", {"table": "local.trades"}) == 1
-    assert told.get_sample_value("frazil_table_state", {"table": "local.trades", "state": state}) == 1
+    assert metrics.get_sample_value("frazil_table_stopped", {"table": "local.trades"}) == 1
+    assert metrics.get_sample_value("frazil_table_state", {"table": "local.trades", "state": state}) == 1
 
 
 def test_what_kafka_does_not_tell_is_no_number_and_the_rest_is_there() -> None:
-    told = registry(replace(TRADES, state="unknown", lag=0, freshness=0.0), silent=("local.trades",))
+    metrics = registry(replace(TRADES, state="unknown", lag=0, freshness=0.0), silent=("local.trades",))
     label = {"table": "local.trades"}
 
-    assert told.get_sample_value("frazil_table_lag", label) is None
-    assert told.get_sample_value("frazil_table_freshness_seconds", label) is None
-    assert told.get_sample_value("frazil_table_rows", label) == 90
-    assert told.get_sample_value("frazil_table_up", label) == 0
+    assert metrics.get_sample_value("frazil_table_lag", label) is None
+    assert metrics.get_sample_value("frazil_table_freshness_seconds", label) is None
+    assert metrics.get_sample_value("frazil_table_rows", label) == 90
+    assert metrics.get_sample_value("frazil_table_up", label) == 0
 
 
 def test_each_system_is_up_or_not() -> None:
@@ -143,8 +143,8 @@ def test_a_catalog_that_hangs_is_down() -> None:
         settings = Settings.load(
             kafka={"bootstrap_servers": "127.0.0.1:1"}, rest=rest, registry={"url": "http://127.0.0.1:1"}
         )
-        found = look_at_parts([TableSpec(topic="trades")], Clients(settings), seconds=0.5)
+        errors = look_at_parts([TableSpec(topic="trades")], Clients(settings), seconds=0.5)
 
-    assert {part: type(error).__name__ for part, error in found.items()} == {
+    assert {part: type(error).__name__ for part, error in errors.items()} == {
         "kafka": "PartDownError", "catalog": "PartDownError", "registry": "PartDownError",
     }  # fmt: skip

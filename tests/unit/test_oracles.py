@@ -115,14 +115,14 @@ def test_whoever_speaks_as_a_judge_is_on_the_list() -> None:
 
 def test_what_is_called_a_judge_anywhere_uses_nothing_of_the_engine() -> None:
     """In modules of tests, which bring about what they judge, and so import the engine."""
-    found = {
+    judges = {
         (str(path.relative_to(TESTS)), node.name): used
         for path in sorted(TESTS.rglob("*.py"))
         for node, used in _judges(ast.parse(path.read_text()))
         if used
     }
 
-    assert found.keys() - {("kit/model/oracle.py", "Oracle")} == set()  # see ALSO
+    assert judges.keys() - {("kit/model/oracle.py", "Oracle")} == set()  # see ALSO
 
 
 def _judges(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef | ast.ClassDef, set[str]]]:

@@ -29,9 +29,9 @@ def test_the_standard_librarys_platform_is_found_from_the_checkout() -> None:
     """With the checkout first on the path, as `python -m` and Dagster's servers put it."""
     code = "import platform, frazil; print(platform.__file__); platform.python_version()"
 
-    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert Path(found.stdout.strip()).parent == Path(subprocess.__file__).parent
+    assert Path(done.stdout.strip()).parent == Path(subprocess.__file__).parent
 
 
 def test_no_table_in_pyproject_overrides_the_workspace() -> None:

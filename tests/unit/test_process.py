@@ -24,8 +24,8 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE))
 @pytest.mark.parametrize(("soft", "hard", "raised"), [(1024, 4096, 4096), (256, 256, 256), (128, 1024, 1024)])
 def test_the_soft_limit_is_raised_as_far_as_the_hard_one_allows(soft: int, hard: int, raised: int) -> None:
     code = RAISED.format(soft=soft, hard=hard)
-    told = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=300)
-    assert told.strip() == f"({raised}, {hard})"
+    output = subprocess.check_output([sys.executable, "-c", code], text=True, timeout=300)
+    assert output.strip() == f"({raised}, {hard})"
 
 
 def test_what_ran_out_is_named_though_a_client_says_that_its_server_does_not_answer() -> None:
@@ -61,8 +61,8 @@ print(type(error).__name__)
 
 
 def test_it_is_named_where_a_client_says_no_word_of_it() -> None:
-    told = subprocess.check_output([sys.executable, "-c", WITHOUT_A_WORD], text=True, timeout=300)
-    assert told.strip() == "OutOfFilesError"
+    output = subprocess.check_output([sys.executable, "-c", WITHOUT_A_WORD], text=True, timeout=300)
+    assert output.strip() == "OutOfFilesError"
 
 
 WORKER = """
@@ -97,9 +97,9 @@ def test_between_two_tasks_a_worker_reads_no_zip_file_and_looks_at_no_module(tmp
             file.writestr(f"package/{name}.py", "")
     command = [sys.executable, "-c", WORKER, str(tmp_path / "pyspark.zip")]
 
-    said = subprocess.check_output(command, text=True, timeout=300)
+    output = subprocess.check_output(command, text=True, timeout=300)
 
-    assert said.split() == ["True", "False", "True", "True"]
+    assert output.split() == ["True", "False", "True", "True"]
 
 
 def os_error(text: str) -> None:

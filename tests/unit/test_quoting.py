@@ -67,9 +67,9 @@ def test_a_name_or_a_constant_can_not_end_itself(text: str) -> None:
     assert (type(constant), constant.this) == (exp.Literal, text)
 
 
-@pytest.mark.parametrize(("value", "said"), [(True, "true"), (-3, "-3"), (1.5, "double('1.5')")])
-def test_other_constants_are_of_their_type(value: float, said: str) -> None:
-    assert literal(value) == said
+@pytest.mark.parametrize(("value", "expected"), [(True, "true"), (-3, "-3"), (1.5, "double('1.5')")])
+def test_other_constants_are_of_their_type(value: float, expected: str) -> None:
+    assert literal(value) == expected
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -128,8 +128,8 @@ def unquoted() -> Iterator[str]:
     for file in sorted(PLATFORM.rglob("*.py")):
         for text in advice(ast.parse(file.read_text())):
             for before, part in zip(text.values, text.values[1:], strict=False):
-                said = before.value if isinstance(before, ast.Constant) else ""
-                if isinstance(part, ast.FormattedValue) and STATEMENT.search(str(said)):
+                before_text = before.value if isinstance(before, ast.Constant) else ""
+                if isinstance(part, ast.FormattedValue) and STATEMENT.search(str(before_text)):
                     called = part.value.func if isinstance(part.value, ast.Call) else None
                     if not (isinstance(called, ast.Name) and called.id in QUOTES):
                         yield f"{file.relative_to(PLATFORM)}:{part.lineno} {ast.unparse(part.value)}"

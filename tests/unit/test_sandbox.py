@@ -242,25 +242,25 @@ def test_no_function_of_duckdb_reads_the_file_that_it_is_given(duck: Sandbox, tm
     assert len(calls) > 1000
     for call in calls:
         try:
-            told = str(duck.select(f"SELECT {call}", rows=1, seconds=SECONDS).rows)
+            shown = str(duck.select(f"SELECT {call}", rows=1, seconds=SECONDS).rows)
         except UsageError as e:
-            told = str(e)
-        assert "hush" not in told, call
+            shown = str(e)
+        assert "hush" not in shown, call
 
 
 def test_settings_stay_as_they_are(duck: Sandbox) -> None:
     locked = "enable_external_access", "python_enable_replacements", "autoload_known_extensions"
-    told = ask(duck, f"SELECT {', '.join(f'current_setting({name!r})' for name in locked)}").rows
+    settings = ask(duck, f"SELECT {', '.join(f'current_setting({name!r})' for name in locked)}").rows
 
-    assert told == [(False, False, False)]
+    assert settings == [(False, False, False)]
 
 
 def test_a_query_that_takes_too_long_is_ended(duck: Sandbox) -> None:
     sql = "SELECT count(*) FROM range(1000000000) a, range(1000000000) b WHERE a.range * b.range % 7 = 3"
 
-    with pytest.raises(FrazilError, match="took longer than 0") as told:
+    with pytest.raises(FrazilError, match="took longer than 0") as raised:
         duck.select(sql, rows=1, seconds=0.2)
-    assert told.value.todo == "Ask for less, or give it more time by --seconds."
+    assert raised.value.todo == "Ask for less, or give it more time by --seconds."
 
     less = sql.replace("1000000000", "10")
     assert duck.select(less, rows=1, seconds=SECONDS).rows
@@ -282,10 +282,10 @@ def test_a_table_with_deletes_by_equality_is_named_with_what_applies_them(tmp_pa
 
     with sandbox() as duck:
         duck.add(("orders",), Rows(table))
-        with pytest.raises(RepairError, match="deleted rows of this table by equality") as told:
+        with pytest.raises(RepairError, match="deleted rows of this table by equality") as raised:
             duck.select("SELECT * FROM orders", rows=10, seconds=SECONDS)
 
-    assert "frazil compact" in told.value.todo
+    assert "frazil compact" in raised.value.todo
 
 
 @pytest.mark.parametrize(

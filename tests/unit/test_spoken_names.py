@@ -86,7 +86,7 @@ def problem(line: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("lnad orders", "No such command"),
         ("land orders --again", "No such option"),
@@ -96,8 +96,8 @@ def problem(line: str) -> str:
         ("schema compare orders", "No such command"),
     ],
 )
-def test_a_line_that_the_command_line_does_not_take_is_told(line: str, told: str) -> None:
-    assert told in problem(line)
+def test_a_line_that_the_command_line_does_not_take_is_told(line: str, expected: str) -> None:
+    assert expected in problem(line)
 
 
 def test_each_command_that_the_code_tells_of_is_taken_by_the_command_line() -> None:
@@ -181,11 +181,11 @@ KEY = re.compile(
 
 def keys() -> dict[str, list[Any]]:
     """What may stand behind each key: the types of all fields of that name."""
-    found: dict[str, list[Any]] = {}
+    by_key: dict[str, list[Any]] = {}
     for model in MODELS:
         for name, field in model.model_fields.items():
-            found.setdefault(field.alias or name, []).append(field.annotation)
-    return found
+            by_key.setdefault(field.alias or name, []).append(field.annotation)
+    return by_key
 
 
 KEYS = keys()
@@ -193,8 +193,8 @@ KEYS = keys()
 
 def told_to_write(text: str) -> list[tuple[str, str]]:
     """The lines of YAML that a text tells to write, such as `mode: upsert`; what is filled in is a half."""
-    told = [(filled(key, {}, "value"), word.rstrip(".")) for key, word in KEY.findall(text)]
-    return [(key, word) for key, word in told if key not in NO_KEYS and ("_" in key or key in KEYS)]
+    pairs = [(filled(key, {}, "value"), word.rstrip(".")) for key, word in KEY.findall(text)]
+    return [(key, word) for key, word in pairs if key not in NO_KEYS and ("_" in key or key in KEYS)]
 
 
 def may_stand(key: str, word: str) -> bool:
@@ -211,10 +211,10 @@ def _takes(annotation: Any, word: str) -> bool:
 
 
 def test_each_line_of_yaml_that_the_code_tells_to_write_may_stand_in_a_file() -> None:
-    told = [(t.where, *line) for t in SPOKEN for line in told_to_write(t.text)]
-    wrong = [(where, key, word) for where, key, word in told if not may_stand(key, word)]
+    lines = [(t.where, *line) for t in SPOKEN for line in told_to_write(t.text)]
+    wrong = [(where, key, word) for where, key, word in lines if not may_stand(key, word)]
 
-    assert len(told) > 30
+    assert len(lines) > 30
     assert not wrong
 
 

@@ -35,9 +35,9 @@ def attributes(span: Any) -> dict[str, Any]:
 
 
 def test_each_step_is_a_span_below_that_of_the_work(collector: Receiver) -> None:
-    told: list[str] = []
+    heard: list[str] = []
 
-    with traced(TracingSettings(endpoint=collector.url), "land", TRADES, told.append) as trace:
+    with traced(TracingSettings(endpoint=collector.url), "land", TRADES, heard.append) as trace:
         for step in ("evolved", "planned", "written", "audited", "published"):
             trace.step(step)
         trace.note({"records": 9, "snapshot_id": 7})
@@ -49,7 +49,7 @@ def test_each_step_is_a_span_below_that_of_the_work(collector: Receiver) -> None
     assert all(one.end_time_unix_nano <= two.start_time_unix_nano for one, two in pairwise(steps))
     assert attributes(work) == {**TRADES, "records": 9, "snapshot_id": 7}
     assert attributes(steps[0]) == TRADES
-    assert told == ["evolved", "planned", "written", "audited", "published"]
+    assert heard == ["evolved", "planned", "written", "audited", "published"]
 
 
 def test_work_that_fails_is_a_span_with_its_error(collector: Receiver) -> None:

@@ -42,9 +42,9 @@ WORDS = (".poll(", ".consume(", *sorted({name.partition(".")[0] for name in FORE
 
 
 def sources() -> list[Path]:
-    found = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
-    assert len(found) > 500
-    return [path for path in found if any(word in path.read_text() for word in WORDS)]
+    paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert len(paths) > 500
+    return [path for path in paths if any(word in path.read_text() for word in WORDS)]
 
 
 @cache
@@ -180,8 +180,8 @@ class Locals:
                 | ast.NamedExpr(target=ast.Name(id=name), value=value)
             ):
                 self._bind(name, self.is_foreign(value), self.holds_foreign(value))
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=said):
-                self._bind(name, self._names.is_foreign(said), self._names.holds_foreign(said))
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
+                self._bind(name, self._names.is_foreign(annotation), self._names.holds_foreign(annotation))
             case (
                 ast.For(target=ast.Name(id=name), iter=source)
                 | ast.comprehension(target=ast.Name(id=name), iter=source)
@@ -222,9 +222,9 @@ def faults(tree: ast.Module) -> Iterator[int]:
 
 
 def test_no_truth_of_a_foreign_object_is_asked() -> None:
-    found = {f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in faults(tree_of(path))}
+    places = {f"{path.relative_to(ROOT)}:{line}" for path in sources() for line in faults(tree_of(path))}
 
-    assert found == set()
+    assert places == set()
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,10 @@ def of_the_extras() -> set[str]:
     """What can be imported only where the extras are installed."""
     engine, everything = reached(()), reached(EXTRAS)
     owners = {
-        module: {canonicalize_name(each) for each in found}
-        for module, found in packages_distributions().items()
+        module: {canonicalize_name(each) for each in packages}
+        for module, packages in packages_distributions().items()
     }
-    return {module for module, found in owners.items() if found & everything and not found & engine}
+    return {module for module, packages in owners.items() if packages & everything and not packages & engine}
 
 
 @pytest.fixture(scope="module")

@@ -39,24 +39,24 @@ def read() -> Iterator[tuple[Path, str]]:
 
 
 def test_no_sentence_uses_a_word_that_only_old_books_have() -> None:
-    found = [
+    matches = [
         f"{file.relative_to(ROOT)}:{number}: {match[0]}"
         for file, text in read()
         for number, line in enumerate(text.splitlines(), 1)
         for match in WORDS.finditer(line)
     ]
-    assert found == []
+    assert matches == []
 
 
 def test_pages_and_advice_use_the_words_of_the_field() -> None:
     """Pages have the help of all commands, settings, fields, checks and errors, which are generated."""
     pages = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     texts = [(page.name, line) for page in pages for line in page.read_text().splitlines()]
-    found = [
+    matches = [
         (where, match[0], text) for where, text in [*texts, *advice()] for match in FOR_USERS.finditer(text)
     ]
 
-    assert found == []
+    assert matches == []
 
 
 def test_few_names_in_the_code_would_fit_any_value() -> None:

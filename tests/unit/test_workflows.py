@@ -30,13 +30,13 @@ OF_GITHUB = {"environment", "region", "deployment"}
 
 def read(file: Path) -> dict[str, Any]:
     """YAML 1.1 reads the key `on` as true."""
-    told: dict[Any, Any] = yaml.safe_load(file.read_text())
-    return {("on" if key is True else key): value for key, value in told.items()}
+    document: dict[Any, Any] = yaml.safe_load(file.read_text())
+    return {("on" if key is True else key): value for key, value in document.items()}
 
 
 def inputs(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = read(file)["on"]["workflow_dispatch"]["inputs"]
-    return found
+    inputs_given: dict[str, Any] = read(file)["on"]["workflow_dispatch"]["inputs"]
+    return inputs_given
 
 
 def options() -> set[str]:
@@ -45,9 +45,9 @@ def options() -> set[str]:
 
 
 def runs(file: Path) -> Iterator[str]:
-    told = read(file)
-    steps = [step for job in told.get("jobs", {}).values() for step in job["steps"]]
-    steps += told.get("runs", {}).get("steps", [])
+    document = read(file)
+    steps = [step for job in document.get("jobs", {}).values() for step in job["steps"]]
+    steps += document.get("runs", {}).get("steps", [])
     yield from (step["run"] for step in steps if "run" in step)
 
 
@@ -61,12 +61,12 @@ def test_every_option_that_is_used_is_one_and_every_input_reaches_it() -> None:
     text = "\n".join(runs(DEPLOY))
 
     assert set(re.findall(r"--[a-z-]+", text)) <= options()
-    told = read(DEPLOY)["env"]
-    taken = {name for value in told.values() for name in re.findall(r"inputs\.(\w+)", value)}
+    environment = read(DEPLOY)["env"]
+    taken = {name for value in environment.values() for name in re.findall(r"inputs\.(\w+)", value)}
     assert taken == inputs(DEPLOY).keys() - {"environment", "region"}
-    assert [name for name in told if name.isupper() and f"${name}" not in text and "FRAZIL" not in name] == [
-        "TABLEFLOW_BUCKET"
-    ], "the deployment's file reads it"
+    assert [
+        name for name in environment if name.isupper() and f"${name}" not in text and "FRAZIL" not in name
+    ] == ["TABLEFLOW_BUCKET"], "the deployment's file reads it"
 
 
 @pytest.mark.parametrize("file", [DEPLOY, UNDEPLOY], ids=lambda file: file.stem)
@@ -85,22 +85,22 @@ def test_each_variable_of_frazil_is_a_setting(file: Path) -> None:
 def test_a_workflow_runs_targets_that_are_there_within_a_limit_and_with_no_more_rights_than_it_says(
     file: Path,
 ) -> None:
-    told = read(file)
+    document = read(file)
     targets = set(re.findall(r"^([a-z./-]+):", (FOLDER.parent / "Makefile").read_text(), re.MULTILINE))
     asked = {name for text in runs(file) for names in _MAKE.findall(text) for name in names.split()}
-    asked |= {name for job in told["jobs"].values() for name in _matrix(job).get("target", ())}
+    asked |= {name for job in document["jobs"].values() for name in _matrix(job).get("target", ())}
 
     assert asked <= targets | {".venv/.ready"}
-    assert set(told["permissions"]) <= {"contents", "id-token"}
-    assert all(job["timeout-minutes"] <= 240 for job in told["jobs"].values())
+    assert set(document["permissions"]) <= {"contents", "id-token"}
+    assert all(job["timeout-minutes"] <= 240 for job in document["jobs"].values())
 
 
 _MAKE = re.compile(r"\bmake ((?:[a-z./-]+ ?)+)")
 
 
 def _matrix(job: dict[str, Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = job.get("strategy", {}).get("matrix", {})
-    return found
+    matrix: dict[str, list[str]] = job.get("strategy", {}).get("matrix", {})
+    return matrix
 
 
 def test_ci_tries_each_python_that_the_makefile_takes() -> None:
@@ -143,16 +143,16 @@ def test_no_secret_and_no_input_stands_in_a_command_line(file: Path) -> None:
 
 @pytest.mark.parametrize("file", [DEPLOY, UNDEPLOY], ids=lambda file: file.stem)
 def test_three_environments_take_a_role_by_oidc(file: Path) -> None:
-    told = read(file)
+    document = read(file)
 
     assert inputs(file)["environment"]["options"] == ["dev", "test", "prod"]
     assert len(inputs(file)["region"]["options"]) == 4
-    assert told["permissions"] == {"contents": "read", "id-token": "write"}
-    assert {job["environment"] for job in told["jobs"].values()} == {"${{ inputs.environment }}"}
+    assert document["permissions"] == {"contents": "read", "id-token": "write"}
+    assert {job["environment"] for job in document["jobs"].values()} == {"${{ inputs.environment }}"}
     assert "GitHubActionsRole" in (FOLDER / "actions" / "frazil" / "action.yml").read_text()
 
 
 def test_both_take_the_same_inputs_but_for_numbers_that_only_making_needs() -> None:
     making = {"day_count", "auto_offset_reset", "number_of_api_keys_to_retain", "snowflake_warehouse"}
 
-    assert inputs(UNDEPLOY) == {name: told for name, told in inputs(DEPLOY).items() if name not in making}
+    assert inputs(UNDEPLOY) == {name: value for name, value in inputs(DEPLOY).items() if name not in making}

@@ -49,13 +49,13 @@ def _tag_the_logs(cloud: CloudAws) -> object:
 
 
 def _lose_the_database(cloud: CloudAws) -> object:
-    told = {"Name": "lab", "Parameters": {"of": "others"}}
-    return cloud.client("glue").update_database(Name="lab", DatabaseInput=told)
+    database = {"Name": "lab", "Parameters": {"of": "others"}}
+    return cloud.client("glue").update_database(Name="lab", DatabaseInput=database)
 
 
 def _mark_the_database(cloud: CloudAws) -> object:
-    told = {"Name": "lab", "Parameters": {"frazil.deployment": "lab"}}
-    return cloud.client("glue").update_database(Name="lab", DatabaseInput=told)
+    database = {"Name": "lab", "Parameters": {"frazil.deployment": "lab"}}
+    return cloud.client("glue").update_database(Name="lab", DatabaseInput=database)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_an_object_that_lost_its_mark_is_given_it_and_all_goes_on(
     lab.create()
     before = lab.everything()
     lose(lab.cloud)
-    with pytest.raises(DifferentError, match="is not of this deployment") as told:
+    with pytest.raises(DifferentError, match="is not of this deployment") as raised:
         lab.create()
-    assert told.value.todo.startswith(f"If it is the deployment's own, give it the {mark} = lab:")
+    assert raised.value.todo.startswith(f"If it is the deployment's own, give it the {mark} = lab:")
 
     give(lab.cloud)
     lab.create()
@@ -127,10 +127,10 @@ def test_what_is_somebody_elses_stays_and_another_name_goes_through(
     """ "Delete it" was said of a log group of theirs; what was made under the first name stayed, and cost."""
     deed(lab.cloud)
     theirs = lab.everything()
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         lab.create()
     if "name" in instead:
-        assert "`frazil deploy delete` removes what was made" in told.value.todo
+        assert "`frazil deploy delete` removes what was made" in raised.value.todo
         lab.destroy()
     lab.told = {**LAB, **instead}
     lab.create()
@@ -144,8 +144,8 @@ def test_what_is_somebody_elses_stays_and_another_name_goes_through(
 def kept(aws: CloudAws, confluent: CloudConfluent) -> Deployed:
     """A deployment that is made, with its secrets in Secrets Manager."""
     store: Any = SecretsManager(Aws(aws.settings))
-    told = {"name": "lab", "confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "lab-lake"}}
-    deployed = Deployed(confluent, told, store=store)
+    spec = {"name": "lab", "confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "lab-lake"}}
+    deployed = Deployed(confluent, spec, store=store)
     deployed.create()
     return deployed
 
@@ -157,10 +157,10 @@ def test_a_secret_that_is_no_json_is_brought_back_or_deleted_and_made_anew(
     name, api = kept.spec.names.secret("app_consumer"), aws.client("secretsmanager")
     before = kept.store.get(name)
     api.put_secret_value(SecretId=name, SecretString="not { json")
-    with pytest.raises(ConfigureError, match="no JSON object") as told:
+    with pytest.raises(ConfigureError, match="no JSON object") as raised:
         kept.create()
-    assert "AWSPREVIOUS" in told.value.todo
-    assert "If the deployment made it" in told.value.todo  # the administrator's is made by nobody
+    assert "AWSPREVIOUS" in raised.value.todo
+    assert "If the deployment made it" in raised.value.todo  # the administrator's is made by nobody
 
     if way == "deleted":
         api.delete_secret(SecretId=name)
@@ -176,8 +176,8 @@ def test_a_secret_that_is_no_json_is_brought_back_or_deleted_and_made_anew(
 
 def _without_a_field(kept: Deployed, cloud: CloudAws) -> None:
     name = kept.spec.names.secret("app_consumer")
-    held = {k: v for k, v in (kept.store.get(name) or {}).items() if k != "bootstrap.servers"}
-    cloud.client("secretsmanager").put_secret_value(SecretId=name, SecretString=json.dumps(held))
+    stored = {k: v for k, v in (kept.store.get(name) or {}).items() if k != "bootstrap.servers"}
+    cloud.client("secretsmanager").put_secret_value(SecretId=name, SecretString=json.dumps(stored))
 
 
 def _doomed(kept: Deployed, cloud: CloudAws) -> None:
@@ -199,9 +199,9 @@ def test_client_settings_that_lack_a_secret_are_mended_by_deploy_create(
         name = f"{names.parameters}/consumer_kafka_client/p{number}"
         aws.client("ssm").put_parameter(Name=name, Value="x", Type="String")
     spoil(kept, aws)
-    with pytest.raises(ClientSettingsError) as told:
+    with pytest.raises(ClientSettingsError) as raised:
         client_settings(us, names, "consumer")
-    assert told.value.todo == "Run `frazil deploy create` to fix it."
+    assert raised.value.todo == "Run `frazil deploy create` to fix it."
 
     kept.create()
 
@@ -215,9 +215,9 @@ def test_client_settings_that_aws_did_not_answer_for_are_read_by_the_next_try(
     name = f"{names.parameters}/consumer_kafka_client/session.timeout.ms"
     aws.client("ssm").put_parameter(Name=name, Value="90000", Type="String")
     aws.turn(drop_every=1)
-    with pytest.raises(ClientSettingsError) as told:
+    with pytest.raises(ClientSettingsError) as raised:
         client_settings(us, names, "consumer")
-    assert told.value.todo == "Try again."
+    assert raised.value.todo == "Try again."
 
     aws.turn()
 
@@ -231,9 +231,9 @@ def test_who_gets_each_statement_that_an_error_names_takes_the_role_and_proves_i
     verify = next(each for each in lab.resources if each.address == "aws/writer_role").verify
     todos = []
     for number in range(2):
-        with pytest.raises(NotAllowedError) as told:
+        with pytest.raises(NotAllowedError) as raised:
             verify({}, {})
-        todos.append(told.value.todo)
+        todos.append(raised.value.todo)
         needed = policy(json.loads(todos[-1][todos[-1].index("{") :]))
         put = lab.cloud.client("iam").put_user_policy
         put(UserName="somebody", PolicyName=f"as-told-{number}", PolicyDocument=needed)
@@ -247,8 +247,8 @@ def test_a_right_that_the_writer_lacks_is_given_by_the_statement_that_the_error_
     lab.create()
     verify = next(each for each in lab.resources if each.address == "aws/writer_role").verify
     iam, name = lab.cloud.client("iam"), "lab_s3_glue_access_policy"
-    told = iam.get_role_policy(RoleName=WRITER, PolicyName=name)["PolicyDocument"]["Statement"]
-    left = [{**each, "Action": [a for a in each["Action"] if a != "s3:PutObject"]} for each in told]
+    statements = iam.get_role_policy(RoleName=WRITER, PolicyName=name)["PolicyDocument"]["Statement"]
+    left = [{**each, "Action": [a for a in each["Action"] if a != "s3:PutObject"]} for each in statements]
     iam.put_role_policy(RoleName=WRITER, PolicyName=name, PolicyDocument=policy(*left))
     with pytest.raises(NotAllowedError) as refused:
         verify({}, {})

@@ -169,9 +169,9 @@ def test_a_role_that_settings_name_is_taken_once_the_id_or_its_trust_is_mended(
         update={"role_arn": f"arn:aws:iam::{ACCOUNT}:role/{name}", "external_id": SecretStr("wrong")}
     )
 
-    def asked(told: AwsSettings) -> str:
+    def asked(settings: AwsSettings) -> str:
         try:
-            sts = aws_session(told).create_client("sts", endpoint_url=aws.url, region_name="us-east-1")
+            sts = aws_session(settings).create_client("sts", endpoint_url=aws.url, region_name="us-east-1")
             return str(sts.get_caller_identity()["Arn"])
         except ClientError as e:
             raise aws_refusal(e) or e from None

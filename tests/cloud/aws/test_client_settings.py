@@ -39,9 +39,9 @@ def asked(aws: CloudAws) -> dict[str, str]:
 
 
 def test_secrets_and_all_pages_of_parameters_are_put_together(stored: CloudAws) -> None:
-    found = asked(stored)
+    values = asked(stored)
 
-    assert found == {
+    assert values == {
         **KEY,
         **REGISTRY_KEY,
         **{f"p{n}": "x" for n in range(10)},
@@ -54,9 +54,9 @@ def test_what_comes_later_wins(stored: CloudAws) -> None:
     stored.client("secretsmanager").put_secret_value(SecretId=REGISTRY, SecretString=json.dumps(later))
     stored.client("ssm").put_parameter(Name=f"{PATH}/bootstrap.servers", Value="of ssm", Type="String")
 
-    found = asked(stored)
+    values = asked(stored)
 
-    assert (found["sasl.username"], found["bootstrap.servers"]) == ("of the registry", "of ssm")
+    assert (values["sasl.username"], values["bootstrap.servers"]) == ("of the registry", "of ssm")
 
 
 def test_a_region_that_nobody_says_is_us_east_1() -> None:

@@ -62,10 +62,10 @@ def test_what_got_another_name_is_removed_and_a_bucket_by_an_explicit_word_only(
     assert lab.everything()["roles"] == ["lab_writer"]
     assert lab.everything()["buckets"] == ["lab-lake", "lab-pond"]
 
-    told = lab.reconciler(removes_data=True)
-    told.apply(told.plan())
+    removing = lab.reconciler(removes_data=True)
+    removing.apply(removing.plan())
     assert lab.everything()["buckets"] == ["lab-pond"]
-    assert told.plan().steps == lab.reconciler().plan().steps
+    assert removing.plan().steps == lab.reconciler().plan().steps
 
 
 def test_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: MadeAtAws) -> None:
@@ -108,9 +108,9 @@ def test_a_principal_that_was_deleted_and_made_anew_is_drift(lab: MadeAtAws) -> 
 def test_documents_that_say_the_same_are_no_drift(lab: MadeAtAws) -> None:
     lab.create()
     iam = lab.cloud.client("iam")
-    told = iam.get_role(RoleName=WRITER)["Role"]["AssumeRolePolicyDocument"]
-    shuffled = [{"Sid": f"S{n}", **each} for n, each in enumerate(reversed(told["Statement"]))]
-    text = json.dumps({"Statement": shuffled, "Version": told["Version"]})
+    document = iam.get_role(RoleName=WRITER)["Role"]["AssumeRolePolicyDocument"]
+    shuffled = [{"Sid": f"S{n}", **each} for n, each in enumerate(reversed(document["Statement"]))]
+    text = json.dumps({"Statement": shuffled, "Version": document["Version"]})
     iam.update_assume_role_policy(
         RoleName=WRITER, PolicyDocument=text.replace(f'["arn:aws:iam::{ACCOUNT}:root"]', f'"{ACCOUNT}"')
     )
@@ -219,5 +219,5 @@ def test_all_keys_of_a_bucket_are_told_page_by_page(aws: CloudAws) -> None:
     s3.delete_object(**asked, Key="gone", VersionId=gone["VersionId"])
 
     for page in (1, 2, 1000):
-        found = list(object_keys(Aws(aws.settings), "many-keys", page))
-        assert sorted(found) == [*(f"{number}/a" for number in range(5)), "gone"], page
+        keys = list(object_keys(Aws(aws.settings), "many-keys", page))
+        assert sorted(keys) == [*(f"{number}/a" for number in range(5)), "gone"], page

@@ -42,7 +42,7 @@ def taking(made: MadeAtAws, role: str, party: str = "", external_id: str | None 
 
 def test_each_right_that_is_taken_away_is_named_with_the_statement_that_gives_it(made: MadeAtAws) -> None:
     role, iam = "lab_s3_glue_role", made.cloud.client("iam")
-    told = iam.get_role_policy(RoleName=role, PolicyName="lab_s3_glue_access_policy")["PolicyDocument"][
+    statements = iam.get_role_policy(RoleName=role, PolicyName="lab_s3_glue_access_policy")["PolicyDocument"][
         "Statement"
     ]
     verify = next(each for each in made.resources if each.address == "aws/writer_role").verify
@@ -54,7 +54,8 @@ def test_each_right_that_is_taken_away_is_named_with_the_statement_that_gives_it
     named = {}
     for action in writer_actions():
         left = [
-            {**each, "Action": [a for a in each["Action"] if a != action] or ["none:None"]} for each in told
+            {**each, "Action": [a for a in each["Action"] if a != action] or ["none:None"]}
+            for each in statements
         ]
         iam.put_role_policy(
             RoleName=role, PolicyName="lab_s3_glue_access_policy", PolicyDocument=policy(*left)
@@ -137,7 +138,7 @@ def test_confluent_in_the_writer_can_read_no_secret(tableflow: MadeAtAws) -> Non
 
 
 @pytest.mark.parametrize(
-    ("told", "lies"),
+    ("slashes", "lies"),
     [
         (FOLDER, FOLDER),
         (f"/{FOLDER}", f"/{FOLDER}"),
@@ -151,10 +152,10 @@ def test_confluent_in_the_writer_can_read_no_secret(tableflow: MadeAtAws) -> Non
     "10110110//10101001/org/env-1/lkc-1-10110110/10101001/org/env-1/lkc-1",
 )
 def test_the_reader_of_tableflow_s_tables_reads_where_they_lie(
-    tableflow: MadeAtAws, monkeypatch: pytest.MonkeyPatch, told: str, lies: str
+    tableflow: MadeAtAws, monkeypatch: pytest.MonkeyPatch, slashes: str, lies: str
 ) -> None:
     """A path with two slashes in a row may be told of keys that have both, or one."""
-    monkeypatch.setattr("kit.clouds.made_at_aws.PATH", f"s3://lab-lake/{told}/v1/a-table")
+    monkeypatch.setattr("kit.clouds.made_at_aws.PATH", f"s3://lab-lake/{slashes}/v1/a-table")
     tableflow.create()
     s3 = tableflow.cloud.client("s3")
     for key in (f"{lies}/v1/a-table/data/x", "10110110/other/v1/x"):
@@ -179,9 +180,9 @@ def test_the_bucket_answers_by_tls_only(made: MadeAtAws) -> None:
     assert root.get_object(Bucket="lab-lake", Key="warehouse/x")["Body"].read() == b"1"
 
 
-def refused(ask: Any, **told: Any) -> bool:
+def refused(ask: Any, **options: Any) -> bool:
     try:
-        ask(**told)
+        ask(**options)
     except ClientError as e:
         return code_of(e).startswith("AccessDenied")
     return False

@@ -31,9 +31,9 @@ def test_a_secret_is_made_read_and_changed(store: SecretsManager) -> None:
 def test_a_secret_bears_the_tags_of_its_deployment(aws: CloudAws, store: SecretsManager) -> None:
     store.put(NAME, {"api.key": "1"}, TAGS)
 
-    told = aws.client("secretsmanager").describe_secret(SecretId=NAME)
+    described = aws.client("secretsmanager").describe_secret(SecretId=NAME)
 
-    assert told["Tags"] == [{"Key": "frazil", "Value": "frazil:lab"}]
+    assert described["Tags"] == [{"Key": "frazil", "Value": "frazil:lab"}]
 
 
 def test_an_equal_secret_gets_no_new_version(aws: CloudAws, store: SecretsManager) -> None:
@@ -74,9 +74,9 @@ def test_one_that_awaits_its_deletion_can_be_deleted_at_once(aws: CloudAws, stor
 
 def test_a_lost_answer_is_put_right_by_the_next_try(aws: CloudAws, store: SecretsManager) -> None:
     aws.turn(once={"CreateSecret": "lose"})
-    with pytest.raises(NotYet, match="was not seen") as told:
+    with pytest.raises(NotYet, match="was not seen") as raised:
         store.put(NAME, {"api.key": "1"}, TAGS)
-    assert not isinstance(told.value, AnswerLost)  # its name is unique: nobody need look for it first
+    assert not isinstance(raised.value, AnswerLost)  # its name is unique: nobody need look for it first
 
     store.put(NAME, {"api.key": "1"}, TAGS)
 

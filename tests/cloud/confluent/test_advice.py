@@ -43,9 +43,9 @@ def with_a_failed_statement(deployed: Deployed) -> tuple[Known, RepairError]:
     known = deployed.create()
     failed = deployed.cloud.thing(statements(known), "create-totals").body
     failed["status"].update(phase="FAILED", detail="out of memory")
-    with pytest.raises(RepairError, match="FAILED, and its table") as told:
+    with pytest.raises(RepairError, match="FAILED, and its table") as raised:
         deployed.create()
-    return known, told.value
+    return known, raised.value
 
 
 def is_well(deployed: Deployed) -> bool:
@@ -65,14 +65,14 @@ def test_a_failed_statement_whose_rows_may_go_begins_anew(deployed: Deployed) ->
 
 def test_a_failed_statement_whose_rows_must_stay_goes_on_under_another_name(deployed: Deployed) -> None:
     """The DROP before it was forgotten: with nothing behind it that is there, it would run again."""
-    known, told = with_a_failed_statement(deployed)
-    assert "docs/cloud.md" in told.todo
-    assert f"drops {TOTALS}" in told.todo
+    known, error = with_a_failed_statement(deployed)
+    assert "docs/cloud.md" in error.todo
+    assert f"drops {TOTALS}" in error.todo
     deployed.cloud.organization.of(statements(known)).pop("drop-totals")
 
     hint = "/*+ OPTIONS('scan.startup.mode' = 'specific-offsets') */"
     insert = f"INSERT INTO `{TOTALS}`"
-    assert insert in told.todo
+    assert insert in error.todo
     query = f"{insert} SELECT userid, quantity * price FROM stock_trades {hint}"
     on = {"name": "go-on-with-totals", "makes": TOTALS, "sql": query}
     drop, _ = KICKSTARTER["confluent"]["statements"]
@@ -93,9 +93,9 @@ def test_a_field_that_nobody_can_change_is_as_before_or_its_object_is_deleted_by
 ) -> None:
     known = deployed.create()
     deployed.told = changed(topics=[{"name": "stock_trades", "partitions": 12}])
-    with pytest.raises(DifferentError, match="nobody can change") as told:
+    with pytest.raises(DifferentError, match="nobody can change") as raised:
         deployed.create()
-    assert "with all that they hold" in told.value.todo
+    assert "with all that they hold" in raised.value.todo
 
     deployed.told = KICKSTARTER
     assert deployed.reconciler().plan().news == ()
@@ -114,10 +114,10 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
     landing = Deployed(confluent, changed(tableflow=[]), objects=here)
     landing.create()
     landing.told = KICKSTARTER
-    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as told:
+    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as raised:
         landing.create()
-    assert told.value.todo.startswith("Tables that Frazil landed may be among them.")
-    assert "a deployment of its own" in told.value.todo
+    assert raised.value.todo.startswith("Tables that Frazil landed may be among them.")
+    assert "a deployment of its own" in raised.value.todo
 
     landing.told = changed(tableflow=[])
     landing.create()
@@ -143,9 +143,9 @@ def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
     born = deployed.cloud.thing("/iam/v2/api-keys", known[f"confluent/key/{use}"]["id"]).body["metadata"]
     born["created_at"] = "2026-01-01T00:00:00+00:00"
     deployed.told = smaller
-    with pytest.raises(ConfigureError, match="though it is not new") as told:
+    with pytest.raises(ConfigureError, match="though it is not new") as raised:
         deployed.reconciler(patience=600.0).plan()
-    assert f"`frazil rotate --what {use} --now`" in told.value.todo
+    assert f"`frazil rotate --what {use} --now`" in raised.value.todo
 
     deployed.told = whole
     part = deployed.reconciler().part(KeyDuty(deployed.spec, use).needs)
@@ -161,14 +161,14 @@ def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
 @pytest.mark.each_time("its mark")
 def test_an_account_without_the_mark_is_passed_by_or_given_it(deployed: Deployed, way: str) -> None:
     made = deployed.cloud.made(ACCOUNTS, {"display_name": "tableflow_app_manager", "description": "lost"})
-    with pytest.raises(DifferentError, match="not of this deployment") as told:
+    with pytest.raises(DifferentError, match="not of this deployment") as raised:
         deployed.create()
-    assert "If it is the deployment's own" in told.value.todo
+    assert "If it is the deployment's own" in raised.value.todo
 
     if way == "another prefix":
         deployed.told = {**KICKSTARTER, "prefix": "another"}
     else:
-        mark = told.value.todo.rpartition(" ")[2].rstrip(".")
+        mark = raised.value.todo.rpartition(" ")[2].rstrip(".")
         deployed.cloud.thing(ACCOUNTS, made["id"]).body["description"] = mark
     deployed.create()
 
@@ -180,9 +180,9 @@ def test_an_account_without_the_mark_is_passed_by_or_given_it(deployed: Deployed
 def test_a_connector_is_made_once_its_config_is_mended(deployed: Deployed) -> None:
     (connector,) = KICKSTARTER["confluent"]["connectors"]
     deployed.told = changed(connectors=[{**connector, "config": {"output.data.format": "CSV"}}])
-    with pytest.raises(ConfigureError, match="does not take the connector") as told:
+    with pytest.raises(ConfigureError, match="does not take the connector") as raised:
         deployed.create()
-    assert "CSV" in told.value.where
+    assert "CSV" in raised.value.where
 
     deployed.told = changed(connectors=[{**connector, "config": {"output.data.format": "AVRO"}}])
     deployed.create()
@@ -204,9 +204,9 @@ def test_a_quota_that_was_raised_lets_the_same_go_on(deployed: Deployed) -> None
 def test_an_owner_that_is_given_the_role_makes_the_deployment(deployed: Deployed) -> None:
     owner = deployed.cloud.account()
     deployed.confluent = deployed.cloud.client_of(deployed.cloud.key(owner))
-    with pytest.raises(NotAllowedError) as told:
+    with pytest.raises(NotAllowedError) as raised:
         deployed.create()
-    assert "the role OrganizationAdmin" in told.value.todo
+    assert "the role OrganizationAdmin" in raised.value.todo
 
     deployed.cloud.bind(owner, "OrganizationAdmin", "")
     deployed.create()
@@ -221,9 +221,9 @@ def test_a_cloud_api_key_that_is_set_or_mended_makes_the_deployment(
     bare = deployed.cloud.settings.model_copy(update={"api_key": None, "api_secret": None})
     wrong = deployed.cloud.client_of({"key": pair[0], "secret": pair[1]}) if pair else Confluent(bare)
     deployed.confluent = wrong
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         deployed.create()
-    assert "FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET" in told.value.todo
+    assert "FRAZIL_CONFLUENT__API_KEY and FRAZIL_CONFLUENT__API_SECRET" in raised.value.todo
 
     deployed.confluent = deployed.cloud.client_of({"key": KEY, "secret": SECRET})
     deployed.create()

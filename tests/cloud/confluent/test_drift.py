@@ -35,8 +35,8 @@ def test_a_statement_that_is_degraded_keeps_what_it_knows_and_verify_says_so(dep
     _statement(deployed.cloud, known)["status"].update(phase="DEGRADED", detail="it restarts often")
     assert deployed.reconciler().plan().news == ()
     deployed.create()
-    found = deployed.reconciler(patience=0.5).verify()["confluent/statement/create-totals"]
-    assert "DEGRADED: it restarts often" in str(found)
+    error = deployed.reconciler(patience=0.5).verify()["confluent/statement/create-totals"]
+    assert "DEGRADED: it restarts often" in str(error)
 
 
 def test_a_statement_that_goes_on_keeps_its_text(deployed: Deployed) -> None:
@@ -128,11 +128,11 @@ def test_an_environment_whose_name_another_one_took_is_named(deployed: Deployed)
     _rename(deployed, known, "environment")
     other = deployed.cloud.made(ENVIRONMENTS, {"display_name": deployed.spec.name})["id"]
 
-    with pytest.raises(DifferentError, match="another one bears its name") as told:
+    with pytest.raises(DifferentError, match="another one bears its name") as raised:
         deployed.create()
 
     assert (
-        told.value.where
+        raised.value.where
         == f"{known['confluent/environment']['id']}: of-others; {other}: {deployed.spec.name}"
     )
     assert deployed.cloud.ask("PATCH", f"{ENVIRONMENTS}/{other}", {"display_name": "elsewhere"}).ok
@@ -185,8 +185,8 @@ def test_a_deployment_whose_cluster_is_gone_is_made_whole_again(deployed: Deploy
     cluster = deployed.create()["confluent/cluster"]
     assert not any(deployed.reconciler().verify().values())
     assert len(deployed.cloud.held()["/iam/v2/api-keys"]) == 6
-    held = deployed.store.held[deployed.spec.names.secret("app_consumer")]
-    assert held["bootstrap.servers"] == cluster["bootstrap"]
+    values = deployed.store.held[deployed.spec.names.secret("app_consumer")]
+    assert values["bootstrap.servers"] == cluster["bootstrap"]
 
 
 def test_a_deployment_whose_cluster_is_gone_leaves_nothing(deployed: Deployed) -> None:
@@ -207,9 +207,9 @@ def test_an_environment_of_the_same_name_is_neither_used_nor_removed(deployed: D
     """It was removed, with its cluster, by the deletion of a deployment that never made it."""
     made = _foreign_environment(deployed)
     for act in (deployed.create, deployed.delete):
-        with pytest.raises(DifferentError, match="nothing in it says") as told:
+        with pytest.raises(DifferentError, match="nothing in it says") as raised:
             act()
-        assert "--adopt" in told.value.todo
+        assert "--adopt" in raised.value.todo
     assert deployed.cloud.held()["/org/v2/environments"] == [made]
 
 
@@ -294,10 +294,10 @@ def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
     log = {"retention": "2d", "on_bad_record": "log", "log_topic": "bad_trades"}
     deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow_settings": log}}
     deployed.create()
-    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
-    assert held["config"]["retention_ms"] == "172800000"
-    assert held["config"]["error_handling"] == {"mode": "LOG", "target": "bad_trades"}
-    held["config"]["error_handling"] = {"mode": "SKIP"}
+    spec = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
+    assert spec["config"]["retention_ms"] == "172800000"
+    assert spec["config"]["error_handling"] == {"mode": "LOG", "target": "bad_trades"}
+    spec["config"]["error_handling"] = {"mode": "SKIP"}
     assert [step.address for step in deployed.reconciler().plan().news] == [
         "confluent/tableflow/stock_trades"
     ]
@@ -312,24 +312,24 @@ def test_the_formats_of_a_table_follow_the_file_and_come_back(deployed: Deployed
     both = {**KICKSTARTER["confluent"], "tableflow_settings": {"formats": ["ICEBERG", "DELTA"]}}
     deployed.told = {**KICKSTARTER, "confluent": both}
     deployed.create()
-    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
-    assert held["table_formats"] == ["ICEBERG", "DELTA"]
-    held["table_formats"] = ["DELTA"]
+    spec = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
+    assert spec["table_formats"] == ["ICEBERG", "DELTA"]
+    spec["table_formats"] = ["DELTA"]
     assert [step.address for step in deployed.reconciler().plan().news] == [
         "confluent/tableflow/stock_trades"
     ]
     deployed.create()
-    assert held["table_formats"] == ["ICEBERG", "DELTA"]
+    assert spec["table_formats"] == ["ICEBERG", "DELTA"]
     assert deployed.reconciler().plan().news == ()
 
 
 def test_another_database_of_glue_is_named_and_goes_back_to_the_cluster_s(deployed: Deployed) -> None:
     cluster = deployed.create()["confluent/cluster"]["id"]
-    (held,) = deployed.cloud.organization.of("/tableflow/v1/catalog-integrations").values()
-    held.body["spec"]["config"]["custom_database"] = "elsewhere"
+    (integration,) = deployed.cloud.organization.of("/tableflow/v1/catalog-integrations").values()
+    integration.body["spec"]["config"]["custom_database"] = "elsewhere"
     assert [step.address for step in deployed.reconciler().plan().news] == ["confluent/glue_sync"]
     deployed.create()
-    assert held.body["spec"]["config"]["custom_database"] == cluster
+    assert integration.body["spec"]["config"]["custom_database"] == cluster
     assert deployed.reconciler().plan().news == ()
 
 
@@ -362,9 +362,9 @@ def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflo
     others = f"10011010/11101100/{known['confluent/environment']['organization']}/env-1/lkc-1/v1/a"
 
     deployed.objects = (f"{own}/metadata/v1.metadata.json", others)
-    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as told:
+    with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as raised:
         deployed.create()
-    assert told.value.where == f"stock_trades: s3://{bucket}/{others}"
+    assert raised.value.where == f"stock_trades: s3://{bucket}/{others}"
     assert path not in deployed.cloud.held()
 
     deployed.objects = (f"{own}/metadata/v1.metadata.json", f"{own}/data/a.parquet")
@@ -383,10 +383,10 @@ def _turn_off(deployed: Deployed, known: Known) -> None:
 
 def test_a_format_that_fails_is_told_by_verify_though_the_phase_is_well(deployed: Deployed) -> None:
     deployed.create()
-    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
-    held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "schema refused"}]
-    found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
-    assert "ICEBERG: schema refused" in str(found)
+    body = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
+    body["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "schema refused"}]
+    error = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
+    assert "ICEBERG: schema refused" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -407,20 +407,20 @@ def test_a_catalog_that_a_table_does_not_reach_is_told_by_verify(
 ) -> None:
     """Confluent's document requires no field of a catalog's state: one without any ended with a KeyError."""
     deployed.create()
-    told = {"catalog_integration_id": "tci-1", "catalog_type": "AWS_GLUE", **sync}
-    monkeypatch.setattr("frazil_local.cloud.confluent.tableflow.topics._syncs", lambda *_: iter([told]))
+    synced = {"catalog_integration_id": "tci-1", "catalog_type": "AWS_GLUE", **sync}
+    monkeypatch.setattr("frazil_local.cloud.confluent.tableflow.topics._syncs", lambda *_: iter([synced]))
     assert deployed.reconciler().plan().news == ()
-    found = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
-    assert (words in str(found)) if words else found is None
+    error = deployed.reconciler(patience=0.5).verify()["confluent/tableflow/stock_trades"]
+    assert (words in str(error)) if words else error is None
 
 
 def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: Deployed) -> None:
     known = deployed.create()
-    told = "stock_trades", deployed.cloud.client, deployed.store, known
-    assert "says RUNNING" in status_text(*told)
-    held = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
-    held["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "no schema"}]
-    assert "says ICEBERG: no schema" in status_text(*told)
+    asked_of = "stock_trades", deployed.cloud.client, deployed.store, known
+    assert "says RUNNING" in status_text(*asked_of)
+    body = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body
+    body["status"]["failing_table_formats"] = [{"format": "ICEBERG", "error_message": "no schema"}]
+    assert "says ICEBERG: no schema" in status_text(*asked_of)
 
 
 def _spoil(deployed: Deployed, known: Known, use: KeyUse, field: str) -> str:
@@ -493,9 +493,9 @@ def test_the_partitions_of_a_topic_do_not_change(deployed: Deployed) -> None:
 def test_a_key_that_nobody_knows_and_one_without_a_role_end_at_once(deployed: Deployed) -> None:
     cloud = deployed.cloud
     nobody = cloud.client_of({"key": "NOBODY", "secret": "nothing"})
-    with pytest.raises(ConfigureError, match="does not know who asks") as told:
+    with pytest.raises(ConfigureError, match="does not know who asks") as raised:
         Deployed(cloud, confluent=nobody).create()
-    assert "FRAZIL_CONFLUENT__API_KEY" in told.value.todo
+    assert "FRAZIL_CONFLUENT__API_KEY" in raised.value.todo
     weak = cloud.client_of(cloud.key(cloud.account()))
     with pytest.raises(NotAllowedError) as refused:
         Deployed(cloud, confluent=weak).create()

@@ -79,8 +79,8 @@ def test_what_loses_each_answer_is_not_made_without_end(
     made: list[str] = []
     post = Plane.post
 
-    def lost(self: Plane, path: str, body: Json, **told: Any) -> Json:
-        answer = post(self, path, body, **told)
+    def lost(self: Plane, path: str, body: Json, **options: Any) -> Json:
+        answer = post(self, path, body, **options)
         if path == KEYS:
             made.append(body["spec"]["display_name"])
             raise AnswerLost("502")
@@ -105,9 +105,9 @@ def test_what_fails_again_and_again_is_not_started_without_end(
     asked: list[str] = []
     ask = Plane.ask
 
-    def counted(self: Plane, how: str, where: str, *rest: Any, **told: Any) -> Json:
+    def counted(self: Plane, how: str, where: str, *rest: Any, **options: Any) -> Json:
         asked.extend([where] if how == method and where.endswith(path) else [])
-        return ask(self, how, where, *rest, **told)
+        return ask(self, how, where, *rest, **options)
 
     monkeypatch.setattr(Plane, "ask", counted)
     with pytest.raises(CloudSlowError, match="fail_next asked for it"):

@@ -51,9 +51,9 @@ def without(deployed: Deployed, address: str) -> Reconciler:
 )
 def test_a_right_that_is_missing_is_named(deployed: Deployed, address: str, named: str) -> None:
     reconciler = without(deployed, address)
-    with pytest.raises(CloudSlowError) as told:
+    with pytest.raises(CloudSlowError) as raised:
         reconciler.apply(reconciler.plan())
-    assert named in str(told.value)
+    assert named in str(raised.value)
 
 
 def test_a_reader_of_the_registry_that_lost_its_role_is_found_by_verify(deployed: Deployed) -> None:
@@ -89,9 +89,9 @@ def test_secrets_stand_in_the_store_alone(deployed: Deployed) -> None:
     secrets = [
         key.body["spec"]["secret"] for key in deployed.cloud.organization.of("/iam/v2/api-keys").values()
     ]
-    told = f"{plan} {plan.document} {known} {deployed.resources!r} {deployed.reconciler().plan()}"
+    shown = f"{plan} {plan.document} {known} {deployed.resources!r} {deployed.reconciler().plan()}"
     assert len(secrets) == 7
-    assert not [secret for secret in secrets if secret in told]
+    assert not [secret for secret in secrets if secret in shown]
     names = deployed.spec.names
     twins = {names.twin(use) for use in ALL_USES} - {""}
     assert set(deployed.store.held) == twins | {names.secret(use) for use in ALL_USES}

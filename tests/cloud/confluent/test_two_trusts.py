@@ -38,9 +38,9 @@ class Writer:
         return {"there": True} if ROLE in [role["RoleName"] for role in roles] else None
 
     def create(self, known: Known) -> None:
-        told = known["confluent/provider_integration"]
-        external_id = self.external_id or told["external_id"]
-        party = {"Principal": {"AWS": told["role_arn"]}}
+        integration = known["confluent/provider_integration"]
+        external_id = self.external_id or integration["external_id"]
+        party = {"Principal": {"AWS": integration["role_arn"]}}
         known_by = {"Condition": {"StringEquals": {"sts:ExternalId": external_id}}}
         take = {"Effect": "Allow", "Action": "sts:AssumeRole", **party, **known_by}
         mark = {"Effect": "Allow", "Action": "sts:TagSession", **party}

@@ -17,12 +17,12 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
     lab.store.put_secret_value(
         SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": "0"})
     )
-    with pytest.raises(ConfigureError, match="which key is in use") as told:
+    with pytest.raises(ConfigureError, match="which key is in use") as raised:
         lab.keys().turn()
-    assert "whose fingerprint DESC USER shows" in told.value.todo
+    assert "whose fingerprint DESC USER shows" in raised.value.todo
 
     shown = lab.service_user.fingerprints()
-    number = next(str(slot) for slot, found in shown.items() if found == in_use.fingerprint)
+    number = next(str(slot) for slot, fingerprint in shown.items() if fingerprint == in_use.fingerprint)
     lab.store.put_secret_value(
         SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": number})
     )
@@ -33,11 +33,11 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said", "todo"),
+    ("spoil", "expected", "todo"),
     [
         (lambda _: "not { json", "no JSON object", "AWSPREVIOUS"),
         (
-            lambda held: json.dumps({**held, "snowflake_rsa_private_key_1_pem": "planted!"}),
+            lambda contents: json.dumps({**contents, "snowflake_rsa_private_key_1_pem": "planted!"}),
             "no private RSA key",
             "It must be PEM",
         ),
@@ -45,12 +45,12 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
     ids=["no JSON", "no key"],
 )
 def test_the_version_before_is_brought_back_and_turned(
-    lab: RsaLab, spoil: Callable[[dict[str, str]], str], said: str, todo: str
+    lab: RsaLab, spoil: Callable[[dict[str, str]], str], expected: str, todo: str
 ) -> None:
     lab.store.put_secret_value(SecretId=lab.secret, SecretString=spoil(lab.held()))
-    with pytest.raises(ConfigureError, match=said) as told:
+    with pytest.raises(ConfigureError, match=expected) as raised:
         lab.keys().turn()
-    assert todo in told.value.todo
+    assert todo in raised.value.todo
 
     good = lab.store.get_secret_value(SecretId=lab.secret, VersionStage="AWSPREVIOUS")["SecretString"]
     lab.store.put_secret_value(SecretId=lab.secret, SecretString=good)

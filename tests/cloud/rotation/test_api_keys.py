@@ -38,8 +38,8 @@ def made(confluent: CloudConfluent) -> Deployed:
 
 def of(made: Deployed, use: KeyUse = "app_consumer", **changed: Any) -> ApiKeys:
     known = made.reconciler().facts()
-    told = ApiKeys(made.cloud.client, made.store, KeyDuty(made.spec, use), known, PATIENT)
-    return replace(told, **changed)
+    duty_keys = ApiKeys(made.cloud.client, made.store, KeyDuty(made.spec, use), known, PATIENT)
+    return replace(duty_keys, **changed)
 
 
 def working(of_use: ApiKeys) -> list[str]:
@@ -201,10 +201,10 @@ def test_no_secret_is_in_what_a_turn_tells(made: Deployed) -> None:
     keys_of = of(made)
     secret = held(keys_of)[1]
 
-    told = f"{keys_of.turn()!r} {keys_of.age()!r} {keys_of!r}"
+    shown = f"{keys_of.turn()!r} {keys_of.age()!r} {keys_of!r}"
 
     held_now = cast("Store", keys_of.secrets).held
-    assert secret not in told
+    assert secret not in shown
     assert all(
-        text not in told for each in held_now.values() for key, text in each.items() if "secret" in key
+        text not in shown for each in held_now.values() for key, text in each.items() if "secret" in key
     )

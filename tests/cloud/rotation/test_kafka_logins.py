@@ -72,12 +72,12 @@ class KeyOfKafka:
 
 @pytest.fixture(scope="module")
 def kafka(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LockedKafka]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in LISTENERS]
+    with ExitStack() as opened:
+        sockets = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in LISTENERS]
         ports = [each.getsockname()[1] for each in sockets]
-    told = dict(zip(LISTENERS, ports, strict=True))
+    ports_by_listener = dict(zip(LISTENERS, ports, strict=True))
     folder = tmp_path_factory.mktemp("kafka")
-    with token_server() as tokens, locked_kafka(folder, told, tokens) as kafka:
+    with token_server() as tokens, locked_kafka(folder, ports_by_listener, tokens) as kafka:
         admin = AdminClient({"bootstrap.servers": kafka.at("OPEN")})
         admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(PATIENCE)
         yield kafka
@@ -127,7 +127,7 @@ def test_who_is_refused_and_finds_no_other_key_is_told_and_goes_on_once_there_is
 
 
 def test_the_settings_show_the_key_and_not_its_secret(key: KeyOfKafka) -> None:
-    told = json.dumps(key.settings().model_dump(mode="json"))
+    shown = json.dumps(key.settings().model_dump(mode="json"))
 
-    assert key.name in told
-    assert f"secret-{key.number}" not in told
+    assert key.name in shown
+    assert f"secret-{key.number}" not in shown

@@ -58,8 +58,8 @@ class Shop:
         return self.command("rotate", *arguments)
 
     def spec(self, every: str) -> DeploymentSpec:
-        told = {"confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "shop-bucket"}}
-        return DeploymentSpec.model_validate({"name": "shop", **told, "rotation": {"every": every}})
+        document = {"confluent": {"topics": [{"name": "trades"}]}, "aws": {"bucket": "shop-bucket"}}
+        return DeploymentSpec.model_validate({"name": "shop", **document, "rotation": {"every": every}})
 
     def assets(self, every: str) -> DeploymentAssets:
         return DeploymentAssets(Deployment(self.spec(every), self.folder / "shop"), Settings.load())
@@ -100,23 +100,23 @@ def shop(
 def test_young_keys_are_left_and_told(shop: Shop) -> None:
     before = shop.held()
 
-    said = shop.rotate("shop")
+    result = shop.rotate("shop")
 
-    assert (said.code, said.err) == (0, "")
-    assert before[0] in said.out
-    assert "nothing; due " in said.out
+    assert (result.code, result.err) == (0, "")
+    assert before[0] in result.out
+    assert "nothing; due " in result.out
     assert shop.held() == before
 
 
 def test_now_replaces_what_is_named_whatever_its_age(shop: Shop) -> None:
     before, others = shop.held(), shop.held("app_consumer")
 
-    told = shop.rotate("shop", "--what", "app_producer", "--now", "--json").document
+    turns = shop.rotate("shop", "--what", "app_producer", "--now", "--json").document
 
-    assert [(each["what"], each["turned"], each["instead_of"]) for each in told] == [
+    assert [(each["what"], each["turned"], each["instead_of"]) for each in turns] == [
         ("app_producer", True, before[0])
     ]
-    assert told[0]["key"] == shop.held()[0] != before[0]
+    assert turns[0]["key"] == shop.held()[0] != before[0]
     assert shop.held("app_consumer") == others
 
 
@@ -124,40 +124,40 @@ def test_old_keys_are_replaced_all_of_them(shop: Shop) -> None:
     shop.write(every="0s")
     before = {use: shop.held(use) for use in USES}
 
-    said = shop.rotate()
+    result = shop.rotate()
 
-    assert said.code == 0
+    assert result.code == 0
     assert all(shop.held(use) != before[use] for use in USES)
 
 
 def test_no_secret_is_told(shop: Shop) -> None:
     before = shop.held()[1]
 
-    said = shop.rotate("--now")
+    result = shop.rotate("--now")
 
-    assert not [text for text in (before, shop.held()[1], SECRET) if text in said.out + said.err]
+    assert not [text for text in (before, shop.held()[1], SECRET) if text in result.out + result.err]
 
 
 @pytest.mark.parametrize(
-    ("what", "code", "told"),
+    ("what", "code", "expected"),
     [("rsa", 1, "has no rsa to rotate"), ("all", 2, "all is nothing that is rotated")],
 )
-def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, told: str) -> None:
-    said = shop.rotate("--what", what)
+def test_what_is_not_there_is_named(shop: Shop, what: str, code: int, expected: str) -> None:
+    result = shop.rotate("--what", what)
 
-    assert said.code == code
-    assert told in said.err
-    assert "Fix the name." in said.err
-    named = said.err.partition("there are: ")[2].split("\n")[0].split(", ")
+    assert result.code == code
+    assert expected in result.err
+    assert "Fix the name." in result.err
+    named = result.err.partition("there are: ")[2].split("\n")[0].split(", ")
     assert "app_producer" in named
     assert shop.rotate("shop", "--what", "app_producer", "--now").code == 0
 
 
 def test_keys_of_what_is_not_made_yet_are_turned_once_it_is(shop: Shop, confluent: CloudConfluent) -> None:
     confluent.reset()
-    said = shop.rotate("shop", "--what", "app_producer", "--now")
-    assert said.code == 1
-    assert "`frazil deploy create shop` makes it." in said.err
+    result = shop.rotate("shop", "--what", "app_producer", "--now")
+    assert result.code == 1
+    assert "`frazil deploy create shop` makes it." in result.err
 
     shop.make()
 
@@ -169,10 +169,10 @@ def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudC
     shop.write(every="0s")
     before = shop.held()
 
-    said = shop.rotate()
+    result = shop.rotate()
 
-    assert said.code == 1
-    assert "app_manager: A secret holds no key that Confluent knows." in said.err
+    assert result.code == 1
+    assert "app_manager: A secret holds no key that Confluent knows." in result.err
     assert shop.held() != before
 
 
@@ -187,14 +187,14 @@ def test_the_key_of_snowflake_is_replaced_as_well(
     assert boss.private_key
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__PRIVATE_KEY", pem_of(boss.private_key))
 
-    said = shop.rotate("shop", "--what", "rsa", "--now", "--json")
+    result = shop.rotate("shop", "--what", "rsa", "--now", "--json")
 
-    assert said.code == 0, said.err
-    assert [(each["what"], each["key"], each["instead_of"]) for each in said.document] == [
+    assert result.code == 0, result.err
+    assert [(each["what"], each["key"], each["instead_of"]) for each in result.document] == [
         ("rsa", lab.pair_in_use().fingerprint, lab.first.fingerprint)
     ]
     assert lab.logs_in(lab.pair_in_use())
-    assert lab.held()["snowflake_rsa_private_key_2_pem"] not in said.out + said.err
+    assert lab.held()["snowflake_rsa_private_key_2_pem"] not in result.out + result.err
 
 
 def pem_of(der: bytes) -> str:

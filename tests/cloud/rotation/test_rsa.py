@@ -72,11 +72,11 @@ def test_a_new_key_goes_into_the_idle_slot_and_both_work_until_the_next_turn(lab
 def test_the_secret_holds_every_form_of_the_new_key_and_what_it_held_besides(lab: RsaLab) -> None:
     lab.keys().turn()
 
-    held, pair = lab.held(), lab.pair_in_use()
-    assert held["rsa_public_key_2_pem"] == pair.public_pem
-    assert held["snowflake_rsa_public_key_2_pem"] == pair.public_line
-    assert held["snowflake_service_user"] == lab.user
-    assert held["snowflake_rsa_private_key_1_pem"] == lab.first.private_base64
+    values, pair = lab.held(), lab.pair_in_use()
+    assert values["rsa_public_key_2_pem"] == pair.public_pem
+    assert values["snowflake_rsa_public_key_2_pem"] == pair.public_line
+    assert values["snowflake_service_user"] == lab.user
+    assert values["snowflake_rsa_private_key_1_pem"] == lab.first.private_base64
 
 
 def test_a_key_that_is_refused_is_taken_away_and_the_old_one_goes_on(lab: RsaLab) -> None:
@@ -169,18 +169,18 @@ def test_age_counts_from_the_date_of_the_store(lab: RsaLab) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "expected"),
     [
-        (lambda held: {**held, "active_key_number": "0"}, "which key is in use"),
-        (lambda held: {**held, "snowflake_rsa_private_key_1_pem": "planted!"}, "no private RSA key"),
+        (lambda values: {**values, "active_key_number": "0"}, "which key is in use"),
+        (lambda values: {**values, "snowflake_rsa_private_key_1_pem": "planted!"}, "no private RSA key"),
     ],
 )
 def test_a_secret_that_makes_no_sense_is_told_and_not_shown(
-    lab: RsaLab, spoil: Callable[[dict[str, str]], dict[str, str]], said: str
+    lab: RsaLab, spoil: Callable[[dict[str, str]], dict[str, str]], expected: str
 ) -> None:
     lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(spoil(lab.held())))
 
-    with pytest.raises(ConfigureError, match=said) as met:
+    with pytest.raises(ConfigureError, match=expected) as met:
         lab.keys().turn()
 
     assert "planted" not in str(met.value)

@@ -34,8 +34,8 @@ def turn_rsa_as_the_sources_do(lab: RsaLab) -> None:
     one, two = KeyPair.new(), KeyPair.new()
     lab.service_user.set(1, one.public_line)
     lab.service_user.unset(2)
-    held = {**lab.held(), **secret_values(1, one), **secret_values(2, two), "active_key_number": "1"}
-    lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(held))
+    values = {**lab.held(), **secret_values(1, one), **secret_values(2, two), "active_key_number": "1"}
+    lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(values))
 
 
 def test_no_login_is_refused_while_rsa_keys_turn(lab: RsaLab) -> None:
@@ -93,8 +93,8 @@ def test_a_process_that_lives_over_rotations_goes_on_logging_in(
 ) -> None:
     monkeypatch.setattr(reference, "_RESTING_SECONDS", 0.0)
     key = f"aws-secret:{lab.secret}#snowflake_rsa_private_key_{{active_key_number}}_pem"
-    told = dict(lab.administrator.login.settings.snowflake) | {"user": lab.user, "private_key": key}
-    settings = Settings.load(aws=dict(lab.aws.settings), snowflake=told)
+    administrator = dict(lab.administrator.login.settings.snowflake) | {"user": lab.user, "private_key": key}
+    settings = Settings.load(aws=dict(lab.aws.settings), snowflake=administrator)
     clients = Clients(settings)
     with clients.snowflake() as opened:
         for _ in range(2):
@@ -113,9 +113,9 @@ def test_no_secret_is_in_a_log_or_in_what_a_turn_tells(
     for name in ("frazil", "urllib3"):
         caplog.set_level(logging.DEBUG, name)
 
-    told = f"{lab.keys().turn()!r} {lab.keys()!r} {lab.keys().age()!r} {producer.turn()!r} {caplog.text}"
+    shown = f"{lab.keys().turn()!r} {lab.keys()!r} {lab.keys().age()!r} {producer.turn()!r} {caplog.text}"
 
     private = lab.pair_in_use()
-    assert private.fingerprint in told
+    assert private.fingerprint in shown
     for text in (private.private_base64, private.private_pem.split("\n")[3], pair_of(producer)[1]):
-        assert text not in told
+        assert text not in shown

@@ -38,9 +38,9 @@ def test_an_object_that_lost_its_comment_is_given_it_by_the_statement_that_the_e
     assert len(owned) > 5
     for one in owned:
         one.say(f"ALTER {one} SET COMMENT = 'of nobody'")
-        with pytest.raises(ConfigureError, match="is not of this deployment") as told:
+        with pytest.raises(ConfigureError, match="is not of this deployment") as raised:
             one.read({})
-        statement = told.value.todo.partition("If it is its own: ")[2]
+        statement = raised.value.todo.partition("If it is its own: ")[2]
         made.admin.query(statement.rstrip(";"), role=one.role)
 
     assert "snowflake/warehouse" not in made.changes()
@@ -53,9 +53,9 @@ def test_a_name_of_somebody_elses_is_passed_by_under_another_one(
     first, second = deployment(), deployment()
     name = first.spec.names.snowflake("WAREHOUSE")
     first.standin.as_("SYSADMIN", f"create warehouse {name} comment = 'of others'")
-    with pytest.raises(ConfigureError, match="not of this deployment") as told:
+    with pytest.raises(ConfigureError, match="not of this deployment") as raised:
         first.create()
-    assert told.value.todo.startswith("Give the deployment another name.")
+    assert raised.value.todo.startswith("Give the deployment another name.")
 
     second.create()
 
@@ -72,10 +72,10 @@ def test_grants_that_are_missing_are_given_by_the_statements_that_the_error_name
     )
     taken = grants.grants[0]
     made.standin.as_("SECURITYADMIN", f"REVOKE {taken.what} FROM {grants.to_kind} {grants.to_name}")
-    with pytest.raises(NotAllowedError, match="lacks grants") as told:
+    with pytest.raises(NotAllowedError, match="lacks grants") as raised:
         grants.verify(grants.read({}) or {}, {})
 
-    for statement in told.value.todo.split(";\n"):
+    for statement in raised.value.todo.split(";\n"):
         made.standin.as_("SECURITYADMIN", statement.rstrip(";"))
 
     grants.verify(grants.read({}) or {}, {})
@@ -97,9 +97,9 @@ def test_a_login_that_was_refused_goes_through_with_the_key_that_snowflake_knows
     snowflake: CloudSnowflake,
 ) -> None:
     stranger = in_snowflake.administrator(snowflake, "boss", new_key().private_der)
-    with closing(stranger), pytest.raises(ConfigureError, match="refuses the login") as told:
+    with closing(stranger), pytest.raises(ConfigureError, match="refuses the login") as raised:
         stranger.query("select 1")
-    assert "DESC USER" in told.value.todo
+    assert "DESC USER" in raised.value.todo
 
     with closing(in_snowflake.administrator(snowflake)) as admin:
         assert admin.query("select 1") == [(1,)]
@@ -134,9 +134,9 @@ def test_a_secret_of_the_service_user_that_is_gone_is_made_anew_by_deploy_create
     )
     keys = RsaKeys(user, StagedSecret(Aws(shop.aws.settings), secret), user.prove, AT_ONCE)
     shop.clouds.secrets.delete(secret)
-    with pytest.raises(MissingError, match="holds no key") as told:
+    with pytest.raises(MissingError, match="holds no key") as raised:
         shop.resources["snowflake/user"].verify({}, {})
-    assert told.value.todo == "`frazil deploy create` makes a new one."
+    assert raised.value.todo == "`frazil deploy create` makes a new one."
     with pytest.raises(MissingError, match="no secret to rotate") as missed:
         keys.turn()
     assert missed.value.todo == "`frazil deploy create` makes it."
@@ -149,24 +149,24 @@ def test_a_secret_of_the_service_user_that_is_gone_is_made_anew_by_deploy_create
     shop.delete()
 
 
-def settings_of(standin: CloudSnowflake, user: str = "boss", **told: Any) -> Settings:
+def settings_of(standin: CloudSnowflake, user: str = "boss", **more: Any) -> Settings:
     """As pipelines have them, with the stand-in's key."""
     key = standin.key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     settings = in_snowflake.settings_of(standin, user)
-    return settings.with_changes(snowflake={"private_key": key, "warehouse": None, **told})
+    return settings.with_changes(snowflake={"private_key": key, "warehouse": None, **more})
 
 
 def test_a_login_of_a_pipeline_goes_through_with_the_settings_that_the_error_names(
     snowflake: CloudSnowflake,
 ) -> None:
     wrong = new_key().private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
-    for told, named in (
+    for changes, named in (
         ({"private_key": wrong}, "FRAZIL_SNOWFLAKE__PRIVATE_KEY"),
         ({"login_role": "NOBODY_GAVE_IT"}, "FRAZIL_SNOWFLAKE__LOGIN_ROLE"),
     ):
         with (
             pytest.raises(ConfigureError, match="refuses the login") as refused,
-            open_snowflake(settings_of(snowflake, **told)),
+            open_snowflake(settings_of(snowflake, **changes)),
         ):
             pass
         assert named in refused.value.todo
@@ -183,12 +183,12 @@ def test_a_volume_of_another_place_stays_beside_a_new_one_or_is_dropped(
     snowflake: CloudSnowflake, way: str
 ) -> None:
     name = f"lake_{way.replace(' ', '_')}"
-    told = {
+    account = {
         "login_role": "ACCOUNTADMIN", "external_volume": name, "storage_base_url": "s3://here/",
         "aws_role_arn": "arn:aws:iam::123456789012:role/reader",
     }  # fmt: skip
-    elsewhere = settings_of(snowflake, **{**told, "storage_base_url": "s3://elsewhere/"})
-    here = settings_of(snowflake, **told)
+    elsewhere = settings_of(snowflake, **{**account, "storage_base_url": "s3://elsewhere/"})
+    here = settings_of(snowflake, **account)
     with open_snowflake(elsewhere) as connection:
         _make_volume(connection, volume_of(elsewhere))
         with pytest.raises(DifferentError, match="of another place") as refused:
@@ -198,7 +198,7 @@ def test_a_volume_of_another_place_stays_beside_a_new_one_or_is_dropped(
         if way == "dropped":
             rows(connection, f"drop external volume {double_quoted(volume_of(here).name)}")
         else:
-            here = settings_of(snowflake, **{**told, "external_volume": f"{name}_2"})
+            here = settings_of(snowflake, **{**account, "external_volume": f"{name}_2"})
         _make_volume(connection, volume_of(here))
         _make_volume(connection, volume_of(here))  # it is there, and of that place
         if way == "a new name":
@@ -210,9 +210,9 @@ def test_a_readers_role_is_made_by_the_statement_that_the_doctor_names(snowflake
     with ExitStack() as until_the_end:
         account = _Account(Clients(settings), until_the_end)
         account.log_in()
-        with pytest.raises(MissingError, match="no such role") as told:
+        with pytest.raises(MissingError, match="no such role") as raised:
             account.find_role("readers_of_all")
 
-        snowflake.as_("USERADMIN", told.value.todo.rstrip(";"))
+        snowflake.as_("USERADMIN", raised.value.todo.rstrip(";"))
 
         account.find_role("readers_of_all")

@@ -32,8 +32,8 @@ def by_rest(deployment: Callable[..., InSnowflake]) -> InSnowflake:
     return shop
 
 
-def answered(told: dict[str, str]) -> Answer:
-    return 200, {}, json.dumps(told).encode()
+def answered(answers_given: dict[str, str]) -> Answer:
+    return 200, {}, json.dumps(answers_given).encode()
 
 
 def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_them(

@@ -87,13 +87,13 @@ def test_a_key_that_snowflake_does_not_know_is_refused(snowflake: CloudSnowflake
 
 def test_the_administrator_of_a_secret_logs_in_with_the_key_in_use(snowflake: CloudSnowflake) -> None:
     private = snowflake.key.private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    told = {
+    stored = {
         "admin_service_user": "BOSS",
         "active_key_number": "2",
         "snowflake_rsa_private_key_2_pem": base64.b64encode(private).decode(),
     }
     settings = in_snowflake.settings_of(snowflake, "nobody").with_changes(snowflake={"admin_secret": "admin"})
-    client = administrator(settings, Kept(admin=told))
+    client = administrator(settings, Kept(admin=stored))
 
     assert client.query("select current_user()") == [("BOSS",)]
     client.close()

@@ -40,32 +40,32 @@ def test_the_service_user_reads_the_table_and_the_view_without_metadata(made: In
 
 
 def test_the_secret_names_the_user_that_is_there(made: InSnowflake) -> None:
-    told = made.clouds.secrets.get(made.spec.names.snowflake_secret) or {}
+    stored = made.clouds.secrets.get(made.spec.names.snowflake_secret) or {}
 
-    assert told["snowflake_service_user"] == made.spec.names.snowflake("USER")
-    assert told["active_key_number"] == "1"
-    assert made.admin.shown(f"show users like '{told['snowflake_service_user']}'")[0]["type"] == "SERVICE"
+    assert stored["snowflake_service_user"] == made.spec.names.snowflake("USER")
+    assert stored["active_key_number"] == "1"
+    assert made.admin.shown(f"show users like '{stored['snowflake_service_user']}'")[0]["type"] == "SERVICE"
 
 
 @pytest.mark.parametrize("specific", [False, True])
 def test_grants_are_known_by_the_words_of_either_bundle(made: InSnowflake, specific: bool) -> None:
     made.standin.turn(more={"specific_kinds": specific})
 
-    found = made.changes()
+    changes = made.changes()
     made.standin.turn()
 
-    assert found == {}
+    assert changes == {}
 
 
 def test_each_missing_grant_is_found_and_named_by_the_statement_that_gives_it(made: InSnowflake) -> None:
     for grants in (each for each in made.resources.values() if isinstance(each, Grants)):
         for grant in grants.grants:
             made.standin.as_("SECURITYADMIN", f"REVOKE {grant.what} FROM {grants.to_kind} {grants.to_name}")
-            found = grants.read({}) or {}
-            missing = [change.field for change in differences(grants.wanted({}), found)]
+            present = grants.read({}) or {}
+            missing = [change.field for change in differences(grants.wanted({}), present)]
             assert grants.statement(grant) in missing
             with pytest.raises(NotAllowedError) as named:
-                grants.verify(found or dict.fromkeys(missing, "missing"), {})
+                grants.verify(present or dict.fromkeys(missing, "missing"), {})
             assert f"{grants.statement(grant)};" in named.value.todo
             made.standin.as_("SECURITYADMIN", grants.statement(grant))
 
@@ -197,10 +197,10 @@ def test_each_statement_that_was_said_has_a_source_in_the_docs(made: InSnowflake
     )
     known = [head for cell in re.findall("`([^`\n]+)`", register) for head in heads(cell)]
     by_frazil = [each for each in made.admin.said if each[:1].isupper()]  # tests say theirs in small letters
-    said = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in by_frazil}
+    statements = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in by_frazil}
 
-    assert {statement.partition(" ")[0] for statement in said} >= VERBS - {"REVOKE"}
-    assert [each for each in sorted(said) if not any(each.startswith(head) for head in known)] == []
+    assert {statement.partition(" ")[0] for statement in statements} >= VERBS - {"REVOKE"}
+    assert [each for each in sorted(statements) if not any(each.startswith(head) for head in known)] == []
 
 
 def heads(cell: str) -> list[str]:

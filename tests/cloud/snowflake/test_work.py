@@ -20,17 +20,17 @@ from kit.clouds.in_snowflake import ROWS, InSnowflake
 def settings(made: InSnowflake) -> Settings:
     """Of somebody who may take the writer's role, and read the secrets with it."""
     place = in_snowflake.settings_of(made.standin).with_changes(aws={"endpoint": made.aws.url})
-    told = settings_of(made.spec, made.reconciler.facts(), made.clouds.secrets, place)
-    runner = made.aws.user("runner", allow("sts:AssumeRole", told["aws"]["role_arn"]))
-    told["aws"] |= {"access_key": runner.key, "secret_key": runner.secret}
-    return Settings.load(**told)
+    values = settings_of(made.spec, made.reconciler.facts(), made.clouds.secrets, place)
+    runner = made.aws.user("runner", allow("sts:AssumeRole", values["aws"]["role_arn"]))
+    values["aws"] |= {"access_key": runner.key, "secret_key": runner.secret}
+    return Settings.load(**values)
 
 
 def test_a_table_is_shown_and_refreshed_with_the_identities_made(made: InSnowflake) -> None:
     made.aws.turn()
-    told = settings(made)
-    clients = Clients(told)
-    target = Snowflake(TableSpec(topic="trades", namespace=made.spec.names.glue_database), told)
+    own_settings = settings(made)
+    clients = Clients(own_settings)
+    target = Snowflake(TableSpec(topic="trades", namespace=made.spec.names.glue_database), own_settings)
 
     assert target.sync(clients).rows == ROWS.num_rows
     clients.catalog.load_table(f"{made.spec.names.glue_database}.trades").append(ROWS)

@@ -26,8 +26,8 @@ def iam(tour: Tour) -> Any:
     return tour.aws("iam")
 
 
-def s3(tour: Tour, call: str, **told: Any) -> Any:
-    return getattr(tour.aws("s3"), call)(Bucket=tour.spec.aws.bucket, **told)
+def s3(tour: Tour, call: str, **options: Any) -> Any:
+    return getattr(tour.aws("s3"), call)(Bucket=tour.spec.aws.bucket, **options)
 
 
 def trusted_by_all(tour: Tour) -> None:
@@ -37,8 +37,8 @@ def trusted_by_all(tour: Tour) -> None:
 
 def trusted_by_one_less(tour: Tour) -> None:
     role = tour.spec.names.reader_role
-    told = iam(tour).get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
-    iam(tour).update_assume_role_policy(RoleName=role, PolicyDocument=policy(*told["Statement"][1:]))
+    document = iam(tour).get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
+    iam(tour).update_assume_role_policy(RoleName=role, PolicyDocument=policy(*document["Statement"][1:]))
 
 
 def own_policy(tour: Tour, role: str) -> tuple[str, list[dict[str, Any]]]:
@@ -50,20 +50,22 @@ def own_policy(tour: Tour, role: str) -> tuple[str, list[dict[str, Any]]]:
 
 def narrow(tour: Tour) -> None:
     role = tour.spec.names.writer_role
-    name, told = own_policy(tour, role)
-    less = [{**each, "Action": [a for a in each["Action"] if a != "s3:DeleteObject"]} for each in told]
+    name, statements = own_policy(tour, role)
+    less = [{**each, "Action": [a for a in each["Action"] if a != "s3:DeleteObject"]} for each in statements]
     iam(tour).put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=policy(*less))
 
 
 def widen(tour: Tour) -> None:
     role = tour.spec.names.reader_role
-    name, told = own_policy(tour, role)
-    iam(tour).put_role_policy(RoleName=role, PolicyName=name, PolicyDocument=policy(*told, allow("s3:*")))
+    name, statements = own_policy(tour, role)
+    iam(tour).put_role_policy(
+        RoleName=role, PolicyName=name, PolicyDocument=policy(*statements, allow("s3:*"))
+    )
 
 
 def another_policy(tour: Tour) -> None:
-    told = {"PolicyName": "more", "PolicyDocument": policy(allow("s3:*"))}
-    iam(tour).put_role_policy(RoleName=tour.spec.names.writer_role, **told)
+    policy_given = {"PolicyName": "more", "PolicyDocument": policy(allow("s3:*"))}
+    iam(tour).put_role_policy(RoleName=tour.spec.names.writer_role, **policy_given)
 
 
 def managed_policy(tour: Tour) -> None:
@@ -121,8 +123,8 @@ def say_in_secret(tour: Tour, use: Any, **values: str) -> None:
 
 
 def no_secret(tour: Tour, use: Any) -> None:
-    told = {"SecretId": secret_of(tour, use), "ForceDeleteWithoutRecovery": True}
-    tour.aws("secretsmanager").delete_secret(**told)
+    request = {"SecretId": secret_of(tour, use), "ForceDeleteWithoutRecovery": True}
+    tour.aws("secretsmanager").delete_secret(**request)
 
 
 def doomed_secret(tour: Tour, use: Any) -> None:
@@ -144,8 +146,8 @@ def parameter(tour: Tour, rest: str) -> str:
 
 
 def acks(tour: Tour) -> None:
-    told = {"Name": parameter(tour, "producer_kafka_client/acks"), "Value": "0", "Type": "String"}
-    tour.aws("ssm").put_parameter(**told, Overwrite=True)
+    parameter_given = {"Name": parameter(tour, "producer_kafka_client/acks"), "Value": "0", "Type": "String"}
+    tour.aws("ssm").put_parameter(**parameter_given, Overwrite=True)
 
 
 def no_parameter(tour: Tour) -> None:
@@ -156,8 +158,11 @@ def glue(tour: Tour, **noted: str) -> None:
     """Notes something else in the database, or nothing."""
     name = tour.spec.names.glue_database
     had = tour.aws("glue").get_database(Name=name)["Database"].get("Parameters", {}) if noted else {}
-    told = {"Name": name, "Parameters": {**had, **{key.replace("__", "."): v for key, v in noted.items()}}}
-    tour.aws("glue").update_database(Name=name, DatabaseInput=told)
+    database = {
+        "Name": name,
+        "Parameters": {**had, **{key.replace("__", "."): v for key, v in noted.items()}},
+    }
+    tour.aws("glue").update_database(Name=name, DatabaseInput=database)
 
 
 def mark_glue(tour: Tour, *_: object) -> None:

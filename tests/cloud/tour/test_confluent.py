@@ -79,8 +79,8 @@ def break_connector(tour: Tour) -> None:
 def degrade(tour: Tour) -> None:
     """As a connector is that lost some of its tasks; no API does that."""
     (path,) = (path for path in tour.clouds.confluent.organization.objects if path.endswith("/connectors"))
-    held = tour.clouds.confluent.thing(path, "SampleSource")
-    held.body["state"], held.born = "DEGRADED", time.time() + 5
+    connector = tour.clouds.confluent.thing(path, "SampleSource")
+    connector.body["state"], connector.born = "DEGRADED", time.time() + 5
 
 
 def stop(tour: Tour) -> None:
@@ -137,8 +137,8 @@ def _account(tour: Tour) -> str:
 
 
 def raise_package(tour: Tour) -> None:
-    told = {"stream_governance_config": {"package": "ADVANCED"}}
-    tour.cloud("PATCH", f"/org/v2/environments/{tour.id('environment')}", told)
+    body = {"stream_governance_config": {"package": "ADVANCED"}}
+    tour.cloud("PATCH", f"/org/v2/environments/{tour.id('environment')}", body)
 
 
 def rename_environment(tour: Tour, name: str) -> None:

@@ -68,8 +68,8 @@ class CloudAws:
 
     def role(self, arn: str, external_id: str | None = None, **more: Any) -> CloudAws:
         """The same, in a role that it takes on."""
-        told = {**more, **({"ExternalId": external_id} if external_id else {})}
-        answer = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="tests", **told)
+        arguments = {**more, **({"ExternalId": external_id} if external_id else {})}
+        answer = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="tests", **arguments)
         return self.as_(answer["Credentials"])
 
 

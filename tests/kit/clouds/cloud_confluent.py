@@ -73,8 +73,8 @@ class CloudConfluent:
 
     def client_of(self, who: dict[str, str]) -> Confluent:
         """The client of another Cloud API key."""
-        told = {"api_key": SecretStr(who["key"]), "api_secret": SecretStr(who["secret"])}
-        return Confluent(self.settings.model_copy(update=told))
+        credentials = {"api_key": SecretStr(who["key"]), "api_secret": SecretStr(who["secret"])}
+        return Confluent(self.settings.model_copy(update=credentials))
 
     def turn(self, **faults: Any) -> None:
         """Turns faults on; those that are not named are off."""
@@ -156,7 +156,7 @@ class CloudConfluent:
         """An object by its id; a topic of Tableflow by its name."""
         with self.organization.lock:
             there = self.organization.of(path)
-            return next(held for key, held in there.items() if key.rpartition("/")[2] == id_)
+            return next(stored for key, stored in there.items() if key.rpartition("/")[2] == id_)
 
 
 def awaited(look: Callable[[], Any]) -> Any:

@@ -40,8 +40,8 @@ class User:
 class CloudSnowflake(StandIn):
     """The stand-in, where each role may do what it was granted."""
 
-    def __init__(self, folder: Path, told: Mapping[str, str]) -> None:
-        super().__init__(folder, told)
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        super().__init__(folder, environment)
         self._sessions: dict[str, Any] = {}
         self._until_the_end = ExitStack()
 
@@ -69,8 +69,8 @@ class CloudSnowflake(StandIn):
     def user(self, name: str, *roles: str, **properties: str) -> User:
         """A new user with roles, the first of them its own."""
         user = User(self, name, self.key)  # a pair of its own would be a second's work
-        said = {"DEFAULT_ROLE": roles[0] if roles else "PUBLIC", **properties}
-        listed = " ".join(f"{option} = '{value}'" for option, value in said.items())
+        options = {"DEFAULT_ROLE": roles[0] if roles else "PUBLIC", **properties}
+        listed = " ".join(f"{option} = '{value}'" for option, value in options.items())
         self.as_(
             "ACCOUNTADMIN",
             f"create user {name} type = service rsa_public_key = '{user.key.public}' {listed}",
@@ -82,7 +82,7 @@ class CloudSnowflake(StandIn):
 @contextmanager
 def cloud_snowflake(folder: Path, aws: str | None = None) -> Iterator[CloudSnowflake]:
     """The stand-in on a free port; without an AWS it reads no tables."""
-    told = {
+    environment = {
         "FRAZIL_SNOWFLAKE_STRICT": "true",
         "FRAZIL_GLUE_ENDPOINT": aws or NOWHERE,
         "FRAZIL_S3_ENDPOINT": aws or NOWHERE,
@@ -91,5 +91,5 @@ def cloud_snowflake(folder: Path, aws: str | None = None) -> Iterator[CloudSnowf
         "AWS_SECRET_ACCESS_KEY": "none",
         **({"FRAZIL_SNOWFLAKE_AWS": aws} if aws else {}),
     }
-    with CloudSnowflake(folder, told) as standin:
+    with CloudSnowflake(folder, environment) as standin:
         yield standin

@@ -76,30 +76,30 @@ class Document:
         """What is wrong with a request and its answer."""
         asked, method = urlsplit(str(answer.request.url)), str(answer.request.method)
         path = _OF_REGISTRY.sub("/", asked.path)
-        found = self._operation(path, method)
-        if found is None:
+        matching = self._operation(path, method)
+        if matching is None:
             if answer.status_code < 400 and not path.startswith("/_knobs"):
                 yield f"{method} {path}: no such operation"
             return
-        part, operation = found
+        part, operation = matching
         if answer.status_code < 400:
             yield from self._wrong_query(part, operation, dict(parse_qsl(asked.query)), f"{method} {path}")
         if answer.request.body and answer.status_code < 400:  # what is refused may be wrong on purpose
-            told = self._resolved(part, operation.get("requestBody", {}))
+            described = self._resolved(part, operation.get("requestBody", {}))
             yield from self._wrong(
-                part, told, json.loads(answer.request.body), OAS30WriteValidator, f"{method} {path}"
+                part, described, json.loads(answer.request.body), OAS30WriteValidator, f"{method} {path}"
             )
-        told = operation["responses"].get(str(answer.status_code)) or operation["responses"].get("5XX")
-        if told is None:
+        described = operation["responses"].get(str(answer.status_code)) or operation["responses"].get("5XX")
+        if described is None:
             codes = list(operation["responses"])
             yield f"{method} {path}: {answer.status_code} is not among {codes}: {answer.text:.200}"
         elif answer.content:
             where = f"{answer.status_code} of {method} {path}"
-            yield from self._wrong_body(part, self._resolved(part, told), answer, where)
+            yield from self._wrong_body(part, self._resolved(part, described), answer, where)
 
     def _wrong_query(self, part: str, operation: Json, query: dict[str, str], where: str) -> Iterator[str]:
-        told = [self._resolved(part, each) for each in operation.get("parameters", [])]
-        known = {each["name"]: each for each in told if each["in"] == "query"}
+        parameters = [self._resolved(part, each) for each in operation.get("parameters", [])]
+        known = {each["name"]: each for each in parameters if each["in"] == "query"}
         for name in sorted({n for n, each in known.items() if each.get("required")} - query.keys()):
             yield f"{where}: the query lacks {name}"
         for name, value in query.items():
@@ -111,13 +111,13 @@ class Document:
             if schema.get("type") != "array":
                 yield from self._wrong_value(part, schema, read, OAS30WriteValidator, f"{where}: {name}")
 
-    def _wrong_body(self, part: str, told: Json, answer: requests.Response, where: str) -> Iterator[str]:
+    def _wrong_body(self, part: str, described: Json, answer: requests.Response, where: str) -> Iterator[str]:
         kind = answer.headers.get("content-type", "").partition(";")[0]
-        kinds = list(told.get("content", {}))
+        kinds = list(described.get("content", {}))
         if kind not in kinds and not (kind == "application/json" and any("json" in each for each in kinds)):
             yield f"{where}: the body is {kind}, not of {kinds}"
         elif "json" in kind:
-            yield from self._wrong(part, told, answer.json(), OAS30ReadValidator, where)
+            yield from self._wrong(part, described, answer.json(), OAS30ReadValidator, where)
 
     def _operation(self, path: str, method: str) -> tuple[str, Json] | None:
         fits = [
@@ -127,8 +127,8 @@ class Document:
         ]
         return max(fits, key=lambda each: each[0])[1:] if fits else None
 
-    def _wrong(self, part: str, told: Json, body: Json, judge: Any, where: str) -> Iterator[str]:
-        contents = told.get("content", {})
+    def _wrong(self, part: str, described: Json, body: Json, judge: Any, where: str) -> Iterator[str]:
+        contents = described.get("content", {})
         schema = next((each.get("schema") for kind, each in contents.items() if "json" in kind), None)
         if schema is not None:
             yield from self._wrong_value(part, schema, body, judge, where)
@@ -138,11 +138,11 @@ class Document:
         for error in judge(absolute, registry=self._registry).iter_errors(body):
             yield f"{where}: {'/'.join(map(str, error.absolute_path))}: {error.message:.200}"
 
-    def _resolved(self, part: str, told: Json) -> Json:
-        for name in told.get("$ref", "").split("/")[1:]:
-            told = self._parts[part] if name == "components" and "$ref" in told else told
-            told = told[name]
-        return told
+    def _resolved(self, part: str, part_given: Json) -> Json:
+        for name in part_given.get("$ref", "").split("/")[1:]:
+            part_given = self._parts[part] if name == "components" and "$ref" in part_given else part_given
+            part_given = part_given[name]
+        return part_given
 
 
 @cache
@@ -184,8 +184,8 @@ def _watched(session: requests.Session, request: requests.PreparedRequest, **how
         if judge is not None and str(request.url).startswith(f"{url}/"):
             path = _IDS.sub("*", urlsplit(str(request.url)).path)
             seen.answers[f"{request.method} {path} {answer.status_code}"] += 1
-            told = [each for each in judge.mistakes(answer) if not _is_known(each)]
-            seen.mistakes.update(_IDS.sub("*", each) for each in told)
+            problems = [each for each in judge.mistakes(answer) if not _is_known(each)]
+            seen.mistakes.update(_IDS.sub("*", each) for each in problems)
     return answer
 
 

@@ -15,22 +15,22 @@ from frazil_local.home import Home
 from kit.runs.shell import Said
 
 
-def done(said: Said) -> Said:
-    assert said.code == 0, said.err
-    return said
+def done(result: Said) -> Said:
+    assert result.code == 0, result.err
+    return result
 
 
 def in_it(frazil: Callable[..., Said], deployment: str) -> dict[str, str]:
     """`eval "$(frazil env --deployment NAME)"`, with the key of the manager: consumers may not write."""
-    told = {}
+    exports = {}
     for line in done(frazil("env", "--deployment", deployment)).out.splitlines():
         name, _, value = line.removeprefix("export ").partition("=")
-        told[name] = "".join(shlex.split(value))
+        exports[name] = "".join(shlex.split(value))
     manager = (
         f"aws-secret:/confluent_cloud_resource/{deployment}/kafka_cluster/app_manager/python_client#sasl"
     )
     login = {f"FRAZIL_KAFKA__{part.upper()}": f"{manager}.{part}" for part in ("username", "password")}
-    return {**told, **login}
+    return {**exports, **login}
 
 
 def settings_in(environment: dict[str, str]) -> Settings:
@@ -42,6 +42,9 @@ def settings_in(environment: dict[str, str]) -> Settings:
 
 def at_aws(home: Home, service: str) -> Any:
     """The client of its administrator."""
-    told = json.loads(home.administrator.read_text())["aws"]
-    keys = {"aws_access_key_id": told["access_key"], "aws_secret_access_key": told["secret_key"]}
-    return boto3.client(service, endpoint_url=told["endpoint"], region_name="us-east-1", **keys)
+    administrator = json.loads(home.administrator.read_text())["aws"]
+    keys = {
+        "aws_access_key_id": administrator["access_key"],
+        "aws_secret_access_key": administrator["secret_key"],
+    }
+    return boto3.client(service, endpoint_url=administrator["endpoint"], region_name="us-east-1", **keys)

@@ -34,8 +34,14 @@ ROWS = pa.table({"symbol": ["ZTEST", "ZVV"], "price": [5, 7], "$$offset": [0, 1]
 
 def settings_of(standin: CloudSnowflake, user: str = "boss") -> Settings:
     """Where the stand-in is, and who somebody is there."""
-    told = {"account": "frazil", "host": "127.0.0.1", "port": standin.port, "protocol": "http", "user": user}
-    return Settings().with_changes(snowflake=told)
+    options = {
+        "account": "frazil",
+        "host": "127.0.0.1",
+        "port": standin.port,
+        "protocol": "http",
+        "user": user,
+    }
+    return Settings().with_changes(snowflake=options)
 
 
 class Heard(Snowflake):
@@ -78,8 +84,8 @@ class InSnowflake:
 
     @property
     def resources(self) -> dict[str, Resource]:
-        found = [*in_aws(self.spec, self.clouds), *in_snowflake(self.spec, self.clouds)]
-        return {each.address: each for each in found}
+        resources = [*in_aws(self.spec, self.clouds), *in_snowflake(self.spec, self.clouds)]
+        return {each.address: each for each in resources}
 
     @property
     def reconciler(self) -> Reconciler:
@@ -126,9 +132,9 @@ class InSnowflake:
 
     def service(self) -> Snowflake:
         """The deployment's own user, with the key of its secret."""
-        told = self.clouds.secrets.get(self.spec.names.snowflake_secret) or {}
-        pair = KeyPair.from_base64(told[f"snowflake_rsa_private_key_{told['active_key_number']}_pem"])
-        return self.admin.as_user(told["snowflake_service_user"], pair)
+        stored = self.clouds.secrets.get(self.spec.names.snowflake_secret) or {}
+        pair = KeyPair.from_base64(stored[f"snowflake_rsa_private_key_{stored['active_key_number']}_pem"])
+        return self.admin.as_user(stored["snowflake_service_user"], pair)
 
     def make_table(self, name: str) -> None:
         """An Iceberg table of two rows in the bucket, shown by Glue."""
@@ -146,9 +152,9 @@ class InSnowflake:
 
     def _glue(self) -> Catalog:
         keys = {"access-key-id": self.aws.key, "secret-access-key": self.aws.secret, "region": "us-east-1"}
-        told = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
+        options = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
         return load_catalog(
-            "tests", type="glue", **told, **{"s3.endpoint": self.aws.url, "glue.endpoint": self.aws.url}
+            "tests", type="glue", **options, **{"s3.endpoint": self.aws.url, "glue.endpoint": self.aws.url}
         )
 
 

@@ -104,7 +104,7 @@ class MadeAtAws:
     def everything(self) -> dict[str, list[str]]:
         """What the account holds, listed without Frazil's own client."""
         ask = self.cloud.client
-        held = {
+        resources = {
             "buckets": [each["Name"] for each in ask("s3").list_buckets()["Buckets"]],
             "roles": [each["RoleName"] for each in ask("iam").list_roles()["Roles"]],
             "policies": [each["Arn"] for each in ask("iam").list_policies(Scope="Local")["Policies"]],
@@ -113,4 +113,4 @@ class MadeAtAws:
             "secrets": [each["Name"] for each in ask("secretsmanager").list_secrets()["SecretList"]],
             "logs": [each["logGroupName"] for each in ask("logs").describe_log_groups()["logGroups"]],
         }
-        return {kind: names for kind, names in held.items() if names}
+        return {kind: names for kind, names in resources.items() if names}

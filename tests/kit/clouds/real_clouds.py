@@ -81,13 +81,13 @@ class RealClouds:
         with open_snowflake(self.settings) as connection:
             rows(connection, "USE ROLE ACCOUNTADMIN")
             for kind in _KINDS:
-                found = rows(connection, f"SHOW {kind} LIKE '{self.name}%'")
-                yield from (f"{kind} {row[0]}" for row in found)
+                matching = rows(connection, f"SHOW {kind} LIKE '{self.name}%'")
+                yield from (f"{kind} {row[0]}" for row in matching)
 
     def _keys(self, use: str = "") -> list[str]:
         marked = f"frazil:{self.name}:{use}"
-        found = self._every("/iam/v2/api-keys")
-        return [each["id"] for each in found if each["spec"].get("description", "").startswith(marked)]
+        keys_listed = self._every("/iam/v2/api-keys")
+        return [each["id"] for each in keys_listed if each["spec"].get("description", "").startswith(marked)]
 
     def _every(self, path: str) -> Iterator[dict[str, Any]]:
         while path:
@@ -96,11 +96,11 @@ class RealClouds:
             path = page.get("metadata", {}).get("next") or ""
 
     def _confluent(self, method: str, path: str) -> Any:
-        told = self.settings.confluent
-        assert told.api_key
-        assert told.api_secret
-        url = path if path.startswith("http") else (told.endpoint or "https://api.confluent.cloud") + path
-        pair = (told.api_key.get_secret_value(), told.api_secret.get_secret_value())
+        access = self.settings.confluent
+        assert access.api_key
+        assert access.api_secret
+        url = path if path.startswith("http") else (access.endpoint or "https://api.confluent.cloud") + path
+        pair = (access.api_key.get_secret_value(), access.api_secret.get_secret_value())
         answer = requests.request(method, url, auth=pair, timeout=30)
         answer.raise_for_status()
         return answer.json() if answer.content else {}

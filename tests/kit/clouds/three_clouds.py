@@ -98,8 +98,8 @@ def secret_values(store: Any, names: list[str]) -> list[str]:
     """What is secret in secrets."""
     texts = [json.loads(store.get_secret_value(SecretId=name)["SecretString"]) for name in names]
     secret = ("password", "secret", "user.info", "private_key", "jaas")
-    told = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
-    return [value for key, value in told if any(word in key for word in secret)]
+    pairs = [(key, value) for text in texts for key, value in text.items() if len(value) > 9]
+    return [value for key, value in pairs if any(word in key for word in secret)]
 
 
 def lose_rights(iam: Any, role: str) -> None:
@@ -135,11 +135,11 @@ def _in_snowflake(snowflake: CloudSnowflake) -> Iterator[str]:
         )
 
 
-def write_deployment(folder: Path, told: dict[str, Any]) -> Path:
+def write_deployment(folder: Path, spec: dict[str, Any]) -> Path:
     """A folder of deployments with this one in it."""
-    file = folder / "deployments" / str(told["name"]) / "defs.yaml"
+    file = folder / "deployments" / str(spec["name"]) / "defs.yaml"
     file.parent.mkdir(parents=True)
-    file.write_text(yaml.safe_dump({"type": "assets.deployments.Deployment", "attributes": told}))
+    file.write_text(yaml.safe_dump({"type": "assets.deployments.Deployment", "attributes": spec}))
     return file.parent.parent
 
 

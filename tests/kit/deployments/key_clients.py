@@ -100,9 +100,9 @@ def under_load(read: Callable[[], T], log_in: Callable[[T], bool], clients: int 
 
 def pair_of(of_use: ApiKeys) -> Pair:
     """The API key that a secret holds."""
-    held = keys.pair_or_none(of_use.secrets.get(of_use.duty.secret))
-    assert held
-    return held
+    pair = keys.pair_or_none(of_use.secrets.get(of_use.duty.secret))
+    assert pair
+    return pair
 
 
 def calls(of_use: ApiKeys, pair: Pair) -> bool:
@@ -113,9 +113,9 @@ def calls(of_use: ApiKeys, pair: Pair) -> bool:
     return False
 
 
-def rsa_pair(held: Mapping[str, str]) -> KeyPair:
+def rsa_pair(values: Mapping[str, str]) -> KeyPair:
     """The key pair in use that a secret holds."""
-    return KeyPair.from_base64(held[f"snowflake_rsa_private_key_{held['active_key_number']}_pem"])
+    return KeyPair.from_base64(values[f"snowflake_rsa_private_key_{values['active_key_number']}_pem"])
 
 
 def logs_in(user: ServiceUser, pair: KeyPair) -> bool:
@@ -128,32 +128,37 @@ def logs_in(user: ServiceUser, pair: KeyPair) -> bool:
 
 def refusal(settings: Settings, topic: str, value: bytes = b"x") -> int | None:
     """What a producer is told of one record."""
-    told: list[KafkaError | None] = []
+    answers: list[KafkaError | None] = []
     producer = Producer({**client_config(settings), "log_level": "0"})
-    producer.produce(topic, value, callback=lambda error, _: told.append(error))
+    producer.produce(topic, value, callback=lambda error, _: answers.append(error))
     producer.flush()
-    return told[0].code() if told[0] else None
+    return answers[0].code() if answers[0] else None
 
 
 def received(settings: Settings, topic: str, group: str, count: int) -> tuple[list[Message], int | None]:
     """The records that a consumer gets, and what ends it early."""
     aside: list[KafkaError] = []  # a refused login is told there
-    told = {"group.id": group, "auto.offset.reset": "earliest", "log_level": "0", "enable.auto.commit": False}
-    consumer = Consumer({**client_config(settings), **told, "error_cb": aside.append})
+    options = {
+        "group.id": group,
+        "auto.offset.reset": "earliest",
+        "log_level": "0",
+        "enable.auto.commit": False,
+    }
+    consumer = Consumer({**client_config(settings), **options, "error_cb": aside.append})
     consumer.subscribe([topic])
-    found: list[Message] = []
+    messages: list[Message] = []
 
     def errors() -> list[int]:
         refused = [each.code() for each in aside if each.code() == KafkaError._AUTHENTICATION]
-        return refused + [error.code() for each in found if (error := each.error())]
+        return refused + [error.code() for each in messages if (error := each.error())]
 
     def is_enough() -> bool:
-        found.extend(consumer.consume(count, 0.5))
-        return len(found) >= count or bool(errors())
+        messages.extend(consumer.consume(count, 0.5))
+        return len(messages) >= count or bool(errors())
 
     wait_for(is_enough)
     consumer.close()
-    return [each for each in found if not each.error()], next(iter(errors()), None)
+    return [each for each in messages if not each.error()], next(iter(errors()), None)
 
 
 def topics_of(settings: Settings) -> Callable[[], list[str]]:
@@ -221,9 +226,9 @@ class KeyClients:
         return {**by_http, **by_kafka, "rsa": (self._rsa, partial(logs_in, user))}
 
     def _rsa(self) -> KeyPair:
-        held = self.clouds.secrets.get(self.spec.names.snowflake_secret)
-        assert held
-        return rsa_pair(held)
+        values = self.clouds.secrets.get(self.spec.names.snowflake_secret)
+        assert values
+        return rsa_pair(values)
 
     def _app_manager(self, pair: Pair) -> bool:
         with suppress(KafkaException):

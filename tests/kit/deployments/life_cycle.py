@@ -49,8 +49,8 @@ def live(deployment: dict[str, Any], clouds: AnyClouds, frazil: Frazil) -> None:
     assert len(secrets) > 6
     assert [secret for secret in secrets if secret in log] == []
 
-    told = done(frazil("env", "--deployment", deployment["name"], "--json")).document
-    work_in_it(deployment, clouds, told)
+    values = done(frazil("env", "--deployment", deployment["name"], "--json")).document
+    work_in_it(deployment, clouds, values)
     refuse_who_works_in_it(deployment["name"], frazil)
 
     differ = clouds.tamper()
@@ -66,11 +66,11 @@ def live(deployment: dict[str, Any], clouds: AnyClouds, frazil: Frazil) -> None:
     assert clouds.everything() == before
 
 
-def work_in_it(deployment: dict[str, Any], clouds: AnyClouds, told: dict[str, Any]) -> None:
+def work_in_it(deployment: dict[str, Any], clouds: AnyClouds, values: dict[str, Any]) -> None:
     """Writes and reads a table, and logs in at Snowflake, with the identities that were made."""
     name = deployment["name"]
-    told["aws"] |= clouds.runner()
-    settings = Settings.load(**told)
+    values["aws"] |= clouds.runner()
+    settings = Settings.load(**values)
 
     table = open_catalog(settings).create_table(f"{name}.proof", ROWS.schema)
     table.append(ROWS)
@@ -89,16 +89,16 @@ def refuse_who_works_in_it(name: str, frazil: Frazil) -> None:
     """Who evaluated `frazil env --deployment NAME` administers nothing; the line that is named fixes it."""
     inside = in_it(frazil, name)
     for command in (("deploy", "drift"), ("deploy", "create", "--yes"), ("rotate",)):
-        said = frazil(*command, **inside)
-        assert said.is_clear, said.err
-        assert f"who work in {name}" in " ".join(said.err.split()), said.err
-    assert frazil("env", "--deployment", name, **inside).code == said.code
+        result = frazil(*command, **inside)
+        assert result.is_clear, result.err
+        assert f"who work in {name}" in " ".join(result.err.split()), result.err
+    assert frazil("env", "--deployment", name, **inside).code == result.code
 
-    taken_back = set(" ".join(said.err.split()).partition("unset ")[2].split("`")[0].split())
+    taken_back = set(" ".join(result.err.split()).partition("unset ")[2].split("`")[0].split())
     assert taken_back < inside.keys()
     done(frazil("deploy", "drift", **{k: v for k, v in inside.items() if k not in taken_back}))
 
 
-def done(said: Said) -> Said:
-    assert said.code == 0, said.err
-    return said
+def done(expected: Said) -> Said:
+    assert expected.code == 0, expected.err
+    return expected

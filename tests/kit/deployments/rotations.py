@@ -59,8 +59,12 @@ class RsaLab:
             f"create user \"{self.user}\" type = service rsa_public_key = '{self.first.public_line}'",
             role="USERADMIN",
         )
-        told = {"snowflake_service_user": self.user, "active_key_number": "1", **secret_values(1, self.first)}
-        self.store.create_secret(Name=self.secret, SecretString=json.dumps(told))
+        values = {
+            "snowflake_service_user": self.user,
+            "active_key_number": "1",
+            **secret_values(1, self.first),
+        }
+        self.store.create_secret(Name=self.secret, SecretString=json.dumps(values))
 
     @property
     def store(self) -> Any:
@@ -77,8 +81,8 @@ class RsaLab:
 
     def held(self) -> dict[str, str]:
         """What a client reads, which knows of no stages."""
-        told: dict[str, str] = json.loads(self.store.get_secret_value(SecretId=self.secret)["SecretString"])
-        return told
+        values: dict[str, str] = json.loads(self.store.get_secret_value(SecretId=self.secret)["SecretString"])
+        return values
 
     def pair_in_use(self) -> KeyPair:
         return rsa_pair(self.held())

@@ -69,8 +69,8 @@ class Tour:
     def resource(self, address: str) -> Any:
         """One of its objects, as Frazil makes it."""
         clouds = open_clouds(self.spec, Settings.load())
-        found = (each for objects in OBJECTS.values() for each in objects(self.spec, clouds))
-        return next(each for each in found if each.address == address)
+        resources = (each for objects in OBJECTS.values() for each in objects(self.spec, clouds))
+        return next(each for each in resources if each.address == address)
 
     def id(self, address: str) -> str:
         """The id of an object in Confluent Cloud."""
@@ -115,10 +115,10 @@ class Tour:
 
     def pair(self, use: KeyUse) -> tuple[str, str]:
         """A key and its secret."""
-        held = self.secret(self.spec.names.secret(use))
-        if "sasl.username" in held:
-            return held["sasl.username"], held["sasl.password"]
-        return held["api.key"], held["api.key.secret"]
+        values = self.secret(self.spec.names.secret(use))
+        if "sasl.username" in values:
+            return values["sasl.username"], values["sasl.password"]
+        return values["api.key"], values["api.key.secret"]
 
     # AWS and Snowflake.
 
@@ -128,18 +128,18 @@ class Tour:
 
     def secret(self, name: str) -> dict[str, str]:
         """What a secret says."""
-        said = self.aws("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
-        return dict(json.loads(said))
+        text = self.aws("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+        return dict(json.loads(text))
 
     def say(self, role: str, statement: str) -> Any:
         """A statement in Snowflake; names in braces are those of the deployment's objects."""
         name = self.spec.names.snowflake
         kinds = ("USER", "WAREHOUSE", "DATABASE", "VOLUME", "CATALOG_INTEGRATION", "SYSTEM_ADMIN_ROLE")
-        told = {kind: name(kind) for kind in kinds}
+        names = {kind: name(kind) for kind in kinds}
         schema = f"{name('DATABASE')}.{name('SCHEMA')}"
         key = self.clouds.snowflake.key.public
         return self.clouds.snowflake.as_(
-            told.get(role, role), statement.format(**told, SCHEMA=schema, key=key)
+            names.get(role, role), statement.format(**names, SCHEMA=schema, key=key)
         )
 
 
@@ -175,11 +175,11 @@ class Change:
 
 def waves(changes: Iterable[Change]) -> list[list[Change]]:
     """Those that are healed, as many together as can be told apart: no two of a wave are of one object."""
-    found: list[list[Change]] = []
+    waves_made: list[list[Change]] = []
     for change in (each for each in changes if not each.told):
-        wave = next((each for each in found if not change.alone and _fits(each, change)), None)
-        found.append([change]) if wave is None else wave.append(change)
-    return found
+        wave = next((each for each in waves_made if not change.alone and _fits(each, change)), None)
+        waves_made.append([change]) if wave is None else wave.append(change)
+    return waves_made
 
 
 def _fits(wave: list[Change], change: Change) -> bool:
@@ -226,9 +226,9 @@ def begin(tour: Tour, wave: list[Change]) -> None:
 def compare(steps: list[Any], wave: list[Change]) -> None:
     """Each change is named by its objects and words, and nothing is named besides."""
     named = {address for change in wave for address in change.named}
-    found = {step["address"] for step in steps} - _behind(steps, named)
-    found -= {address for change in wave for address in change.also} - named
-    assert found == named - _behind(steps, named), f"{found} were named, not {named}"
+    changed = {step["address"] for step in steps} - _behind(steps, named)
+    changed -= {address for change in wave for address in change.also} - named
+    assert changed == named - _behind(steps, named), f"{changed} were named, not {named}"
     for change in wave:
         lines = [step for step in steps if step["address"] in change.named]
         lacking = [word for word in change.words if word not in json.dumps(lines)]
@@ -237,17 +237,17 @@ def compare(steps: list[Any], wave: list[Change]) -> None:
 
 def _behind(steps: list[Any], named: set[str]) -> set[str]:
     """What a plan says comes after what was named."""
-    found: set[str] = set()
+    behind: set[str] = set()
     while (
         added := {
             step["address"]
             for step in steps
-            if any(each in step["why"].strip("()").replace(",", "").split() for each in named | found)
+            if any(each in step["why"].strip("()").replace(",", "").split() for each in named | behind)
         }
-        - found
+        - behind
     ):
-        found |= added
-    return found  # fmt: skip
+        behind |= added
+    return behind  # fmt: skip
 
 
 def finish(tour: Tour, frazil: Frazil) -> None:
@@ -259,13 +259,13 @@ def finish(tour: Tour, frazil: Frazil) -> None:
     tour.is_clean = True
 
 
-def says(said: Said, change: Change) -> None:
+def says(result: Said, change: Change) -> None:
     """A command that ends in words, with what to do next, and with no error of ours."""
-    assert said.code not in (0, 3), said.out
-    assert "Traceback" not in said.err
-    assert "  Next: " in said.err, said.err
-    lacking = [word for word in change.told if word not in " ".join(said.err.split())]
-    assert lacking == [], f"{lacking} are not in {said.err}"
+    assert result.code not in (0, 3), result.out
+    assert "Traceback" not in result.err
+    assert "  Next: " in result.err, result.err
+    lacking = [word for word in change.told if word not in " ".join(result.err.split())]
+    assert lacking == [], f"{lacking} are not in {result.err}"
 
 
 def differing(frazil: Frazil) -> list[str]:
@@ -296,9 +296,9 @@ def make_table(tour: Tour) -> None:
     """An Iceberg table of two rows in the bucket, shown by Glue, and by Snowflake from now on."""
     aws, spec = tour.clouds.aws, tour.spec
     keys = {"access-key-id": aws.key, "secret-access-key": aws.secret, "region": "us-east-1"}
-    told = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
+    options = {f"{part}.{name}": value for part in ("s3", "glue") for name, value in keys.items()}
     places = {"s3.endpoint": aws.url, "glue.endpoint": aws.url}
-    catalog = load_catalog("tests", type="glue", **told, **places)
+    catalog = load_catalog("tests", type="glue", **options, **places)
     where = f"s3://{spec.aws.bucket}/{spec.aws.folder}/trades"
     catalog.create_table(f"{spec.names.glue_database}.trades", ROWS.schema, location=where).append(ROWS)
     tour.write(snowflake={"tables": ["trades"]})

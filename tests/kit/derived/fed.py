@@ -64,18 +64,18 @@ class Fed:
         wait_for(self._is_settled)
         facts = topic_fact(self.connections.admin, self.topic)
         places = [p for p, end in facts.end.items() if end > facts.first[p]]
-        reader, found = consumer(self.connections.settings), []
+        reader, records = consumer(self.connections.settings), []
         reader.assign([TopicPartition(self.topic, p, facts.first[p]) for p in places])
         while places:
             message = reader.poll(PATIENCE)
-            assert message is not None, f"{len(found)} records, then nothing more"
+            assert message is not None, f"{len(records)} records, then nothing more"
             if error := message.error():
                 assert error.code() == KafkaError._PARTITION_EOF, error
                 places.remove(message.partition() or 0)
             else:
-                found.append((self._decoded(message.key()), self._decoded(message.value())))
+                records.append((self._decoded(message.key()), self._decoded(message.value())))
         reader.close()
-        return found
+        return records
 
     def numbers(self) -> list[int]:
         """Column n of all records, in order."""

@@ -98,9 +98,9 @@ class Made:
     @property
     def ledger(self) -> DerivedLedger:
         """What its newest snapshot says."""
-        found = DerivedLedger.newest(self.table.metadata)
-        assert found
-        return found
+        ledger_now = DerivedLedger.newest(self.table.metadata)
+        assert ledger_now
+        return ledger_now
 
     def derive(self, **options: Any) -> DeriveReport:
         """Brings it up to date."""
@@ -109,15 +109,15 @@ class Made:
     def rows(self, *columns: str) -> list[tuple[Any, ...]]:
         """Its rows in order, as PyIceberg reads them."""
         names = columns or tuple(field.name for field in self.table.schema().fields)
-        found = self.table.scan(selected_fields=names).to_arrow().to_pylist()
-        return sorted((tuple(row[n] for n in names) for row in found), key=repr)
+        rows = self.table.scan(selected_fields=names).to_arrow().to_pylist()
+        return sorted((tuple(row[n] for n in names) for row in rows), key=repr)
 
     def dead_letters(self) -> list[tuple[Any, ...]]:
         """Reason and row of each row that is apart."""
-        found = (
+        letters = (
             TableHandle(self.connections.catalog, self.name).dead_letters.load().scan().to_arrow().to_pylist()
         )
-        return sorted((row["reason"], row["row"]) for row in found)
+        return sorted((row["reason"], row["row"]) for row in letters)
 
     def ask(self, sql: str, **changes: Any) -> Made:
         """The same table with another query."""

@@ -16,5 +16,5 @@ def recomputed(source: Source, sql: str) -> list[tuple[Any, ...]]:
     with duckdb.connect() as duck:
         duck.execute("SET TimeZone = 'UTC'")
         duck.register("input", source.table.scan().to_arrow())
-        found = duck.execute(sql).to_arrow_table().to_pylist()
-    return sorted((tuple(row.values()) for row in found), key=repr)
+        rows = duck.execute(sql).to_arrow_table().to_pylist()
+    return sorted((tuple(row.values()) for row in rows), key=repr)

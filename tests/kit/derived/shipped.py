@@ -60,8 +60,8 @@ class Pipeline:
 
     def __init__(self, name: str, connections: Connections, namespace: str, chance: Chance) -> None:
         settings = Settings()
-        found = load_pipelines(pipeline_folders(settings), settings).all()
-        pipeline = next(p for p in found if p.name == name)
+        pipelines = load_pipelines(pipeline_folders(settings), settings).all()
+        pipeline = next(p for p in pipelines if p.name == name)
         self.connections, self.namespace, self.chance = connections, namespace, chance
         self.landed = {s.topic: self._landed(s) for s in pipeline.tables}
         self.derived = {s.table: s.model_copy(update={"namespace": namespace}) for s in pipeline.derived}
@@ -112,8 +112,8 @@ class Pipeline:
 
     def rows(self, table: str) -> list[Row]:
         """A table's rows as PyIceberg reads them."""
-        found = self.connections.catalog.load_table((self.namespace, table)).scan().to_arrow()
-        return plain(found)
+        rows = self.connections.catalog.load_table((self.namespace, table)).scan().to_arrow()
+        return plain(rows)
 
     def differing(self, table: str, expected: str) -> tuple[int, list[Any]]:
         """How DuckDB sees a table of the pipeline beside its own answer to a query.
@@ -144,8 +144,8 @@ class Pipeline:
 
     def columns(self, table: str) -> dict[str, str]:
         """Name and type of each column, in Iceberg's words."""
-        found = self.connections.catalog.load_table((self.namespace, table))
-        return {field.name: str(field.field_type) for field in found.schema().fields}
+        loaded = self.connections.catalog.load_table((self.namespace, table))
+        return {field.name: str(field.field_type) for field in loaded.schema().fields}
 
     def _metadata(self, table: str) -> str:
         name = (self.namespace, table)

@@ -212,12 +212,12 @@ def _members(kind: Kind, value: Any) -> Any:
         case _ if value is None:
             return None
         case Group():
-            found: dict[str, Any] = {}
+            members: dict[str, Any] = {}
             for name, of in kind.fields:
                 inner = of.of if isinstance(of, Maybe) else of
                 each = _members(inner, value[name])
-                found |= each or {} if isinstance(inner, Choice) else {name: each}
-            return {name: each for name, each in found.items() if each is not None}
+                members |= each or {} if isinstance(inner, Choice) else {name: each}
+            return {name: each for name, each in members.items() if each is not None}
         case Choice():
             return {name: _members(of, value[name]) for name, of in kind.branches if value[name] is not None}
         case Many():

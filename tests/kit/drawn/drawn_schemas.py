@@ -174,8 +174,8 @@ def parts(kind: Kind) -> list[Kind]:
 
 def groups_of(kind: Kind) -> dict[str, Group]:
     """All records within a kind by name, deepest first."""
-    found = {name: group for part in parts(kind) for name, group in groups_of(part).items()}
-    return {**found, kind.name: kind} if isinstance(kind, Group) else found
+    inner_groups = {name: group for part in parts(kind) for name, group in groups_of(part).items()}
+    return {**inner_groups, kind.name: kind} if isinstance(kind, Group) else inner_groups
 
 
 def refusals(root: Group) -> set[str]:

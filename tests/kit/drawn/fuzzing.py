@@ -59,7 +59,7 @@ def fuzz(
         writes: Folders that it may write to.
         at_once: How many inputs of the reader one of `make` holds.
     """
-    found: dict[str, str] = {}
+    faults: dict[str, str] = {}
     good, began, alive = 0, time.process_time(), -math.inf
     count = COUNT // at_once
     with tempfile.NamedTemporaryFile("w", prefix="fuzz-") as last, _watched(writes) as strays:
@@ -72,8 +72,8 @@ def fuzz(
                 faulthandler.dump_traceback_later(_DEAD_SECONDS, exit=True, file=sys.__stderr__)
                 alive = time.monotonic()
             given = make(Mutator(Random(f"{SEED} {name} {number}")))
-            told = f"{number} {given!r}".encode("utf-8", "replace")
-            os.ftruncate(last.fileno(), os.pwrite(last.fileno(), told, 0))
+            line = f"{number} {given!r}".encode("utf-8", "replace")
+            os.ftruncate(last.fileno(), os.pwrite(last.fileno(), line, 0))
             try:
                 with _limited():
                     read(given)
@@ -82,29 +82,31 @@ def fuzz(
                 raise
             except BaseException as e:  # noqa: BLE001 - that is what is looked for
                 if not _is_told(e):
-                    _note(found, number, given, e)
+                    _note(faults, number, given, e)
             for event, what in strays:
-                found.setdefault(f"{event} left its place", f"  {what}\n  input {number}: {given!r:.700}")
+                faults.setdefault(f"{event} left its place", f"  {what}\n  input {number}: {given!r:.700}")
             strays.clear()
     print(f"{name}: {good} of {count} to the end, {time.process_time() - began:.1f} s CPU", flush=True)
-    assert not found, f"{len(found)} kinds of faults:\n" + "\n\n".join(f"{k}\n{v}" for k, v in found.items())
+    assert not faults, f"{len(faults)} kinds of faults:\n" + "\n\n".join(
+        f"{k}\n{v}" for k, v in faults.items()
+    )
     return good
 
 
 def _is_told(error: BaseException) -> bool:
     """Whether it is a refusal, in words that any terminal shows and none obeys."""
-    told = isinstance(error, FrazilError) and not isinstance(error, FaultError)
-    return told and str(error).replace("\n", "").isprintable()
+    is_expected = isinstance(error, FrazilError) and not isinstance(error, FaultError)
+    return is_expected and str(error).replace("\n", "").isprintable()
 
 
-def _note(found: dict[str, str], number: int, given: object, error: BaseException) -> None:
+def _note(faults: dict[str, str], number: int, given: object, error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if "/platform/" in f.filename] or frames
     place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
     key = f"{type(error).__name__} at {place}"
-    if key not in found:
+    if key not in faults:
         last = frames[-1]
-        found[key] = f"  {error!s:.300}\n  {last.filename}:{last.lineno}\n  input {number}: {given!r:.700}"
+        faults[key] = f"  {error!s:.300}\n  {last.filename}:{last.lineno}\n  input {number}: {given!r:.700}"
 
 
 @contextmanager

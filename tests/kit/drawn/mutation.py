@@ -150,10 +150,10 @@ class Mutator:
 
     def tree(self, good: Any) -> Any:
         """The same as a value of JSON, with a few parts replaced, moved, doubled or gone."""
-        found = json.loads(json.dumps(good))
+        tree = json.loads(json.dumps(good))
         for _ in range(self.random.choice((0, 1, 1, 1, 2, 3))):
-            found = self._at(found, self.random.choice(_places(found)))
-        return found
+            tree = self._at(tree, self.random.choice(_places(tree)))
+        return tree
 
     def document(self, good: Any) -> str:
         """The text of a broken tree, which may be broken once more."""
@@ -168,21 +168,23 @@ class Mutator:
 
     def raw(self, good: bytes) -> bytes:
         """Bytes with a few places broken."""
-        found = bytearray(good)
+        mutated = bytearray(good)
         for _ in range(self.random.choice((1, 1, 2, 4))):
-            start, end = self._slice(found)
+            start, end = self._slice(mutated)
             match self.random.randrange(5):
                 case 0:
-                    found[start : start + 1] = self.random.randbytes(1)
+                    mutated[start : start + 1] = self.random.randbytes(1)
                 case 1:
-                    del found[start:end]
+                    del mutated[start:end]
                 case 2:
-                    found[start:start] = found[start:end]
+                    mutated[start:start] = mutated[start:end]
                 case 3:
-                    found[start:end] = self.random.choice((b"\xff" * 10, b"\0" * 5, b"\xfe\xff\xff\xff\x0f"))
+                    mutated[start:end] = self.random.choice(
+                        (b"\xff" * 10, b"\0" * 5, b"\xfe\xff\xff\xff\x0f")
+                    )
                 case _:
-                    found[start:start] = self.word().encode("utf-8", "surrogatepass")[:400]
-        return bytes(found)
+                    mutated[start:start] = self.word().encode("utf-8", "surrogatepass")[:400]
+        return bytes(mutated)
 
     def _slice(self, of: Sequence[Any]) -> tuple[int, int]:
         start = self.random.randint(0, len(of))
@@ -224,12 +226,12 @@ class Mutator:
 
 def _places(tree: Any) -> list[tuple[Any, ...]]:
     """The path of every part of a tree, its root's among them."""
-    found: list[tuple[Any, ...]] = [()]
-    for path in found:
+    places: list[tuple[Any, ...]] = [()]
+    for path in places:
         part = _part(tree, path)
         keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
-        found += [(*path, key) for key in keys]
-    return found
+        places += [(*path, key) for key in keys]
+    return places
 
 
 def _part(tree: Any, path: tuple[Any, ...]) -> Any:

@@ -172,7 +172,7 @@ def as_json(kind: Kind, value: Any) -> Any:
     match kind:
         case Group():
             fields = {name: as_json(of, value[name]) for name, of in kind.fields}
-            return {name: found for name, found in fields.items() if found is not None}
+            return {name: inner for name, inner in fields.items() if inner is not None}
         case Maybe():
             return None if value is None else as_json(kind.of, value)
         case Many():

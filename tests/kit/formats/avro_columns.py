@@ -37,9 +37,9 @@ class AvroColumns:
 
     def batch(self, raw: Sequence[bytes | None]) -> DecodedBatch:
         """Decodes records as a worker does, to which the decoder came by pickle."""
-        found = self.decoder().arrow()
-        assert found
-        batch = pickle.loads(pickle.dumps(found)).decode(pa.array(raw, pa.binary()))
+        recipe = self.decoder().arrow()
+        assert recipe
+        batch = pickle.loads(pickle.dumps(recipe)).decode(pa.array(raw, pa.binary()))
         assert len(batch.data) == len(batch.ok) == len(batch.writer) == len(raw)
         batch.data.filter(batch.ok).validate(full=True)
         return batch  # type: ignore[no-any-return]

@@ -83,8 +83,8 @@ class Source:
 
     def table(self) -> pa.Table:
         """The rows as PyIceberg reads them, by offset."""
-        found = self.connections.catalog.load_table(self.name).scan().to_arrow()
-        return found.sort_by("$$offset")
+        rows = self.connections.catalog.load_table(self.name).scan().to_arrow()
+        return rows.sort_by("$$offset")
 
     def rows(self) -> list[dict[str, Any]]:
         """The same as plain Python; maps as dicts."""
@@ -92,20 +92,20 @@ class Source:
 
     def rows_in_numbers(self) -> list[dict[str, Any]]:
         """The same with moments as numbers of days or microseconds."""
-        found = self.table()
-        return plain(found.cast(pa.schema([f.with_type(in_numbers(f.type)) for f in found.schema])))
+        table = self.table()
+        return plain(table.cast(pa.schema([f.with_type(in_numbers(f.type)) for f in table.schema])))
 
     def raw(self, column: str) -> list[Any]:
         """A column by offset, moments as numbers of days or microseconds: Python's own end in 9999."""
-        found = self.table().column(column)
-        return found.cast(in_numbers(found.type)).to_pylist()
+        values = self.table().column(column)
+        return values.cast(in_numbers(values.type)).to_pylist()
 
     def rows_by_duckdb(self) -> list[dict[str, Any]]:
         """The rows as DuckDB reads them, by offset."""
         at = self.connections.catalog.load_table(self.name).metadata_location
         with duckdb_on(self.connections.settings) as duck:
-            found = duck.sql(f"SELECT * FROM iceberg_scan('{at}') ORDER BY \"$$offset\"").to_arrow_table()
-        return plain(found)
+            table = duck.sql(f"SELECT * FROM iceberg_scan('{at}') ORDER BY \"$$offset\"").to_arrow_table()
+        return plain(table)
 
     def dead_letters(self) -> list[dict[str, Any]]:
         """The dead letters, by offset."""
@@ -163,14 +163,14 @@ def plain(table: pa.Table) -> list[dict[str, Any]]:
     return rows
 
 
-def same(found: Any, expected: Any) -> bool:
+def same(actual: Any, expected: Any) -> bool:
     """Whether two values are equal, of the same kind, and NaN is NaN."""
-    match found, expected:
+    match actual, expected:
         case list(), list() | tuple():
-            return len(found) == len(expected) and all(map(same, found, expected))
+            return len(actual) == len(expected) and all(map(same, actual, expected))
         case dict(), dict():
-            return found.keys() == expected.keys() and all(same(found[k], expected[k]) for k in found)
+            return actual.keys() == expected.keys() and all(same(actual[k], expected[k]) for k in actual)
         case float(), float():
-            return found == expected or (math.isnan(found) and math.isnan(expected))
+            return actual == expected or (math.isnan(actual) and math.isnan(expected))
         case _:
-            return type(found) is type(expected) and bool(found == expected)
+            return type(actual) is type(expected) and bool(actual == expected)

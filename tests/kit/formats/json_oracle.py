@@ -128,10 +128,10 @@ def _row(value: dict[str, Any], exact: dict[str, Any]) -> dict[str, Any]:
 
 
 def _binary(text: str) -> bytes:
-    found = base64.b64decode(text, validate=True)
-    if len(text) != (len(found) + 2) // 3 * 4:
+    raw = base64.b64decode(text, validate=True)
+    if len(text) != (len(raw) + 2) // 3 * 4:
         raise ValueError("padding")
-    return found
+    return raw
 
 
 def _branches(value: Any) -> dict[str, Any] | None:

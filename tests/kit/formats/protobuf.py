@@ -41,11 +41,11 @@ def compiled_file(text: str, imported: Mapping[str, str]) -> FileDescriptor:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(each)
         paths = [f"-I{path}" for path in (folder, *_KNOWN, _TYPES)]
-        told = [*paths, "--include_imports", f"--descriptor_set_out={folder / 'set'}", _MAIN]
-        assert protoc.main(["protoc", *told]) == 0, text
-        found = FileDescriptorSet.FromString((folder / "set").read_bytes())
+        arguments = [*paths, "--include_imports", f"--descriptor_set_out={folder / 'set'}", _MAIN]
+        assert protoc.main(["protoc", *arguments]) == 0, text
+        file_set = FileDescriptorSet.FromString((folder / "set").read_bytes())
     pool = DescriptorPool()
-    for file in found.file:
+    for file in file_set.file:
         pool.Add(file)
     return pool.FindFileByName(_MAIN)
 

@@ -59,8 +59,8 @@ def choice(name: str, members: str, written: tuple[Any, Any], read: tuple[Any, A
 
 def decimal(precision: int, scale: int) -> str:
     """The options that say a decimal's digits."""
-    found = ((k, v) for k, v in (("precision", precision), ("scale", scale)))
-    return f" [{', '.join(PARAM % pair for pair in found)}]"
+    params = ((k, v) for k, v in (("precision", precision), ("scale", scale)))
+    return f" [{', '.join(PARAM % pair for pair in params)}]"
 
 
 PARAM = '(confluent.field_meta).params = {{ key: "%s" value: "%d" }}'
@@ -238,10 +238,10 @@ def produce(connections: Connections, topic: str) -> None:
     sent: list[bytes] = []
     for n in range(RECORDS):
         message = wide()
-        for found in CASES:
-            written = found.written[n]
-            several = found.schema.startswith("oneof")
-            for name, value in (written if several else {found.name: written}).items():
+        for entry in CASES:
+            written = entry.written[n]
+            several = entry.schema.startswith("oneof")
+            for name, value in (written if several else {entry.name: written}).items():
                 _set(message, name, value)
         sent.append(serializer(message, context))
     send_values(connections, topic, sent)
@@ -258,8 +258,8 @@ def _set(message: Any, name: str, value: Any) -> None:
         return
     for key, item in value.items():
         if isinstance(item, dict):
-            for inner, found in item.items():
-                setattr(getattr(message, name)[key], inner, found)
+            for inner, content in item.items():
+                setattr(getattr(message, name)[key], inner, content)
         else:
             getattr(message, name)[key] = item
 

@@ -127,33 +127,33 @@ def _leg(n: int) -> dict[str, Any]:
     return {"km": n % 300, "to": f"město {n}", "colours": [k % 3 for k in range(n % 4)]}
 
 
-def _row(found: Any) -> dict[str, Any]:
-    chosen = found.WhichOneof("any")
+def _row(message: Any) -> dict[str, Any]:
+    chosen = message.WhichOneof("any")
     members = ("a_number", "a_text", "a_leg")
-    any_of = {m: getattr(found, m) if m == chosen else None for m in members}
+    any_of = {m: getattr(message, m) if m == chosen else None for m in members}
     if chosen == "a_leg":
-        any_of["a_leg"] = _leg_row(found.a_leg)
-    if found.big >= _MOST:
+        any_of["a_leg"] = _leg_row(message.a_leg)
+    if message.big >= _MOST:
         raise ValueError("more than a bigint holds")
     return {
-        "n": found.n,
-        "note": found.note,
-        "seen": found.seen,
-        "maybe": found.maybe if found.HasField("maybe") else None,
-        "colour": _colour(found.colour),
-        "blob": found.blob,
-        "big": found.big,
-        "delta": found.delta,
-        "mark": found.mark,
-        "price": found.price,
-        "at": _moment(found.at) if found.HasField("at") else None,
-        "took": _micros(found.took) if found.HasField("took") else None,
-        "alias": found.alias.value if found.HasField("alias") else None,
-        "tags": list(found.tags),
-        "numbers": list(found.numbers),
-        "counts": dict(found.counts),
-        "by_number": {number: _leg_row(found.by_number[number]) for number in found.by_number},
-        "legs": [_leg_row(leg) for leg in found.legs],
+        "n": message.n,
+        "note": message.note,
+        "seen": message.seen,
+        "maybe": message.maybe if message.HasField("maybe") else None,
+        "colour": _colour(message.colour),
+        "blob": message.blob,
+        "big": message.big,
+        "delta": message.delta,
+        "mark": message.mark,
+        "price": message.price,
+        "at": _moment(message.at) if message.HasField("at") else None,
+        "took": _micros(message.took) if message.HasField("took") else None,
+        "alias": message.alias.value if message.HasField("alias") else None,
+        "tags": list(message.tags),
+        "numbers": list(message.numbers),
+        "counts": dict(message.counts),
+        "by_number": {number: _leg_row(message.by_number[number]) for number in message.by_number},
+        "legs": [_leg_row(leg) for leg in message.legs],
         "any": any_of if chosen else None,
     }
 

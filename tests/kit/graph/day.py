@@ -110,8 +110,8 @@ class Day:
             dg.DagsterInstance.from_config(os.environ["DAGSTER_HOME"]) as instance,
             dg.build_sensor_context(instance, resources={"frazil": frazil}) as context,
         ):
-            told = definitions.resolve_sensor_def(sensor).evaluate_tick(context)
-        self.said[sensor] = str(told)
+            tick = definitions.resolve_sensor_def(sensor).evaluate_tick(context)
+        self.said[sensor] = str(tick)
 
 
 def events(home: Home) -> Path:
@@ -137,8 +137,8 @@ def a_day_of_work(own: Own, folder: Path) -> Day:
         pytest.MonkeyPatch.context() as patch,
         _watching(day.command_lines),
     ):
-        told = profile_of_a_day(own.home, day.planting, f"http://127.0.0.1:{web.port}", mail.port)
-        _settle(patch, day, json.dumps(told), {"FRAZIL_TRACING__ENDPOINT": collector.url})
+        profile = profile_of_a_day(own.home, day.planting, f"http://127.0.0.1:{web.port}", mail.port)
+        _settle(patch, day, json.dumps(profile), {"FRAZIL_TRACING__ENDPOINT": collector.url})
         patch.setenv("DAGSTER_HOME", str(own.home.dagster))
         for command in _COMMANDS:
             day.command(*command)
@@ -160,7 +160,7 @@ def _settle(patch: pytest.MonkeyPatch, day: Day, profile: str, environment: dict
     temporary.mkdir()
     write_private(file := day.planting.folder / "profile.json", profile)
     _write_pipelines(day)
-    told = {
+    settings = {
         "FRAZIL_PROFILE": file,
         "FRAZIL_PIPELINES": day.here,
         "FRAZIL_LOG__FORMAT": "json",
@@ -169,7 +169,7 @@ def _settle(patch: pytest.MonkeyPatch, day: Day, profile: str, environment: dict
         "TMPDIR": temporary,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
-    for name, value in {**told, **environment, **day.planting.environment}.items():
+    for name, value in {**settings, **environment, **day.planting.environment}.items():
         patch.setenv(name, str(value))
     patch.setattr(tempfile, "tempdir", str(temporary))
 

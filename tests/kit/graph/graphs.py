@@ -136,8 +136,8 @@ def evaluation_of(instance: dg.DagsterInstance, check: dg.AssetCheckKey) -> dg.A
 def failures(result: dg.ExecuteInProcessResult) -> str:
     """What the failed steps say."""
     failed = [e.step_failure_data for e in result.all_events if e.is_step_failure]
-    told = [f.user_failure_data.description if f.user_failure_data else f.error for f in failed]
-    return "\n".join(map(str, told))
+    messages = [f.user_failure_data.description if f.user_failure_data else f.error for f in failed]
+    return "\n".join(map(str, messages))
 
 
 MakeGraph = Callable[..., Graph]

@@ -80,9 +80,9 @@ class RestTables:
 
     def show(self, table: Table, names: Iterable[str] = ()) -> None:
         """Has a table as it is now, also under other names."""
-        told = json.loads(table.metadata.model_dump_json(exclude_none=True))
+        document = json.loads(table.metadata.model_dump_json(exclude_none=True))
         for name in names or (table.name()[-1],):
-            self.tables[name] = (f"{table.metadata_location}?of={name}", told)
+            self.tables[name] = (f"{table.metadata_location}?of={name}", document)
 
     def answer(self, url: str) -> tuple[int, dict[str, Any]]:
         """Status and body."""
@@ -98,11 +98,14 @@ class RestTables:
             }
         if name not in self.tables:
             return 404, {"error": {"message": "none", "type": "NoSuchTableException", "code": 404}}
-        location, told = self.tables[name]
+        location, document = self.tables[name]
         if snapshots == "refs":
-            named = {ref["snapshot-id"] for ref in told["refs"].values()}
-            told = {**told, "snapshots": [s for s in told["snapshots"] if s["snapshot-id"] in named]}
-        return 200, {"metadata-location": location, "metadata": told, "config": {}}
+            named = {ref["snapshot-id"] for ref in document["refs"].values()}
+            document = {
+                **document,
+                "snapshots": [s for s in document["snapshots"] if s["snapshot-id"] in named],
+            }
+        return 200, {"metadata-location": location, "metadata": document, "config": {}}
 
 
 @contextmanager
@@ -114,8 +117,8 @@ def rest_tables() -> Iterator[RestTables]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            status, said = tables.answer(self.path)
-            body = json.dumps(said).encode()
+            status, answer = tables.answer(self.path)
+            body = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -44,16 +44,16 @@ class Search:
 
     def texts(self, texts: Mapping[str, str]) -> dict[str, str]:
         """The texts with a secret, and what surrounds it."""
-        return {name: found for name, text in texts.items() if (found := self.text(text))}
+        return {name: leak for name, text in texts.items() if (leak := self.text(text))}
 
     def files(self, folder: Path, exempt: Collection[Path] = ()) -> dict[str, str]:
         """Files below a folder with a secret, and what surrounds it; what is exempt may be a folder."""
-        found = {}
+        leaks = {}
         for file in (path for path in folder.rglob("*") if path.is_file() and path.stat().st_size):
             if not any(each in exempt for each in (file, *file.parents)):
-                found[str(file.relative_to(folder))] = self._file(file)
-        assert found, f"nothing was written below {folder}"
-        return {name: leak for name, leak in found.items() if leak}
+                leaks[str(file.relative_to(folder))] = self._file(file)
+        assert leaks, f"nothing was written below {folder}"
+        return {name: leak for name, leak in leaks.items() if leak}
 
     def _file(self, file: Path) -> str:
         with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:

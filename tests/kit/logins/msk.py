@@ -48,21 +48,21 @@ class Broker(socketserver.ThreadingTCPServer):
     def lets_in(self, token: str) -> bool:
         """Whether the key that is known signed it, for this region and this purpose."""
         url = urlsplit(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode())
-        told = dict(parse_qsl(url.query))
-        self.seen.append(told["X-Amz-Credential"].split("/")[0])
-        scope = told["X-Amz-Credential"].split("/", 1)[1]
-        wanted = f"{told['X-Amz-Date'][:8]}/{self.region}/kafka-cluster/aws4_request"
+        query = dict(parse_qsl(url.query))
+        self.seen.append(query["X-Amz-Credential"].split("/")[0])
+        scope = query["X-Amz-Credential"].split("/", 1)[1]
+        wanted = f"{query['X-Amz-Date'][:8]}/{self.region}/kafka-cluster/aws4_request"
         return (
             self.seen[-1] == self.key
             and scope == wanted
-            and told["Action"] == "kafka-cluster:Connect"
+            and query["Action"] == "kafka-cluster:Connect"
             and url.netloc == f"kafka.{self.region}.amazonaws.com"
-            and hmac.compare_digest(told["X-Amz-Signature"], self._signature(url.netloc, told, scope))
+            and hmac.compare_digest(query["X-Amz-Signature"], self._signature(url.netloc, query, scope))
         )
 
-    def _signature(self, host: str, told: dict[str, str], scope: str) -> str:
+    def _signature(self, host: str, parameters: dict[str, str], scope: str) -> str:
         signed = {
-            name: value for name, value in told.items() if name not in ("X-Amz-Signature", "User-Agent")
+            name: value for name, value in parameters.items() if name not in ("X-Amz-Signature", "User-Agent")
         }
         query = "&".join(f"{quote(n, '-_.~')}={quote(v, '-_.~')}" for n, v in sorted(signed.items()))
         request = "\n".join(["GET", "/", query, f"host:{host}", "", "host", hashlib.sha256(b"").hexdigest()])
@@ -70,7 +70,7 @@ class Broker(socketserver.ThreadingTCPServer):
         key = b"AWS4" + self.secret.encode()
         for part in scope.split("/"):
             key = hmac.digest(key, part.encode(), "sha256")
-        text = "\n".join(["AWS4-HMAC-SHA256", told["X-Amz-Date"], scope, digest])
+        text = "\n".join(["AWS4-HMAC-SHA256", parameters["X-Amz-Date"], scope, digest])
         return hmac.new(key, text.encode(), "sha256").hexdigest()
 
 

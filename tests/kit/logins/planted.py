@@ -103,9 +103,9 @@ class Planting:
     def certificate(self, system: str, name: str) -> dict[str, str]:
         """A certificate of its own for a system, its key encrypted."""
         made = Authority(self.folder / f"{name}-{system}", "somebody").identity(system)
-        told = self.tell(f"{system}.key_password")
+        password = self.tell(f"{system}.key_password")
         encrypt(made.key, made.key, planted(f"{system}.key_password"))
-        return {"certificate": str(made.certificate), "key": str(made.key), "key_password": told}
+        return {"certificate": str(made.certificate), "key": str(made.key), "key_password": password}
 
 
 def encrypt(key: Path, into: Path, passphrase: str) -> None:
@@ -122,28 +122,28 @@ def profile_of_a_day(home: Home, planting: Planting, web: str, mail_port: int) -
         web: Takes alarms by POST, at any path.
         mail_port: Takes letters.
     """
-    told: dict[str, Any] = json.loads(home.profile.read_text())
+    document: dict[str, Any] = json.loads(home.profile.read_text())
     for setting in ("kafka.password", "registry.user_info", "rest.client_secret", "spark.token"):
         system, name = setting.split(".")
-        told[system][name] = planting.tell(setting, told[system][name])
+        document[system][name] = planting.tell(setting, document[system][name])
     for system in ("kafka", "registry", "rest"):
-        told[system] |= planting.certificate(system, "own")
+        document[system] |= planting.certificate(system, "own")
     key = planting.folder / "snowflake.p8"
     encrypt(snowflake_keys(home).private, key, planted("snowflake.private_key_passphrase"))
-    del told["snowflake"]["private_key_path"]
-    told["snowflake"]["private_key"] = planting.tell("snowflake.private_key", key.read_text())
-    told["snowflake"]["private_key_passphrase"] = planting.tell("snowflake.private_key_passphrase")
-    told["confluent"] = {name: planting.tell(f"confluent.{name}") for name in ("api_key", "api_secret")}
-    told["alarms"] = {
+    del document["snowflake"]["private_key_path"]
+    document["snowflake"]["private_key"] = planting.tell("snowflake.private_key", key.read_text())
+    document["snowflake"]["private_key_passphrase"] = planting.tell("snowflake.private_key_passphrase")
+    document["confluent"] = {name: planting.tell(f"confluent.{name}") for name in ("api_key", "api_secret")}
+    document["alarms"] = {
         name: planting.tell(f"alarms.{name}", f"{web}/{planted(name)}") for name in ("webhook", "slack")
     }
-    told["alarms"]["mail"] = {
+    document["alarms"]["mail"] = {
         "host": LOOPBACK, "port": mail_port, "security": "none", "user": "frazil",
         "password": planting.tell("alarms.mail.password"), "sender": "a@b.test", "to": "c@d.test",
     }  # fmt: skip
-    told["named_keys"] = {"masks": planting.tell("named_keys")}
-    told["connections"] = {ELSEWHERE: _elsewhere(planting)}
-    return told
+    document["named_keys"] = {"masks": planting.tell("named_keys")}
+    document["connections"] = {ELSEWHERE: _elsewhere(planting)}
+    return document
 
 
 def _elsewhere(planting: Planting) -> dict[str, Any]:

@@ -51,8 +51,8 @@ class Sts:
 
 def key_of(headers: Mapping[str, str]) -> str:
     """The key that signed a request."""
-    found = re.search(r"Credential=([^/]+)/", headers.get("Authorization", ""))
-    return found[1] if found else ""
+    match = re.search(r"Credential=([^/]+)/", headers.get("Authorization", ""))
+    return match[1] if match else ""
 
 
 @contextmanager

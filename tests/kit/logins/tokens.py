@@ -74,11 +74,11 @@ def token_server() -> Iterator[Tokens]:
                 self._answer(401, {"error": "invalid_client"})
                 return
             tokens.asked += 1
-            told = {"access_token": tokens.token(), "token_type": "Bearer", "expires_in": tokens.lifetime}
-            self._answer(200, told)
+            answer = {"access_token": tokens.token(), "token_type": "Bearer", "expires_in": tokens.lifetime}
+            self._answer(200, answer)
 
-        def _answer(self, status: int, told: dict[str, object]) -> None:
-            body = json.dumps(told).encode()
+        def _answer(self, status: int, answer: dict[str, object]) -> None:
+            body = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -42,35 +42,35 @@ class Claim:
 
     def of_error(self, error: FrazilError) -> None:
         """Raises where it is not true."""
-        told = _text(error)
+        text = _text(error)
         if isinstance(error, CommitConflictError) and " times" in error.what:
-            raise Stuck(f"{self.who} was refused time and again: {told}")
+            raise Stuck(f"{self.who} was refused time and again: {text}")
         if isinstance(error, TopicChangedError) and self.world.topic.log == "log1":
-            raise Wrong(f"{self.who} said of a topic that nobody touched: {told}")
+            raise Wrong(f"{self.who} said of a topic that nobody touched: {text}")
         ended = {note.snapshot for note in notes(self.world.table.properties).values()}
         # One that ended at a cut stands; what is said is of the landing behind it.
         seen = (a for a in self._seen if not self._prepares(a))
         last = [a for a in seen if a.table.metadata.current_snapshot_id not in ended]
-        said = sum(int(n) for n in re.findall(rf"(\d+) of {NAME}(?![\w])", told))
-        forgets = said or self.who.endswith("forget")  # whose look is a commit, though it finds no row
-        if forgets and said in (_sum(self.made, "frazil.forgotten"), _sum(self._seen, "frazil.forgotten")):
+        stated = sum(int(n) for n in re.findall(rf"(\d+) of {NAME}(?![\w])", text))
+        forgets = stated or self.who.endswith("forget")  # whose look is a commit, though it finds no row
+        if forgets and stated in (_sum(self.made, "frazil.forgotten"), _sum(self._seen, "frazil.forgotten")):
             return  # it says what of it is visible all the same
-        if last and any(words in told.lower() for words in INVISIBLE):
-            raise Wrong(f"{self.who} moved main and said: {told}")
+        if last and any(words in text.lower() for words in INVISIBLE):
+            raise Wrong(f"{self.who} moved main and said: {text}")
 
     def of_report(self, work: str, report: Any) -> None:
         """Raises where its count is not that of the rows; one that was rolled back may be recreated."""
         if work == "forget":
-            told = sum(gone.rows for gone in report.gone if gone.table == str(NAME))
+            counted = sum(gone.rows for gone in report.gone if gone.table == str(NAME))
             key = "frazil.forgotten"
         elif work in ("land", "few", "redrive"):
-            told = report.redriven if work == "redrive" else report.records
+            counted = report.redriven if work == "redrive" else report.records
             # Of a table with a row per key only its ledger tells how many records came.
             key = "frazil.records" if self.world.keyed else "added-records"
         else:
             return
-        if told not in (_sum(self.made, key), _sum(self._seen, key)):
-            raise Wrong(f"{self.who} told of {told} records, and it were {_sum(self.made, key)}")
+        if counted not in (_sum(self.made, key), _sum(self._seen, key)):
+            raise Wrong(f"{self.who} told of {counted} records, and it were {_sum(self.made, key)}")
 
     def _prepares(self, applied: Applied) -> bool:
         """Whether it only wrote files anew of which delete files hide rows, before rows are forgotten."""
@@ -86,8 +86,8 @@ class Claim:
 
 
 def _sum(made: Sequence[Applied], key: str) -> int:
-    said = (a.table.current_snapshot().summary.additional_properties for a in made)
-    return sum(int(each.get(key, 0)) for each in said)
+    summaries = (a.table.current_snapshot().summary.additional_properties for a in made)
+    return sum(int(each.get(key, 0)) for each in summaries)
 
 
 def _text(error: FrazilError) -> str:

@@ -86,8 +86,8 @@ class Oracle:
         if table.name()[-1] == "t" and (head is None or head.snapshot_id in self.heads):
             self.rollbacks += 1
             self.forgotten.clear()
-        held = {tuple(row) for row in self.store.rows(table, head.snapshot_id)} if head else set()
-        if back := held & self.forgotten:
+        present = {tuple(row) for row in self.store.rows(table, head.snapshot_id)} if head else set()
+        if back := present & self.forgotten:
             self.broken = self.broken or Wrong(f"{table.name()} holds what was forgotten: {sorted(back)}")
         if table.name()[-1] != "t":
             return
@@ -117,9 +117,9 @@ class Oracle:
             raise Doubled(f"doubled: {sorted(doubled)}")
         rows = frozenset(counted)
         adds, deletes = (self.adds, self.deletes) if by_engine else (set(), set())
-        said = head.summary.additional_properties
-        logs = _claimed(said) or before.logs
-        taken = self._taken(said, before, rows)
+        summary = head.summary.additional_properties
+        logs = _claimed(summary) or before.logs
+        taken = self._taken(summary, before, rows)
         if taken and logs != before.logs:
             raise Wrong(f"rows were taken out, and the position is {logs}, not {before.logs}")
         deleted, by_others = before.deleted | deletes | taken, before.by_engine | deletes
@@ -146,34 +146,34 @@ class Oracle:
         if ledger and not now.by_engine and rows != ledger.offsets - ledger.known:
             raise Wrong(f"{rows} rows, told are {ledger.offsets} offsets of which {ledger.known} are none")
 
-    def _taken(self, said: Any, before: _Head, rows: frozenset[Place]) -> frozenset[Place]:
+    def _taken(self, summary: Any, before: _Head, rows: frozenset[Place]) -> frozenset[Place]:
         """The rows that Frazil itself took out."""
         gone = before.rows - rows
-        match said.get("frazil.upkeep"):
+        match summary.get("frazil.upkeep"):
             case "row_expiry":
-                return self._expired(said, gone)
+                return self._expired(summary, gone)
             case "forgetting":
-                return self._forgotten(said, gone, rows)
+                return self._forgotten(summary, gone, rows)
         return frozenset()
 
-    def _forgotten(self, said: Any, gone: frozenset[Place], rows: frozenset[Place]) -> frozenset[Place]:
+    def _forgotten(self, summary: Any, gone: frozenset[Place], rows: frozenset[Place]) -> frozenset[Place]:
         """The rows that were to be forgotten: all of them, as many as it says, and no other."""
         if others := {at for at in gone if not is_of(self.topic.ever.get(at))}:
             raise Lost(f"rows that nobody had forgotten are gone: {sorted(others)}")
         if left := {at for at in rows if is_of(self.topic.ever.get(at))}:
             raise Wrong(f"rows that were to be forgotten are left: {sorted(left)}")
-        if len(gone) != int(said.get("frazil.forgotten", 0)):
-            raise Wrong(f"{len(gone)} rows were forgotten, told are {said.get('frazil.forgotten', 0)}")
+        if len(gone) != int(summary.get("frazil.forgotten", 0)):
+            raise Wrong(f"{len(gone)} rows were forgotten, told are {summary.get('frazil.forgotten', 0)}")
         return gone
 
-    def _expired(self, said: Any, gone: frozenset[Place]) -> frozenset[Place]:
+    def _expired(self, summary: Any, gone: frozenset[Place]) -> frozenset[Place]:
         """The rows that a row expiry took out: as many as it says, and none too young."""
-        cutoff = int(said.get("frazil.expired-before") or 0) / 1000
+        cutoff = int(summary.get("frazil.expired-before") or 0) / 1000
         ever = self.topic.ever
         if young := {at for at in gone if at not in ever or ever[at].time >= cutoff}:
             raise Wrong(f"rows expired before {cutoff} that are younger: {sorted(young)}")
-        if len(gone) != int(said.get("frazil.expired", 0)):
-            raise Wrong(f"{len(gone)} rows expired, told are {said.get('frazil.expired', 0)}")
+        if len(gone) != int(summary.get("frazil.expired", 0)):
+            raise Wrong(f"{len(gone)} rows expired, told are {summary.get('frazil.expired', 0)}")
         return gone
 
     def _newest(self, now: _Head, before: _Head) -> None:
@@ -211,10 +211,10 @@ class Oracle:
         return {r.at for r in records if r.offset < now.logs.get(r.log, {}).get(r.partition, 0)}
 
 
-def _claimed(said: Any) -> dict[str, dict[int, int]] | None:
+def _claimed(summary: Any) -> dict[str, dict[int, int]] | None:
     """What a snapshot says of the position, by log; None where it says nothing."""
-    if "frazil.spans" not in said:
+    if "frazil.spans" not in summary:
         return None
-    earlier = dict(json.loads(said.get("frazil.earlier-logs") or "[]"))
-    every = {**earlier, said["frazil.topic-id"]: json.loads(said["frazil.spans"])}
+    earlier = dict(json.loads(summary.get("frazil.earlier-logs") or "[]"))
+    every = {**earlier, summary["frazil.topic-id"]: json.loads(summary["frazil.spans"])}
     return {log: {int(p): to for p, (_, to) in spans.items()} for log, spans in every.items()}

@@ -192,10 +192,10 @@ def every_death(edges: Edges, case: Case, actor: str, at_once: int) -> Iterator[
 
 def shrunk(edges: Edges, case: Case) -> Case:
     """A smaller case that is still broken."""
-    found = True
-    while found:
-        found = next((c for c in _smaller(case) if _breaks(edges, c)), None)
-        case = found or case
+    smaller = True
+    while smaller:
+        smaller = next((c for c in _smaller(case) if _breaks(edges, c)), None)
+        case = smaller or case
     return case
 
 

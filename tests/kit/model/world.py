@@ -99,8 +99,8 @@ class World:
         """Writes a data file; one of the topic's table has the bounds of its records' times."""
         if table.name()[-1] != NAME.table:
             return self.store.write_rows(table, rows)
-        found = [self.topic.ever.get((log, partition, offset)) for log, partition, offset in rows]
-        return self.store.write_rows(table, rows, [record and record.time for record in found])
+        records = [self.topic.ever.get((log, partition, offset)) for log, partition, offset in rows]
+        return self.store.write_rows(table, rows, [record and record.time for record in records])
 
     def cut(self, rows: list[Any]) -> list[Any]:
         """What a writer may do wrong: a row that was counted is not in its file."""
@@ -114,12 +114,12 @@ class World:
 
     def marked(self) -> set[Any]:
         """The records to be forgotten that are rows of any table by now, or dead letters that were landed."""
-        held = {place for name in self.catalog.tables for place in self.catalog.places(name)}
+        present = {place for name in self.catalog.tables for place in self.catalog.places(name)}
         ledger = read_ledger(self.table.metadata)
         position = ledger.position if ledger else {}
         return {
             at
-            for at in held & self.topic.ever.keys()
+            for at in present & self.topic.ever.keys()
             if is_of(self.topic.ever[at]) and at[2] < position.get(at[1], 0)
         }
 
@@ -136,8 +136,10 @@ class World:
             lists = {s.manifest_list for s in snapshots}
             if missing := lists - self.store.files.keys():
                 raise Lost(f"{len(missing)} manifest lists that {name} names are gone")
-            found = [m for s in snapshots for m in self.store.manifests(table, s)]
-            named = {m.manifest_path for m in found} | {e.path for m in found for e in self.store.named(m)}
+            manifests = [m for s in snapshots for m in self.store.manifests(table, s)]
+            named = {m.manifest_path for m in manifests} | {
+                e.path for m in manifests for e in self.store.named(m)
+            }
             if missing := named - self.store.files.keys():
                 raise Lost(f"{len(missing)} files that {name} names are gone")
 

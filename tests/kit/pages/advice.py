@@ -88,9 +88,9 @@ class _Module:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name == _TODO and self._says(value):
                 yield value
             case ast.FunctionDef(args=args):
-                told = zip(args.args[::-1], args.defaults[::-1], strict=False)
+                defaults = zip(args.args[::-1], args.defaults[::-1], strict=False)
                 named = zip(args.kwonlyargs, args.kw_defaults, strict=True)
-                yield from (value for arg, value in [*told, *named] if arg.arg == _TODO and value)
+                yield from (value for arg, value in [*defaults, *named] if arg.arg == _TODO and value)
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
                 at = self.takers.get(name)
                 yield from filter(self._says, [] if at is None else args[at : at + 1])

@@ -34,7 +34,7 @@ class Block:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    return [Block(*found.groups(default="")) for found in _BLOCK.finditer(page.read_text())]
+    return [Block(*block.groups(default="")) for block in _BLOCK.finditer(page.read_text())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,20 @@ class Reader:
         Args:
             left_out: Lines of `console` blocks that are not run, each of which must be there.
         """
-        said: list[str] = []
+        outputs: list[str] = []
         left = [*left_out]
         for block in blocks_of(page):
             if block.title:
                 self._write(block)
             elif block.language == "sh":
-                said.append(self._run(block.text))
+                outputs.append(self._run(block.text))
             elif block.language == "console":
                 left = self._watch(block, left)
             elif block.language == "text":
-                lines = [" ".join(line.split()) for line in said[-1].splitlines()]
-                assert [line for line in block.text.splitlines() if line not in lines] == [], said[-1]
+                lines = [" ".join(line.split()) for line in outputs[-1].splitlines()]
+                assert [line for line in block.text.splitlines() if line not in lines] == [], outputs[-1]
         assert left == []
-        return said
+        return outputs
 
     def _write(self, block: Block) -> None:
         file = self._folder / block.title
@@ -87,9 +87,9 @@ class Reader:
     def _run(self, text: str) -> str:
         kept = f"export -p > {self._variables}\npwd > {self.scratch}/folder\n"
         with self._shell(f"{text}\n{kept}") as shell:
-            said, _ = shell.communicate(timeout=PATIENCE)
-        assert shell.returncode == 0, f"{text}\n{said}"
-        return said
+            output, _ = shell.communicate(timeout=PATIENCE)
+        assert shell.returncode == 0, f"{text}\n{output}"
+        return output
 
     def _serve(self, command: str) -> None:
         """Runs a server until it says that it serves, and then ends it as a person does."""

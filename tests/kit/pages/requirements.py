@@ -21,11 +21,11 @@ def reached(extras: Iterable[str], others: Iterable[str] = ()) -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     of_extras = (project["optional-dependencies"][extra] for extra in extras)
     new = set(pairs(chain(project["dependencies"], *of_extras, others), ""))
-    found: set[tuple[str, str]] = set()
+    reached_pairs: set[tuple[str, str]] = set()
     while new:
-        found |= new
-        new = {pair for name, extra in new for pair in pairs(required_by(name), extra)} - found
-    return {name for name, _ in found}
+        reached_pairs |= new
+        new = {pair for name, extra in new for pair in pairs(required_by(name), extra)} - reached_pairs
+    return {name for name, _ in reached_pairs}
 
 
 def pairs(requirements: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,7 @@ class Environment:
         return next((self.folder / "lib").glob("python3.*/site-packages"))
 
     def run(
-        self, *command: str | Path, cwd: Path | None = None, **told: str
+        self, *command: str | Path, cwd: Path | None = None, **settings: str
     ) -> subprocess.CompletedProcess[str]:
         """Runs a program with nothing in its environment but what it is told."""
         return subprocess.run(
@@ -41,7 +41,7 @@ class Environment:
                 "PATH": os.environ["PATH"],
                 "FRAZIL_HOME": str(self.folder / "home"),
                 "COLUMNS": "200",
-                **told,
+                **settings,
             },
             capture_output=True,
             text=True,
@@ -101,9 +101,9 @@ def _copy_script(script: Path, environment: Environment) -> None:
 def _link(name: str, site: Path) -> None:
     """Lets a site see a distribution that is installed here."""
     try:
-        found = distribution(name)
+        package = distribution(name)
     except PackageNotFoundError:  # for other systems only
         return
-    for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+    for top in {file.parts[0] for file in package.files or () if file.parts[0] not in ("..", "__pycache__")}:
         if not (site / top).exists():
-            (site / top).symlink_to(Path(str(found.locate_file(top))))
+            (site / top).symlink_to(Path(str(package.locate_file(top))))

@@ -161,10 +161,10 @@ def _avro_values(values: Values) -> Values:
 
 
 def _json_values(values: Values) -> Values:
-    price, found = values["price"], {**values}
-    found["price"] = base64.b64encode(price.to_bytes(6, "big", signed=True)).decode()
-    found["blob"] = base64.b64encode(values["blob"]).decode()
-    return found | {name: values[name] // 1000 for name in ("seen", "here", "clock")}
+    price, encoded = values["price"], {**values}
+    encoded["price"] = base64.b64encode(price.to_bytes(6, "big", signed=True)).decode()
+    encoded["blob"] = base64.b64encode(values["blob"]).decode()
+    return encoded | {name: values[name] // 1000 for name in ("seen", "here", "clock")}
 
 
 def _as_protobuf(_schema: str, values: Values) -> bytes:
@@ -193,12 +193,12 @@ def _proto_fields(values: Values) -> Iterator[bytes]:
 
 
 def _place(place: Values) -> bytes:
-    found = _part(1, place["city"].encode()) + _varint(2 << 3 | 1) + struct.pack("<d", place["lat"])
-    return found if place["zip"] is None else found + _varint(3 << 3) + _varint(place["zip"])
+    encoded = _part(1, place["city"].encode()) + _varint(2 << 3 | 1) + struct.pack("<d", place["lat"])
+    return encoded if place["zip"] is None else encoded + _varint(3 << 3) + _varint(place["zip"])
 
 
-def _part(number: int, held: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(held)) + held
+def _part(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 
 def _zigzag(value: int) -> int:

@@ -18,8 +18,8 @@ def extensions(duck: duckdb.DuckDBPyConnection, *names: str) -> None:
         spec = find_spec(f"duckdb_extension_{name}")
         assert spec
         assert spec.origin
-        found = next((Path(spec.origin).parent / "extensions").rglob("*.duckdb_extension"))
-        duck.execute(f"INSTALL '{found}'; LOAD {name}")
+        extension = next((Path(spec.origin).parent / "extensions").rglob("*.duckdb_extension"))
+        duck.execute(f"INSTALL '{extension}'; LOAD {name}")
 
 
 @contextmanager

@@ -30,8 +30,8 @@ def data_files(topic: Topic) -> set[str]:
 
 def files_with(topic: Topic, where: str) -> set[str]:
     """The files that do hold a row that fits; every file is read for it."""
-    named, held = spark_name(topic.things.table), _for_spark(where)
-    query = f"SELECT _file FROM {named} GROUP BY _file HAVING bool_or({held})"
+    named, condition = spark_name(topic.things.table), _for_spark(where)
+    query = f"SELECT _file FROM {named} GROUP BY _file HAVING bool_or({condition})"
     return {row[0] for row in topic.connections.spark.sql(query).collect()}
 
 
@@ -55,8 +55,8 @@ def opened_by_duckdb(topic: Topic, where: str) -> int:
     with duckdb_on(topic.connections.settings) as duck:
         scan = f"SELECT * FROM iceberg_scan('{table_of(topic).metadata_location}') WHERE {where}"
         plan: Any = duck.execute(f"EXPLAIN ANALYZE {scan}").fetchall()
-    found = _FILES.search(plan[0][1])
-    return int(found[1]) if found else 0
+    files = _FILES.search(plan[0][1])
+    return int(files[1]) if files else 0
 
 
 def _for_spark(where: str) -> str:

@@ -27,9 +27,9 @@ def partition_value(transform: str, kind: str, value: Any) -> Any:
             return _truncated(value, int(size))
     days = value if kind == "date" else value // _DAY
     year, month = month_of(days)
-    found = {"day": days, "month": 12 * (year - 1970) + month - 1, "year": year - 1970}
+    parts = {"day": days, "month": 12 * (year - 1970) + month - 1, "year": year - 1970}
     # The specification gives hours an int, and no word on moments beyond: they stay at its ends.
-    return found[word] if word in found else max(-_INT - 1, min(_INT, value // (3600 * 10**6)))
+    return parts[word] if word in parts else max(-_INT - 1, min(_INT, value // (3600 * 10**6)))
 
 
 def _truncated(value: Any, width: int) -> Any:
@@ -79,13 +79,13 @@ def _murmur3(data: bytes) -> int:
         block = block * 0xCC9E2D51 & wide
         return (block << 15 | block >> 17) * 0x1B873593 & wide
 
-    found, whole = 0, len(data) - len(data) % 4
+    mixed_bits, whole = 0, len(data) - len(data) % 4
     for at in range(0, whole, 4):
-        found ^= mixed(int.from_bytes(data[at : at + 4], "little"))
-        found = ((found << 13 | found >> 19) & wide) * 5 + 0xE6546B64 & wide
+        mixed_bits ^= mixed(int.from_bytes(data[at : at + 4], "little"))
+        mixed_bits = ((mixed_bits << 13 | mixed_bits >> 19) & wide) * 5 + 0xE6546B64 & wide
     if data[whole:]:
-        found ^= mixed(int.from_bytes(data[whole:], "little"))
-    found ^= len(data)
-    found = (found ^ found >> 16) * 0x85EBCA6B & wide
-    found = (found ^ found >> 13) * 0xC2B2AE35 & wide
-    return found ^ found >> 16
+        mixed_bits ^= mixed(int.from_bytes(data[whole:], "little"))
+    mixed_bits ^= len(data)
+    mixed_bits = (mixed_bits ^ mixed_bits >> 16) * 0x85EBCA6B & wide
+    mixed_bits = (mixed_bits ^ mixed_bits >> 13) * 0xC2B2AE35 & wide
+    return mixed_bits ^ mixed_bits >> 16

@@ -34,23 +34,23 @@ class Readings:
 @contextmanager
 def reading(topic: Topic, pause: float = 0.2) -> Iterator[Readings]:
     """Reads while the body runs, PyIceberg and a Spark session of its own in turn; at least once each."""
-    found, over = Readings(), threading.Event()
+    readings, over = Readings(), threading.Event()
     session = Clients(topic.connections.settings, open_spark)
 
     def read() -> None:
         try:
             while True:
-                found.pyiceberg.append(_by_pyiceberg(topic))
-                found.spark.append(_by_spark(topic, session))
+                readings.pyiceberg.append(_by_pyiceberg(topic))
+                readings.spark.append(_by_spark(topic, session))
                 if over.wait(pause):
                     return
         except Exception as e:  # noqa: BLE001 - told by the test
-            found.failures.append(e)
+            readings.failures.append(e)
 
     thread = threading.Thread(target=read, name="reader")
     thread.start()
     try:
-        yield found
+        yield readings
     finally:
         over.set()
         thread.join()

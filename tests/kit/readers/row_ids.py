@@ -71,13 +71,13 @@ def live_files(location: str, opened: Open = _on_disk) -> Iterator[tuple[Row, in
 
 def identities(location: str, column: str) -> dict[Any, Identity]:
     """What the head's rows are by the values of a column, which tell them apart."""
-    found: dict[Any, Identity] = {}
+    identities_by: dict[Any, Identity] = {}
     for file, number in live_files(location):
         rows = pq.ParquetFile(_path(file["file_path"])).read().to_pylist()
         for place, row in enumerate(rows):
-            assert row[column] not in found
-            found[row[column]] = identity(row, place, file["first_row_id"], number)
-    return found
+            assert row[column] not in identities_by
+            identities_by[row[column]] = identity(row, place, file["first_row_id"], number)
+    return identities_by
 
 
 def identity(row: Row, place: int, first: int | None, number: int) -> Identity:

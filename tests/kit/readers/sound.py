@@ -86,15 +86,15 @@ def _files_of(manifest: ManifestFile, table: Table) -> list[str]:
 
 def refusals_of_java(table: Table) -> list[str]:
     """What Iceberg's Java reader says against the metadata's clocks (org.apache.iceberg.TableMetadata)."""
-    metadata, found = table.metadata, []
+    metadata, refusals = table.metadata, []
     history = [entry.timestamp_ms for entry in metadata.snapshot_log]
     log = [entry.timestamp_ms for entry in metadata.metadata_log]
     if any(later - earlier < -_MINUTE for earlier, later in pairwise(history)):
-        found.append("[BUG] Expected sorted snapshot log entries.")
+        refusals.append("[BUG] Expected sorted snapshot log entries.")
     if history and metadata.last_updated_ms - history[-1] < -_MINUTE:
-        found.append("Invalid update timestamp: before last snapshot log entry")
+        refusals.append("Invalid update timestamp: before last snapshot log entry")
     if any(later - earlier < -_MINUTE for earlier, later in pairwise(log)):
-        found.append("[BUG] Expected sorted previous metadata log entries.")
+        refusals.append("[BUG] Expected sorted previous metadata log entries.")
     if log and metadata.last_updated_ms - log[-1] < -_MINUTE:
-        found.append("Invalid update timestamp: before the latest metadata log entry timestamp")
-    return found
+        refusals.append("Invalid update timestamp: before the latest metadata log entry timestamp")
+    return refusals

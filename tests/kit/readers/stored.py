@@ -45,14 +45,14 @@ def files_under(table: Table) -> dict[str, int]:
     """All files under the table's location, and their sizes."""
     scheme, netloc, path = PyArrowFileIO.parse_location(table.location())
     system = opened_files(table.io, table.location()).fs_by_scheme(scheme, netloc)
-    found = system.get_file_info(FileSelector(path, recursive=True))
-    return {f"{scheme}://{info.path}": info.size for info in found if info.type == FileType.File}
+    infos = system.get_file_info(FileSelector(path, recursive=True))
+    return {f"{scheme}://{info.path}": info.size for info in infos if info.type == FileType.File}
 
 
 def place_of(path: str) -> str:
     """Bucket and key of a file, however its address is spelled: s3 or s3a, one slash or two."""
-    found = urlsplit(path)
-    return posixpath.normpath(f"{found.netloc}/{found.path}")
+    url = urlsplit(path)
+    return posixpath.normpath(f"{url.netloc}/{url.path}")
 
 
 def stored(table: Table) -> Stored:

@@ -134,15 +134,15 @@ class Captured(Upserts):
         self, changes: Iterable[Change], partition: int | None = None, *, plain: str = "", **more: Any
     ) -> list[Change]:
         """See `Upserts.send`; a delete is followed by a tombstone."""
-        told, records, count = list[Change](), list[Sent](), self.topic.partitions
+        sent_changes, records, count = list[Change](), list[Sent](), self.topic.partitions
         for change in changes:
             place = sum(change[0].encode()) % count if partition is None else partition
             for key, value in self.records(*change):
                 records.append((key, value, place))
-                told.append(change)
+                sent_changes.append(change)
         send(self.topic.connections.settings, self.topic.name, records, plain=plain, aborted="ahead", **more)
-        self.sent += len(told)
-        return told
+        self.sent += len(sent_changes)
+        return sent_changes
 
     def records(self, key: str, quantity: int | None) -> Iterator[tuple[bytes, bytes | None]]:
         """The records of one change."""
@@ -179,10 +179,10 @@ class Captured(Upserts):
     ) -> bytes:
         """An envelope as bytes."""
         self.lsn += 8
-        told = before if op == "d" or self.chance.random() < 0.5 else None  # as REPLICA IDENTITY says
+        old = before if op == "d" or self.chance.random() < 0.5 else None  # as REPLICA IDENTITY says
         source = {**ORIGIN, "ts_ms": self.moment, "txId": 7, "lsn": self.lsn}
         change = {
-            "before": told,
+            "before": old,
             "after": after,
             "source": source,
             "op": op,

@@ -252,8 +252,11 @@ class Keyed:
 
     def send_more(self, count: int = 8) -> None:
         """Produces changes in one transaction that is committed, behind one that is aborted."""
-        told = {**client_config(self.topic.connections.settings), "transactional.id": f"{self.topic.name}-tx"}
-        producer = Producer(told)
+        options = {
+            **client_config(self.topic.connections.settings),
+            "transactional.id": f"{self.topic.name}-tx",
+        }
+        producer = Producer(options)
         producer.init_transactions(PATIENCE)
         kept = (dict(self.rows), dict(self.gone), self.versions)
         for ends in (producer.abort_transaction, producer.commit_transaction):
@@ -313,8 +316,8 @@ class Keyed:
         self.lsn += 8
         source = {**ORIGIN, "ts_ms": 1_760_000_000_000 + self.lsn, "txId": 7, "lsn": self.lsn}
         halves = {"before": sent if op != "c" else None, "after": None if op == "d" else sent}
-        told = {**halves, "source": source, "op": op, "ts_ms": 1}
-        return self._framed("value", told | ({"transaction": None} if self.case.written == "avro" else {}))
+        payload = {**halves, "source": source, "op": op, "ts_ms": 1}
+        return self._framed("value", payload | ({"transaction": None} if self.case.written == "avro" else {}))
 
     lsn: int = 1000
 
@@ -335,27 +338,27 @@ class Keyed:
             return lambda at: _micros(at) // 1000
         return _same if case.mode == "upsert" else (lambda at: at.isoformat())
 
-    def _framed(self, half: str, told: Any) -> bytes:
+    def _framed(self, half: str, payload: Any) -> bytes:
         schema_id, schema = self.schemas[half]
         stream = io.BytesIO()
         stream.write(b"\0" + schema_id.to_bytes(4, "big"))
         if self.case.written == "json":
-            stream.write(json.dumps(told, ensure_ascii=self.chance.random() < 0.5).encode())
+            stream.write(json.dumps(payload, ensure_ascii=self.chance.random() < 0.5).encode())
         else:
-            fastavro.schemaless_writer(stream, schema, told)
+            fastavro.schemaless_writer(stream, schema, payload)
         return stream.getvalue()
 
     @cached_property
     def schemas(self) -> dict[str, tuple[int, Any]]:
         """Of key and value, registered."""
         made = _json_schemas(self.case) if self.case.written == "json" else _avro_schemas(self.case)
-        found = {}
+        schemas_by_half = {}
         for half, schema in made.items():
             kind, subject = self.case.written.upper(), f"{self.topic.name}-{half}"
             registry = self.topic.connections.registry
             schema_id = int(registry.register_schema(subject, Schema(json.dumps(schema), kind)))
-            found[half] = schema_id, fastavro.parse_schema(schema) if kind == "AVRO" else schema
-        return found
+            schemas_by_half[half] = schema_id, fastavro.parse_schema(schema) if kind == "AVRO" else schema
+        return schemas_by_half
 
 
 def _optional(kind: Any) -> dict[str, Any]:

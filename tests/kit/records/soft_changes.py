@@ -63,7 +63,7 @@ def drawn(chance: random.Random, count: int) -> list[Change]:
 
 def expected(changes: Sequence[Change], by_lsn: bool) -> dict[str, Any]:
     """By key: the offset of the newest change, the last value of its row, and whether it is bare."""
-    found = {}
+    rows = {}
     for key in {c["key"] for c in changes}:
         kept: list[Change] = []
         for partition in range(3):
@@ -79,8 +79,8 @@ def expected(changes: Sequence[Change], by_lsn: bool) -> dict[str, Any]:
         newest, put = (_newest(of, by_lsn) if of else None for of in (kept, puts))
         assert newest
         values = newest if newest["value"] not in (None, ...) else put
-        found[key] = (newest["offset"], values and values["value"], values is None)
-    return found
+        rows[key] = (newest["offset"], values and values["value"], values is None)
+    return rows
 
 
 def _newest(changes: Sequence[Change], by_lsn: bool) -> Change:
@@ -90,7 +90,7 @@ def _newest(changes: Sequence[Change], by_lsn: bool) -> Change:
     return max(last.values(), key=lambda c: (c["at"], c["partition"]))
 
 
-def rows_by_key(found: pa.Table) -> dict[str, Any]:
-    rows = found.to_pylist()
+def rows_by_key(arrow: pa.Table) -> dict[str, Any]:
+    rows = arrow.to_pylist()
     assert len({row["key"] for row in rows}) == len(rows)
     return {row["key"]: (row["offset"], row["value"], row[DELETED]) for row in rows}

@@ -32,8 +32,8 @@ class Upserts:
         """
         topic, schema_id = self.topic, self.topic.register(self.topic.schema)
         partitions = topic.partitions
-        told, records = list(changes), list[Sent]()
-        for key, quantity in told:
+        sent_changes, records = list(changes), list[Sent]()
+        for key, quantity in sent_changes:
             value = None if quantity is None else self.value(quantity, schema_id)
             place = sum(key.encode()) % partitions if partition is None else partition
             records.append((key.encode(), value, place))
@@ -42,7 +42,7 @@ class Upserts:
             if quantity is None:
                 self.rows.pop(key, None)
         send(topic.connections.settings, topic.name, records, plain=plain, aborted="ahead", **more)
-        return told
+        return sent_changes
 
     def value(self, quantity: int, schema_id: int) -> bytes:
         return self.topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"}, schema_id)
@@ -55,9 +55,9 @@ class Upserts:
 def by_key(rows: Iterable[tuple[K, V]]) -> dict[K, V]:
     """Rows by key; fails where a key is there twice."""
     every = list(rows)
-    found = dict(every)
-    assert len(found) == len(every), "a key has two rows"
-    return found
+    rows_by_key = dict(every)
+    assert len(rows_by_key) == len(every), "a key has two rows"
+    return rows_by_key
 
 
 def upserts(make_topic: MakeTopic, partitions: int = 2, **spec: Any) -> Upserts:

@@ -45,32 +45,32 @@ Version = tuple[str, int, int, int, int | None, bool]
 """Key, partition and offset of its record, since when, until when, and whether it holds now."""
 
 
-def versions_of(told: Iterable[Told]) -> set[Version]:
+def versions_of(records: Iterable[Told]) -> set[Version]:
     """The versions of every key, by plain lists."""
     of_key: dict[str, list[tuple[int, int, int, Told]]] = defaultdict(list)
-    every = list(told)
+    every = list(records)
     truncates = [one for one in every if one.op == "t"]
     for (key, partition), stream in _streams(one for one in every if one.op != "t").items():
         heard = [stream[0], *(b for a, b in pairwise(stream) if not (b.op is None and a.ends))]
         begins = accumulate((one.time for one in heard), max)
         of_key[key] += ((at, partition, one.offset, one) for at, one in zip(begins, heard, strict=True))
-    found = set()
+    known = set()
     for key, versions in of_key.items():
         ordered = sorted(versions, key=lambda v: v[:3])
         following = [at for at, *_ in ordered[1:]] + [None]
         for (at, partition, offset, one), after in zip(ordered, following, strict=True):
             emptied = [max(t.time, at) for t in truncates if one.is_older(t)]
             until = at if one.ends else min((t for t in (after, *emptied) if t is not None), default=None)
-            found.add((key, partition, offset, at, until, until is None))
-    return found
+            known.add((key, partition, offset, at, until, until is None))
+    return known
 
 
-def _streams(told: Iterable[Told]) -> dict[tuple[str, int], list[Told]]:
+def _streams(records: Iterable[Told]) -> dict[tuple[str, int], list[Told]]:
     """Each key's records of each partition, by offset."""
-    found: dict[tuple[str, int], list[Told]] = defaultdict(list)
-    for one in sorted(told, key=lambda t: t.offset):
-        found[one.key, one.partition].append(one)
-    return found
+    streams: dict[tuple[str, int], list[Told]] = defaultdict(list)
+    for one in sorted(records, key=lambda t: t.offset):
+        streams[one.key, one.partition].append(one)
+    return streams
 
 
 @dataclass
@@ -111,9 +111,9 @@ class History:
 
     def held(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
         """The versions that rows say; None: those that the table holds, each of them once."""
-        found = [_version(row) for row in (self.topic.rows() if rows is None else rows)]
-        assert len(set(found)) == len(found), "a version has two rows"
-        return set(found)
+        versions = [_version(row) for row in (self.topic.rows() if rows is None else rows)]
+        assert len(set(versions)) == len(versions), "a version has two rows"
+        return set(versions)
 
 
 def _version(row: dict[str, Any]) -> Version:

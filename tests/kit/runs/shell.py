@@ -38,8 +38,8 @@ class Said:
     @property
     def is_clear(self) -> bool:
         """A failure in words, with a next step and no trace; on stdout the error's document at most."""
-        told = not self.out or self.document.keys() == {"error", "exit_code"}
-        return "  Next: " in self.err and "Traceback" not in self.err and told
+        is_document = not self.out or self.document.keys() == {"error", "exit_code"}
+        return "  Next: " in self.err and "Traceback" not in self.err and is_document
 
 
 @dataclass(frozen=True, slots=True)

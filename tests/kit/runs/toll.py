@@ -54,10 +54,10 @@ class Toll:
         return {**vars(self), "broken": dict(self.broken)}
 
 
-def table_of(told: Iterable[Mapping[str, Any]]) -> list[str]:
+def table_of(tolls: Iterable[Mapping[str, Any]]) -> list[str]:
     """The lines of a table in Markdown: a line for each attack, whose parts are added up."""
     rows: dict[tuple[str, str], Counter[str]] = {}
-    for each in told:
+    for each in tolls:
         row = rows.setdefault((each["attack"], each["seed"]), Counter())
         row.update({"rounds": each["rounds"], **each["broken"]})
     cells = [(*of, *(f"{row[kind]:,}" for kind in ("rounds", *KINDS))) for of, row in sorted(rows.items())]

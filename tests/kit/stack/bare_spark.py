@@ -14,13 +14,13 @@ from kit.records.tickets import NOW, coming, tickets
 
 def main() -> None:
     connections = Clients(Settings.load(spark={"remote": "local[1]"}))
-    said = {"findings": _findings(connections), "zone": _zone(connections)}
-    print(json.dumps(said | {"flights": _flights(connections)}))
+    document = {"findings": _findings(connections), "zone": _zone(connections)}
+    print(json.dumps(document | {"flights": _flights(connections)}))
 
 
 def _findings(connections: Clients) -> dict[str, list[str]]:
-    found = findings_of("spark", probes(connections, kafka=True))
-    return {finding.right: [finding.status, finding.what, finding.mend] for finding in found}
+    findings = findings_of("spark", probes(connections, kafka=True))
+    return {finding.right: [finding.status, finding.what, finding.mend] for finding in findings}
 
 
 def _zone(connections: Clients) -> str:

@@ -93,8 +93,8 @@ class Brokers:
 
 def leader(admin: AdminClient, topic: str) -> int:
     """Who leads its only partition; -1: nobody."""
-    found = admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
-    return found[0].leader if found else -1
+    partitions = admin.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
+    return partitions[0].leader if partitions else -1
 
 
 @contextmanager
@@ -138,11 +138,11 @@ def far_broker(folder: Path) -> Iterator[FarBroker]:
     home.make()
     ports = dict(zip(("controller", "far", "own", "told"), free_ports(4), strict=True))
     broker = FarBroker(ports["far"], ports["told"])
-    told = _properties(ports, "far", home.data("far")) + _FAR.format(
+    properties = _properties(ports, "far", home.data("far")) + _FAR.format(
         host=LOOPBACK, own=f"OWN://{LOOPBACK}:{ports['own']}", told=broker.told, port=broker.port,
         controller=ports["controller"],
     )  # fmt: skip
-    stack = Stack(home, ports, [_broker(home, ports, "far", told, alone=True)])
+    stack = Stack(home, ports, [_broker(home, ports, "far", properties, alone=True)])
     try:
         stack.up(lambda *_: None)
         yield broker
@@ -158,15 +158,15 @@ def _node(home: Home, ports: Mapping[str, int], node: int) -> Server:
     """One of three."""
     name, alone = _name(node), node == STAYS
     own = f"CLIENTS://{LOOPBACK}:{ports[name]}"
-    told = _properties(ports, name, home.data(name)) + _MORE.format(
+    properties = _properties(ports, name, home.data(name)) + _MORE.format(
         node=node,
         roles="broker,controller" if alone else "broker",
         listeners=f"{own},CONTROLLER://{LOOPBACK}:{ports['controller']}" if alone else own,
     )
-    return _broker(home, ports, name, told, alone=alone)
+    return _broker(home, ports, name, properties, alone=alone)
 
 
-def _broker(home: Home, ports: Mapping[str, int], name: str, told: str, *, alone: bool) -> Server:
+def _broker(home: Home, ports: Mapping[str, int], name: str, properties_text: str, *, alone: bool) -> Server:
     """A broker by its properties; `alone`: it is the controller as well."""
     java, properties = java_home(home.root / "java") / "bin" / "java", home.data(name) / "server.properties"
 
@@ -174,7 +174,7 @@ def _broker(home: Home, ports: Mapping[str, int], name: str, told: str, *, alone
         classes = os.pathsep.join(map(str, Jars(cache_folder(), read_lock()).paths("kafka")))
         program = (str(java), *_JVM, _LOG, f"-Djava.io.tmpdir={home.scratch}")
         if not properties.exists():
-            properties.write_text(told)
+            properties.write_text(properties_text)
             _format((*program, "-cp", classes), properties, alone=alone)
         return Launch((*program, "kafka.Kafka", str(properties)), {"CLASSPATH": classes})
 

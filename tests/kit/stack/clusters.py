@@ -53,10 +53,10 @@ def lake_in(folder: Path) -> Iterator[Lake]:
 def write_clusters(root: Path, connection: str = EU, topic: str = "orders", column: str = "id") -> Path:
     """Two pipelines of one topic's name, each with a table made of its own."""
     large = "large" if topic == "orders" else f"{topic}_large"
-    for name, told in (("here", ""), ("there", f"  connection: {connection}\n")):
+    for name, line in (("here", ""), ("there", f"  connection: {connection}\n")):
         (root / name).mkdir(parents=True)
-        text = f"{TOPICS}{told}  tables:\n    - {{topic: {topic}, publish: []}}\n"
-        text += f"{DERIVED}{told}  tables:\n    - {{table: {large}, sql: large.sql, publish: []}}\n"
+        text = f"{TOPICS}{line}  tables:\n    - {{topic: {topic}, publish: []}}\n"
+        text += f"{DERIVED}{line}  tables:\n    - {{table: {large}, sql: large.sql, publish: []}}\n"
         (root / name / "defs.yaml").write_text(text)
         (root / name / "large.sql").write_text(f"SELECT {column} FROM {topic}")
     return root

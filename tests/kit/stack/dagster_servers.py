@@ -59,8 +59,8 @@ def free_port() -> int:
 
 def free_ports(count: int) -> list[int]:
     """So many ports, no two alike: one that was let go may be given out again at once."""
-    with ExitStack() as held:
-        listeners = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+    with ExitStack() as opened:
+        listeners = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [listener.getsockname()[1] for listener in listeners]
 
 

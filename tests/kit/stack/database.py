@@ -109,9 +109,9 @@ class Database:
         def all_there() -> bool:
             for message in consumer.consume(1000, 0.2):
                 self.positions[message.partition() or 0] = (message.offset() or 0) + 1
-                told = json.loads(message.key() or b"{}")  # a truncate has none
-                told = told.get("payload", told)
-                seen.add((told.get("id"), told.get("kind")))
+                document = json.loads(message.key() or b"{}")  # a truncate has none
+                document = document.get("payload", document)
+                seen.add((document.get("id"), document.get("kind")))
             return keys <= seen
 
         wait_for(lambda: topic_facts(self.topic.connections.admin, [self.topic.name]), 60)
@@ -175,10 +175,10 @@ def database(
         connection.execute(f"CREATE TABLE things ({columns}, PRIMARY KEY ({', '.join(c.name for c in KEY)}))")
     made.live(before)
     schemas = str(written == "embedded").lower()
-    told = {f"{half}.converter.schemas.enable": schemas for half in ("key", "value")}
-    told |= {f"{half}.converter": _JSON for half in ("key", "value")}
-    told |= {"topic.creation.default.partitions": str(_PARTITIONS), **(config or {})}
-    whole = connector_of(own.home, ports, name, **told)
+    options = {f"{half}.converter.schemas.enable": schemas for half in ("key", "value")}
+    options |= {f"{half}.converter": _JSON for half in ("key", "value")}
+    options |= {"topic.creation.default.partitions": str(_PARTITIONS), **(config or {})}
+    whole = connector_of(own.home, ports, name, **options)
     ask_connect(own.home, ports, "connectors", {"name": name, "config": whole})
     try:
         wait_for(lambda: connector_states(own.home, ports, name) == ["RUNNING", "RUNNING"])
@@ -205,8 +205,8 @@ def drain(settings: Settings, database: psycopg.Connection[Any], topics: Mapping
         place = TopicPartition(topic, 0)
         consumer.assign([TopicPartition(topic, 0, consumer.get_watermark_offsets(place, 10)[1] - 1)])
         values = [message.value() for message in consumer.consume(1, 10)]
-        told = json.loads(next(iter(values), None) or b"{}")
-        return int(told.get("source", {}).get("txId", 0))
+        document = json.loads(next(iter(values), None) or b"{}")
+        return int(document.get("source", {}).get("txId", 0))
 
     for topic in topics:
         wait_for(lambda topic=topic: transaction_of(topic) == last, 60)  # type: ignore[misc]

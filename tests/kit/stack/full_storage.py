@@ -36,10 +36,15 @@ def full_storage(stack: Stack, io: FileIO) -> Iterator[None]:
 def _shell(stack: Stack, quota: str) -> str:
     """What SeaweedFS' shell says of another quota, enforced at once."""
     servers = [f"-{name}={_address(stack, name)}" for name in ("master", "filer")]
-    told = ("lock", f"s3.bucket.quota -name={BUCKET} -op={quota}", "s3.bucket.quota.enforce -apply", "unlock")
+    commands = (
+        "lock",
+        f"s3.bucket.quota -name={BUCKET} -op={quota}",
+        "s3.bucket.quota.enforce -apply",
+        "unlock",
+    )
     program = Path(sysconfig.get_path("scripts")) / "weed"
     done = subprocess.run(
-        [program, "shell", *servers], input="\n".join((*told, "")), capture_output=True, text=True,
+        [program, "shell", *servers], input="\n".join((*commands, "")), capture_output=True, text=True,
         timeout=PATIENCE, check=True,
     )  # fmt: skip
     return done.stdout + done.stderr

@@ -87,7 +87,7 @@ def _properties(folder: Path, kafka: LockedKafka, tokens: Tokens) -> str:
     server = kafka.authority.identity("broker")
     both = folder / "broker-with-key.pem"
     both.write_bytes(server.key.read_bytes() + server.certificate.read_bytes())
-    told = {
+    properties = {
         "process.roles": "broker,controller",
         "node.id": "1",
         "controller.quorum.bootstrap.servers": kafka.at("CONTROLLER"),
@@ -122,4 +122,4 @@ def _properties(folder: Path, kafka: LockedKafka, tokens: Tokens) -> str:
         "listener.name.oauth.oauthbearer.sasl.oauthbearer.expected.audience": AUDIENCE,
         "listener.name.oauth.oauthbearer.sasl.oauthbearer.expected.issuer": ISSUER,
     }
-    return "".join(f"{name}={value.replace(chr(92), chr(92) * 2)}\n" for name, value in told.items())
+    return "".join(f"{name}={value.replace(chr(92), chr(92) * 2)}\n" for name, value in properties.items())

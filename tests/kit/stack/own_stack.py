@@ -47,8 +47,8 @@ class Own:
         return {**os.environ, "FRAZIL_HOME": str(self.home.root)}
 
     def up(self, *arguments: str) -> None:
-        said = self.frazil("up", *arguments)
-        assert said.returncode == 0, said.stderr
+        result = self.frazil("up", *arguments)
+        assert result.returncode == 0, result.stderr
 
     @property
     def settings(self) -> Settings:

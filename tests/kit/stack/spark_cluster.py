@@ -48,10 +48,10 @@ class SparkCluster:
             "PYSPARK_PYTHON": sys.executable,
         }
         self._token = secret(home, "spark")
-        told = _properties(home) | _SMALL
-        told |= {"spark.master": self.master, "spark.local.dir": str(folder / "local")}
-        told |= {"spark.connect.grpc.binding.port": str(self._connect)}
-        lines = "".join(f"{name} {value}\n" for name, value in told.items())
+        options = _properties(home) | _SMALL
+        options |= {"spark.master": self.master, "spark.local.dir": str(folder / "local")}
+        options |= {"spark.connect.grpc.binding.port": str(self._connect)}
+        lines = "".join(f"{name} {value}\n" for name, value in options.items())
         (folder / "spark-defaults.conf").write_text(lines)
 
     def start(self, workers: int) -> list[psutil.Process]:
@@ -60,11 +60,11 @@ class SparkCluster:
         place = ("--port", str(self._port), "--webui-port", str(self._web))
         self._run("spark-class", "org.apache.spark.deploy.master.Master", *host, *place)
         wait_for(self._answers)
-        found = [self.start_worker() for _ in range(workers)]
+        started = [self.start_worker() for _ in range(workers)]
         server = self._run("spark-submit", "--class", _CONNECT, "spark-internal")
         wait_for(lambda: is_taken(self._connect) or not lives(server))
         assert lives(server), self._log(server).read_text()
-        return found
+        return started
 
     def start_worker(self) -> psutil.Process:
         """One with two cores, of which an application gets one; returns when the master knows it."""
@@ -85,8 +85,8 @@ class SparkCluster:
     @property
     def workers(self) -> list[dict[str, Any]]:
         """Those that live, as the master says."""
-        told = json.loads(get(f"http://{LOOPBACK}:{self._web}/json/"))
-        return [worker for worker in told["workers"] if worker["state"] == "ALIVE"]
+        document = json.loads(get(f"http://{LOOPBACK}:{self._web}/json/"))
+        return [worker for worker in document["workers"] if worker["state"] == "ALIVE"]
 
     def executors(self, worker: psutil.Process) -> list[psutil.Process]:
         """The processes in which a worker runs tasks; one that ends right now is none."""
@@ -99,11 +99,11 @@ class SparkCluster:
 
     def _run(self, program: str, *arguments: str) -> psutil.Process:
         memory = {"SPARK_DAEMON_MEMORY": "256m"} if program == "spark-class" else {}
-        told = {**self.environment, **memory, "SPARK_CONNECT_AUTHENTICATE_TOKEN": self._token}
+        environment = {**self.environment, **memory, "SPARK_CONNECT_AUTHENTICATE_TOKEN": self._token}
         with (self._folder / "starting.log").open("wb") as log:
             child = subprocess.Popen(
                 [str(_SPARK / "bin" / program), *arguments],
-                env={**os.environ, **told},
+                env={**os.environ, **environment},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -131,5 +131,5 @@ def _properties(home: Home) -> dict[str, str]:
 
 
 def _free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as held:
-        return int(held.getsockname()[1])
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -77,7 +77,7 @@ def new_key() -> KeyPair:
 class StandIn:
     """A stand-in of the test's own, with what its process is told besides who logs in."""
 
-    def __init__(self, folder: Path, told: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.key = new_key()
         self.port = free_port()
         (folder / "admin.pem").write_bytes(self.key.public_pem)
@@ -87,7 +87,7 @@ class StandIn:
             "FRAZIL_SNOWFLAKE_ADMIN": "boss",
             "FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE": str(folder / "admin.pem"),
         }
-        self._environment = {**os.environ, **own, **told}
+        self._environment = {**os.environ, **own, **environment}
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> StandIn:

@@ -32,9 +32,9 @@ class Changing(Source):
     """Rows by `id`."""
 
     def change(
-        self, put: Iterable[Row] = (), ends: Collection[int] = (), said: Mapping[str, str] | None = None
+        self, put: Iterable[Row] = (), ends: Collection[int] = (), summary: Mapping[str, str] | None = None
     ) -> None:
-        """New rows in the place of those with the same key; others end. One snapshot, which says `said`."""
+        """New rows in the place of those with the same key; others end. One snapshot, with that `summary`."""
         table, new = self.table, [dict(row) for row in put]
         gone = {row["id"] for row in new} | set(ends)
         removed, kept = [], list[dict[str, Any]]()
@@ -45,7 +45,7 @@ class Changing(Source):
                 kept += [row for row in rows if row["id"] not in gone]
         files = _written(table, kept) + _written(table, new)
         tx = transaction(table)
-        put_in_place(tx, table, removed, StagedFiles(tuple(files)), said or {})
+        put_in_place(tx, table, removed, StagedFiles(tuple(files)), summary or {})
         tx.commit_transaction()
 
 

@@ -89,10 +89,10 @@ def registry_with(subject: str, text: str) -> Iterator[str]:
 
     class Registry(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = answers.get(self.path.partition("?")[0])
-            self.send_response(200 if found else 404)
+            answer = answers.get(self.path.partition("?")[0])
+            self.send_response(200 if answer else 404)
             self.end_headers()
-            self.wfile.write(json.dumps(found or {"error_code": 40401, "message": "none"}).encode())
+            self.wfile.write(json.dumps(answer or {"error_code": 40401, "message": "none"}).encode())
 
         def log_message(self, *_: object) -> None:
             pass

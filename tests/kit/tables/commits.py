@@ -147,8 +147,8 @@ def ledger(start: int, to: int, name: str = "") -> Ledger:
 
 def position(table: Table) -> Mapping[int, int]:
     """Where the next landing goes on."""
-    found = read_ledger(table.metadata)
-    return found.position if found else {}
+    newest = read_ledger(table.metadata)
+    return newest.position if newest else {}
 
 
 def stage(lake: Lake, name: str, *quantities: int) -> Landed:

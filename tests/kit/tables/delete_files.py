@@ -77,7 +77,7 @@ def delete_by_equality(table: Table, _partition: Record | None = None, **values:
 
 
 def _deleted(
-    table: Table, content: DataFileContent, rows: pa.Table, partition: Record, told: Mapping[str, Any]
+    table: Table, content: DataFileContent, rows: pa.Table, partition: Record, statistics: Mapping[str, Any]
 ) -> str:
     path = f"{table.location()}/data/{uuid4().hex}-deletes.parquet"
     output = table.io.new_output(path)
@@ -85,7 +85,7 @@ def _deleted(
         pq.write_table(rows, stream, store_schema=False)  # Java knows no Arrow
     file = DataFile.from_args(
         content=content, file_path=path, file_format=FileFormat.PARQUET, partition=partition,
-        record_count=len(rows), file_size_in_bytes=len(output), **told,
+        record_count=len(rows), file_size_in_bytes=len(output), **statistics,
     )  # fmt: skip
     file.spec_id = table.spec().spec_id
     tx = transaction(table.refresh())

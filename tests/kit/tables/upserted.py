@@ -97,13 +97,13 @@ class Upserted:
             small=self._small, most=2 * self._small, tasks=2, version=version("frazil"), order=self._order,
             vectors=self._vectors, vectors_from=self._small,
         )  # fmt: skip
-        found = pa.Table.from_batches([*self._said(slices, merge)])
-        merges = [json.loads(text) for text in found["merge"].drop_null().to_pylist()]
-        self._audit(found, merges)
-        self._put(found.filter(found["merge"].is_valid()), {p for m in merges for p in m["removed"]})
+        returned = pa.Table.from_batches([*self._said(slices, merge)])
+        merges = [json.loads(text) for text in returned["merge"].drop_null().to_pylist()]
+        self._audit(returned, merges)
+        self._put(returned.filter(returned["merge"].is_valid()), {p for m in merges for p in m["removed"]})
         for vector in (WrittenVector(**v) for m in merges for v in m["vectors"]):
             self._delete(vector)
-        reports = [json.loads(text) for text in found["report"].drop_null().to_pylist()]
+        reports = [json.loads(text) for text in returned["report"].drop_null().to_pylist()]
         names = {name for m in merges for name, number in m.items() if isinstance(number, int)}
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
         return sent | {name: sum(m[name] for m in merges) for name in names}
@@ -123,11 +123,11 @@ class Upserted:
     def rows(self) -> dict[str, dict[str, Any]]:
         """The row of each key, which is there once."""
         paths = {each.file.path for of in self.files.values() for each in of}
-        told = [file for file in self._written if file.file_path in paths]
-        rows = [row for file in told for row in self._left(file)]
-        found = {row["key"]: row for row in rows}
-        assert len(found) == len(rows)
-        return found
+        files = [file for file in self._written if file.file_path in paths]
+        rows = [row for file in files for row in self._left(file)]
+        rows_by = {row["key"]: row for row in rows}
+        assert len(rows_by) == len(rows)
+        return rows_by
 
     def _left(self, file: DataFile) -> Iterator[dict[str, Any]]:
         every = (r for b in batches_in(self.table, self.table.schema(), [file]) for r in b.to_pylist())
@@ -137,7 +137,7 @@ class Upserted:
     @property
     def identities(self) -> dict[str, tuple[int, int]]:
         """The id of each key's row, and the landing that last changed it, as Iceberg's specification says."""
-        found: dict[str, tuple[int, int]] = {}
+        ids: dict[str, tuple[int, int]] = {}
         for file in (each.file for of in self.files.values() for each in of):
             assert file.origin
             for place, row in enumerate(pq.read_table(urlsplit(file.path).path).to_pylist()):
@@ -145,20 +145,20 @@ class Upserted:
                     continue
                 own, changed = row["_row_id"], row["_last_updated_sequence_number"]
                 number = file.origin.sequence if changed is None else changed
-                found[row["key"]] = file.origin.first_row_id + place if own is None else own, number
-        return found
+                ids[row["key"]] = file.origin.first_row_id + place if own is None else own, number
+        return ids
 
-    def _audit(self, found: pa.Table, merges: Sequence[dict[str, Any]]) -> None:
+    def _audit(self, returned: pa.Table, merges: Sequence[dict[str, Any]]) -> None:
         """As the driver does, with the files themselves in the place of manifests."""
         schema, removed = self.table.schema(), {path for m in merges for path in m["removed"]}
         old = [file for file in self._written if file.file_path in removed]
-        new = files_written(self.table, found.filter(found["merge"].is_valid()))
-        gone, come = (total_of(m[name] for m in merges) for name in ("values_gone", "values_added"))
-        moves = Moves(gone, come, fewer=bool(self.deleted))
+        new = files_written(self.table, returned.filter(returned["merge"].is_valid()))
+        gone, added = (total_of(m[name] for m in merges) for name in ("values_gone", "values_added"))
+        moves = Moves(gone, added, fewer=bool(self.deleted))
         self.wrong = moved_wrongly(values_in_manifests(old, schema), values_in_manifests(new, schema), moves)
 
-    def _put(self, found: pa.Table, removed: set[str]) -> None:
-        new = files_written(self.table, found)
+    def _put(self, returned: pa.Table, removed: set[str]) -> None:
+        new = files_written(self.table, returned)
         self._written += new
         self._landings += 1
         for file in new:

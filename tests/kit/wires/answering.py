@@ -32,8 +32,12 @@ class Answering:
         """The status, the headers and the body of an answer."""
         asked = f"{path} {headers.get('X-Amz-Target', '')}"
         missing: Answer = (404, {}, b'{"error_code": 40401, "message": "none"}')
-        status, told, body = next((a for key, a in self.answers.items() if key in asked), missing)
-        return status, {"Content-Type": "application/json", "Content-Length": str(len(body)), **told}, body
+        status, headers_of_it, body = next((a for key, a in self.answers.items() if key in asked), missing)
+        return (
+            status,
+            {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers_of_it},
+            body,
+        )
 
 
 class Server(ThreadingHTTPServer, Answering):
@@ -91,15 +95,15 @@ def at_hand() -> Iterator[Answering]:
     def by_urllib3(pool: Any, **request: Any) -> Any:
         if pool.port != _PORT:
             return connect(pool, **request)
-        status, told, content = given.answer(request["url"], request["headers"])
+        status, headers, content = given.answer(request["url"], request["headers"])
         content = b"" if status in (204, 304) else content
-        return HTTPResponse(BytesIO(content), told, status, preload_content=False, decode_content=False)
+        return HTTPResponse(BytesIO(content), headers, status, preload_content=False, decode_content=False)
 
     def by_httpx(transport: Any, request: httpx.Request) -> httpx.Response:
         if request.url.port != _PORT:
             return send(transport, request)
-        status, told, content = given.answer(str(request.url), request.headers)
-        return httpx.Response(status, headers=told, content=content)
+        status, headers, content = given.answer(str(request.url), request.headers)
+        return httpx.Response(status, headers=headers, content=content)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(HTTPConnectionPool, "urlopen", by_urllib3)

@@ -21,16 +21,16 @@ class _Service(base_pb2_grpc.SparkConnectServiceServicer):
 
     def Config(self, request: Any, context: Any) -> Any:
         if request.session_id in self._closed:
-            said = f"[INVALID_HANDLE.SESSION_CLOSED] The handle {request.session_id} is invalid."
-            context.abort(grpc.StatusCode.INTERNAL, f"{said} Session was closed. SQLSTATE: HY000")
+            message = f"[INVALID_HANDLE.SESSION_CLOSED] The handle {request.session_id} is invalid."
+            context.abort(grpc.StatusCode.INTERNAL, f"{message} Session was closed. SQLSTATE: HY000")
         settings = self._sessions.setdefault(request.session_id, {})
         settings |= {pair.key: pair.value for pair in request.operation.set.pairs}
         for name in request.operation.unset.keys:
             settings.pop(name, None)
         asked = request.operation.get_with_default.pairs
-        found = [base_pb2.KeyValue(key=pair.key, value=settings.get(pair.key, "true")) for pair in asked]
+        pairs = [base_pb2.KeyValue(key=pair.key, value=settings.get(pair.key, "true")) for pair in asked]
         return base_pb2.ConfigResponse(
-            session_id=request.session_id, server_side_session_id=request.session_id, pairs=found
+            session_id=request.session_id, server_side_session_id=request.session_id, pairs=pairs
         )
 
 

@@ -130,19 +130,19 @@ class Faulty:
 
     def _do(self, name: str, work: Callable[[], object]) -> None:
         before, met = self.seen or self._seen(self._tables()), self.wire.met.copy()
-        told, landed = "", None
+        message, landed = "", None
         try:
             landed = work()
         except FrazilError as error:
             if isinstance(error, TopicChangedError | OffsetsLostError):
                 raise AssertionError("nobody changed the topic") from error
-            told = str(error)
+            message = str(error)
         finally:
             fates = ", ".join(f"{what} {fate}" for what, fate in (self.wire.met - met).elements())
             self.story.append(f"{name} ({fates or 'calm'}): ")
-        self.story[-1] += " ".join(told.split()) or "done"
+        self.story[-1] += " ".join(message.split()) or "done"
         after = self.seen = self._agrees()
-        self._is_true(told, before, after)
+        self._is_true(message, before, after)
         assert landed in (None, after["landed"] - before["landed"]), self.story
 
     def _under_fire(self, work: Callable[[], T]) -> T:
@@ -153,12 +153,12 @@ class Faulty:
             self.wire.calm()
             self.throttled.clear()
 
-    def _is_true(self, told: str, before: dict[str, Any], after: dict[str, Any]) -> None:
+    def _is_true(self, message: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         """What was told of the data."""
-        assert not told or "Next: " in told, self.story
-        if any(words in told.lower() for words in INVISIBLE):
+        assert not message or "Next: " in message, self.story
+        if any(words in message.lower() for words in INVISIBLE):
             assert _rows_of(after) == _rows_of(before), self.story
-        if any(words in told.lower() for words in UNCHANGED):
+        if any(words in message.lower() for words in UNCHANGED):
             assert after == before, self.story
 
     def _agrees(self) -> dict[str, Any]:
@@ -212,8 +212,8 @@ class Faulty:
         catalog = self.topic.connections.catalog
         names = {"": self.topic.things.table, "letters": self.topic.things.table.dead_letters}
         names |= {name: made.name for name, made in self.derived.items()}
-        found = {each: TableHandle(catalog, name).load_or_none() for each, name in names.items()}
-        return {each: table for each, table in found.items() if table}
+        tables = {each: TableHandle(catalog, name).load_or_none() for each, name in names.items()}
+        return {each: table for each, table in tables.items() if table}
 
     def _read(self, table: Table | None) -> list[dict[str, Any]]:
         """All rows of a table. A file never changes, so each is read once."""
@@ -334,9 +334,11 @@ def _kind(asked: Asked) -> str:
 def _rows_in(table: Table, path: str) -> list[dict[str, Any]]:
     """Rows of a data file. Columns go by their ids: Parquet has names of its own where these are odd."""
     with table.io.new_input(path).open() as file:
-        found = pq.read_table(file)
-    ids = (int(column.metadata[b"PARQUET:field_id"]) for column in found.schema)
-    return found.rename_columns([ROW_ID.get(i) or table.schema().find_field(i).name for i in ids]).to_pylist()
+        table_read = pq.read_table(file)
+    ids = (int(column.metadata[b"PARQUET:field_id"]) for column in table_read.schema)
+    return table_read.rename_columns(
+        [ROW_ID.get(i) or table.schema().find_field(i).name for i in ids]
+    ).to_pylist()
 
 
 def _rows_of(seen: dict[str, Any]) -> dict[str, Any]:

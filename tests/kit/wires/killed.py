@@ -54,8 +54,8 @@ def joint_process(topics: Sequence[str], settings: Settings, step: str) -> subpr
 
 def upsert_process(spec: TableSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a landing by a spec that is told as a whole."""
-    said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
-    return _process("land", said, settings, step, {})
+    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    return _process("land", spec_text, settings, step, {})
 
 
 def redrive_process(topic: str, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
@@ -77,8 +77,8 @@ def compaction_process(
 
 def derive_process(spec: DerivedSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a derivation that is killed after a step, or goes through."""
-    said = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
-    return _process("derive", said, settings, step, {})
+    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    return _process("derive", spec_text, settings, step, {})
 
 
 def _said(value: object) -> object:

@@ -142,11 +142,11 @@ class Wire:
         self.plan = lambda _: None
 
 
-def trickle(write: Callable[[bytes], object], told: bytes) -> None:
+def trickle(write: Callable[[bytes], object], data: bytes) -> None:
     """Tells an answer in ten small parts, with a pause after each."""
-    size = max(1, len(told) // 10)
-    for at in range(0, len(told), size):
-        write(told[at : at + size])
+    size = max(1, len(data) // 10)
+    for at in range(0, len(data), size):
+        write(data[at : at + size])
         time.sleep(0.02)
 
 
@@ -252,10 +252,10 @@ class _Handler(BaseHTTPRequestHandler):
             upstream.sendall(self._request(body))
             with HTTPResponse(upstream, method=self.command) as answer:
                 answer.begin()
-                told = answer.read()
+                content = answer.read()
                 for own, other in self.server.wire.addresses.items() if self.server.name == "rest" else ():
-                    told = told.replace(own, other)
-                return answer.status, answer.reason, answer.getheaders(), told
+                    content = content.replace(own, other)
+                return answer.status, answer.reason, answer.getheaders(), content
 
     def _tell(
         self, status: int, reason: str, headers: list[tuple[str, str]], body: bytes, fate: Fate | None = None
@@ -268,14 +268,14 @@ class _Handler(BaseHTTPRequestHandler):
         if not bodiless:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        told = b"" if bodiless else body[: len(body) // 2] if fate == "cut" else body
-        trickle(self.wfile.write, told) if fate == "trickles" else self.wfile.write(told)
+        body_sent = b"" if bodiless else body[: len(body) // 2] if fate == "cut" else body
+        trickle(self.wfile.write, body_sent) if fate == "trickles" else self.wfile.write(body_sent)
         if fate == "cut":
             self._hang_up()
 
     def _refuse(self, status: int, code: str) -> None:
         """As each kind of server says it."""
-        said = {
+        document = {
             "rest": f'{{"error": {{"message": "{code}", "type": "{code}", "code": {status}}}}}',
             "glue": f'{{"__type": "{code}", "message": "{code}"}}',
             "registry": f'{{"error_code": 50001, "message": "{code}"}}',
@@ -283,7 +283,7 @@ class _Handler(BaseHTTPRequestHandler):
             "s3": f"<Error><Code>{code}</Code><Message>{code}</Message></Error>",
         }[self.server.name]
         kind = "application/xml" if self.server.name == "s3" else "application/json"
-        self._tell(status, code, [("Content-Type", kind)], said.encode())
+        self._tell(status, code, [("Content-Type", kind)], document.encode())
 
     def _hang_up(self) -> None:
         self.close_connection = True

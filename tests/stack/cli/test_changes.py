@@ -47,8 +47,8 @@ def head(topic: Topic) -> int:
     return table_of(topic).metadata.current_snapshot_id or 0
 
 
-def told(found: list[Change], column: str) -> Iterator[tuple[Any, ...]]:
-    for change in found:
+def told(changes_read: list[Change], column: str) -> Iterator[tuple[Any, ...]]:
+    for change in changes_read:
         halves = (change.before, change.after)
         yield (change.kind, *(half[column] if half else None for half in halves))
 
@@ -64,12 +64,12 @@ def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_t
     sent.send([("a", 11)])
     land(sent.topic.spec, sent.topic.connections)
 
-    found = changes(sent.topic, first)
+    updates = changes(sent.topic, first)
 
-    quantities = list(told(found, "quantity"))
+    quantities = list(told(updates, "quantity"))
     assert sorted(quantities[:3], key=repr) == [("delete", 2, None), ("insert", None, 4), ("update", 1, 10)]
     assert quantities[3:] == [("update", 10, 11)]
-    assert found[-1].snapshot_id == head(sent.topic)
+    assert updates[-1].snapshot_id == head(sent.topic)
     with pytest.raises(MissingError, match="no ancestor"):
         changes(sent.topic, head(sent.topic), first)
 
@@ -106,10 +106,10 @@ def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: T
     assert one
     assert two
 
-    found = list(changelog(spark, table, one, two, ("k",)))
+    updates = list(changelog(spark, table, one, two, ("k",)))
 
     told_of = [("update", 1, 10), ("update", 2, 20), ("delete", 3, None), ("insert", None, 5)]
-    assert list(told(found, "n")) == told_of
+    assert list(told(updates, "n")) == told_of
 
 
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:
@@ -124,9 +124,9 @@ def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) ->
     topic.trades(1)
     land(topic.spec, topic.connections)
 
-    found = list(told(changes(topic, first), "quantity"))
+    updates = list(told(changes(topic, first), "quantity"))
 
-    assert found == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
+    assert updates == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
 
 
 def test_rows_that_went_by_delete_files_are_told_as_others_are(make_topic: MakeTopic) -> None:

@@ -81,18 +81,18 @@ def test_lag_tells_of_a_topic_that_is_missing(frazil: Command, shell: Shell, fre
 def test_describe_shows_columns_and_landings(frazil: Command, topic: Topic, name: str) -> None:
     report = land(topic.spec, topic.connections, run_id="run-1")
 
-    told = frazil("describe", name, "--json").document
+    document = frazil("describe", name, "--json").document
 
-    assert told["state"]["identifier"] == name
-    assert [c["name"] for c in told["columns"]][:4] == ["key", "side", "quantity", "symbol"]
-    (landing,) = told["landings"]
+    assert document["state"]["identifier"] == name
+    assert [c["name"] for c in document["columns"]][:4] == ["key", "side", "quantity", "symbol"]
+    (landing,) = document["landings"]
     assert (landing["snapshot_id"], landing["records"], landing["run_id"]) == (
         str(report.snapshot_id),
         10,
         "run-1",
     )
     assert landing["spans"]["0"] == [0, 10]
-    assert set(told["shown_in"]) == {"glue", "snowflake"}
+    assert set(document["shown_in"]) == {"glue", "snowflake"}
 
 
 def drop_view(topic: Topic) -> None:
@@ -122,8 +122,8 @@ def test_a_table_is_shown_everywhere_by_sync_and_then_passes_its_checks(
     assert (synced.code, row["table"]) == (0, name)
     assert (row["glue"]["changed"], row["snowflake"]["rows"]) == (True, 10)
     assert rows_told(dagster_home, snowflake_path(topic.things)) == 10
-    found = [(row["layer"], row["seconds"], row["commits"]) for row in layers.document]
-    assert (layers.code, found) == (0, [("iceberg", 0, 1), ("glue", 0, 1), ("snowflake", 0, 1)])
+    values = [(row["layer"], row["seconds"], row["commits"]) for row in layers.document]
+    assert (layers.code, values) == (0, [("iceberg", 0, 1), ("glue", 0, 1), ("snowflake", 0, 1)])
     _, glue, snowflake = layers.document
     assert 0 < glue["p50"] < snowflake["p50"] < 600
     assert (checked.code, len(checked.document)) == (0, 8)
@@ -157,12 +157,12 @@ def test_drift_names_what_readers_do_not_see_and_repairs_it(frazil: Command, top
     assert (first.code, first.out.count("missing")) == (1, 2)
     assert "2 of 2 targets of tables are not in step" in first.err
     assert (made.code, [row["repaired"] for row in made.document]) == (0, [True, True])
-    found = [(row["target"], row["state"], row["snapshots"]) for row in behind.document]
-    assert (behind.code, found) == (1, [("glue", "behind", 1), ("snowflake", "behind", 1)])
+    values = [(row["target"], row["state"], row["snapshots"]) for row in behind.document]
+    assert (behind.code, values) == (1, [("glue", "behind", 1), ("snowflake", "behind", 1)])
     assert (followed.code, "2 of 2 targets of tables are in step" in followed.err) == (0, True)
     assert (after.code, [row["state"] for row in after.document]) == (0, ["in step", "in step"])
-    found = [(row["target"], row["state"]) for row in dropped.document]
-    assert (dropped.code, found) == (1, [("glue", "missing"), ("snowflake", "columns")])
+    values = [(row["target"], row["state"]) for row in dropped.document]
+    assert (dropped.code, values) == (1, [("glue", "missing"), ("snowflake", "columns")])
     assert (again.code, [row["repaired"] for row in again.document]) == (0, [True, True])
 
 
@@ -172,11 +172,11 @@ def test_people_read_tables_on_stdout_that_are_plain_in_a_pipe(
 ) -> None:
     land(topic.spec, topic.connections)
 
-    said = shell(command, *([] if command in ("tables", "lag") else [name]))
+    result = shell(command, *([] if command in ("tables", "lag") else [name]))
 
-    assert topic.name in said.out
-    assert "\x1b" not in said.out
-    assert "┃" not in said.out
+    assert topic.name in result.out
+    assert "\x1b" not in result.out
+    assert "┃" not in result.out
 
 
 def test_a_suspended_table_resumes_past_the_record_that_is_named(
@@ -209,7 +209,7 @@ def test_a_paused_table_is_left_alone_until_it_is_resumed(
     assert (paused.code, report["changed"]) == (0, True)
     assert (state["state"], state["lag"], state["reason"]) == ("paused", 3, report["reason"])
     assert (named.code, "the bucket moves" in named.err, every.code) == (3, True, 0)
-    assert [list(told) for told in every.document] == [["table", "awaits"]]
+    assert [list(row) for row in every.document] == [["table", "awaits"]]
     assert [r["records"] for r in resumed.document] == [3]
     assert run_check("row_count", topic.spec, topic.connections).passed
 

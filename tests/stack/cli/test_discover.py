@@ -25,13 +25,13 @@ def test_what_it_proposes_lands_the_topics_as_they_are(
         producer.produce(text, hostile, hostile, timestamp=now - hours * 3_600_000)
     producer.flush()
 
-    found = frazil("discover", f"{fresh_name}*", "--json").document["topics"]
+    document = frazil("discover", f"{fresh_name}*", "--json").document["topics"]
     printed = frazil("discover", f"{fresh_name}*")
     (shell.pipelines / "found").mkdir()
     (shell.pipelines / "found/defs.yaml").write_text(printed.out)
     landed = frazil("land", text, "--no-sync", "--json")
 
-    by_topic = {finding["topic"]: finding for finding in found}
+    by_topic = {finding["topic"]: finding for finding in document}
     assert set(by_topic) == {text, empty}  # the third one is in a pipeline
     (proposal,) = by_topic[text]["proposals"]
     assert proposal["table"] == {"topic": text, "key_format": "string", "value_format": "string"}

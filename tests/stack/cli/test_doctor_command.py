@@ -28,14 +28,14 @@ def test_a_stack_that_is_well_lacks_nothing_and_keeps_nothing(
 ) -> None:
     assert frazil("land", name).code == 0  # its table is in Glue and in Snowflake now
 
-    said = frazil("doctor", "--json", "--seconds", str(PATIENCE))
+    result = frazil("doctor", "--json", "--seconds", str(PATIENCE))
 
-    assert (said.code, said.document["fine"]) == (0, True)
-    python, *asked = said.document["findings"]
+    assert (result.code, result.document["fine"]) == (0, True)
+    python, *asked = result.document["findings"]
     assert {each["system"] for each in asked} == set(SYSTEMS)
     assert {each["status"] for each in asked} == {"ok"}
     assert python["system"] == "python"  # pytest compiles tests in a way of its own, which looks slow
-    assert ("snowflake", "refresh the table") in by_right(said.document)
+    assert ("snowflake", "refresh the table") in by_right(result.document)
     assert left(connections) == []
 
 
@@ -44,15 +44,15 @@ def test_each_thing_that_is_missing_is_named_beside_all_that_is_there(
 ) -> None:
     wrong = {"FRAZIL_SPARK__REMOTE": "sc://127.0.0.1:1", "FRAZIL_SNOWFLAKE__WAREHOUSE": "NOT_MINE"}
 
-    said = frazil("doctor", "--json", **wrong)
+    result = frazil("doctor", "--json", **wrong)
     read = frazil("doctor", "--pipeline", "one", FRAZIL_SNOWFLAKE__USER="NOBODY", **wrong)
 
-    found = by_right(said.document)
-    assert (said.code, said.document["fine"]) == (5, False)
-    assert found["catalog", "drop it"]["status"] == found["kafka", "read the topic"]["status"] == "ok"
-    assert found["spark", "answer a query"]["status"] == "down"
-    assert found["snowflake", "use the warehouse"]["status"] == "missing"
-    assert found["snowflake", "use the warehouse"]["mend"].startswith(
+    rights = by_right(result.document)
+    assert (result.code, result.document["fine"]) == (5, False)
+    assert rights["catalog", "drop it"]["status"] == rights["kafka", "read the topic"]["status"] == "ok"
+    assert rights["spark", "answer a query"]["status"] == "down"
+    assert rights["snowflake", "use the warehouse"]["status"] == "missing"
+    assert rights["snowflake", "use the warehouse"]["mend"].startswith(
         'GRANT USAGE ON WAREHOUSE "NOT_MINE" TO ROLE'
     )
     assert (read.code, "reach every broker" in read.out) == (5, True)
@@ -62,8 +62,8 @@ def test_each_thing_that_is_missing_is_named_beside_all_that_is_there(
 
 
 def test_a_pipeline_that_is_not_there_is_named(frazil: Command, topic: Topic) -> None:
-    said = frazil("doctor", "--pipeline", "two")
+    result = frazil("doctor", "--pipeline", "two")
 
-    assert (said.code, said.is_clear) == (2, True)
-    assert "There is no pipeline two." in said.err
-    assert "Known are one." in said.err
+    assert (result.code, result.is_clear) == (2, True)
+    assert "There is no pipeline two." in result.err
+    assert "Known are one." in result.err

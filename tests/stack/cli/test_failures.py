@@ -17,31 +17,31 @@ from kit.runs.shell import NAMESPACE, Command, Shell
 def test_a_typo_in_a_spec_is_exit_code_2_with_file_and_line(frazil: Command, shell: Shell) -> None:
     file = shell.write({"topic": "some_topic", "partition_bye": ["symbol"]})
 
-    said = frazil("land", "--all", "--json")
+    result = frazil("land", "--all", "--json")
 
-    assert (said.code, "Traceback" in said.err) == (2, False)
+    assert (result.code, "Traceback" in result.err) == (2, False)
     line = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if "bye" in text)
-    assert f"{file}:{line}" in said.err
-    assert "partition_by" in said.err
+    assert f"{file}:{line}" in result.err
+    assert "partition_by" in result.err
 
 
 @pytest.mark.parametrize("given", [[], ["a.b", "--all"], ["--all", "--max-records", "0"], ["--al"]])
 def test_a_command_that_is_no_sentence_is_exit_code_2(frazil: Command, given: list[str]) -> None:
-    said = frazil("land", *given)
+    result = frazil("land", *given)
 
-    assert (said.code, said.out) == (2, "")
-    assert "`frazil land --help` tells what it takes." in said.err
+    assert (result.code, result.out) == (2, "")
+    assert "`frazil land --help` tells what it takes." in result.err
 
 
 @pytest.mark.parametrize("command", ["land", "describe", "check", "sync"])
 def test_an_unknown_table_is_answered_with_the_nearest_names(
     frazil: Command, topic: Topic, name: str, command: str
 ) -> None:
-    said = frazil(command, f"{name}x", "--json")
+    result = frazil(command, f"{name}x", "--json")
 
-    assert (said.code, said.is_clear) == (2, True)
-    assert f"No pipeline has a table {name}x." in said.err
-    assert f"Did you mean {name}?" in said.err
+    assert (result.code, result.is_clear) == (2, True)
+    assert f"No pipeline has a table {name}x." in result.err
+    assert f"Did you mean {name}?" in result.err
 
 
 def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
@@ -54,15 +54,15 @@ def test_a_suspended_table_is_exit_code_3_and_keeps_no_other_from_landing(
     broken.send([b"bad"])
     shell.write({"topic": bad}, name="two")
 
-    said = frazil("land", f"{NAMESPACE}.{bad}", name, "--json")
+    result = frazil("land", f"{NAMESPACE}.{bad}", name, "--json")
     state = {s["identifier"]: s["state"] for s in frazil("tables", "--json").document}
 
-    assert said.code == 3
-    (landed, suspended) = said.document
+    assert result.code == 3
+    (landed, suspended) = result.document
     assert (landed["table"], landed["records"]) == (name, 10)
     assert (suspended["table"], set(suspended)) == (f"{NAMESPACE}.{bad}", {"table", "error"})
-    assert f"Table {NAMESPACE}.{bad} is suspended" in said.err
-    assert "partition 0, offset 0: 3 bytes are too short" in said.err
+    assert f"Table {NAMESPACE}.{bad} is suspended" in result.err
+    assert "partition 0, offset 0: 3 bytes are too short" in result.err
     assert state == {name: "current", f"{NAMESPACE}.{bad}": "suspended"}
 
 
@@ -75,14 +75,14 @@ def test_what_the_catalog_refuses_is_the_result_of_its_table_and_keeps_no_other_
     refused = f"_{topic.name}"  # the catalog takes no such name
     shell.write({"topic": other, "table": refused}, name="before")
 
-    said = frazil("land", "--all", "--json")
+    result = frazil("land", "--all", "--json")
 
-    (landed, failed) = said.document
-    assert (said.code, landed["table"], landed["records"]) == (1, name, 10)
+    (landed, failed) = result.document
+    assert (result.code, landed["table"], landed["records"]) == (1, name, 10)
     assert failed["table"] == f"{NAMESPACE}.{refused}"
     assert failed["error"]["what"].startswith("The Iceberg catalog refuses")
-    assert f"{NAMESPACE}.{refused}: The Iceberg catalog refuses" in said.err
-    assert "Traceback" not in said.err
+    assert f"{NAMESPACE}.{refused}: The Iceberg catalog refuses" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_topic_that_does_not_exist_is_named_and_nothing_is_made(
@@ -106,10 +106,10 @@ def test_what_was_published_before_a_bad_record_is_shown_and_dagster_hears_of_it
 ) -> None:
     topic.send([b"bad"], partition=1)
 
-    said = frazil("land", name, "--json", DAGSTER_HOME=str(dagster_home))
+    result = frazil("land", name, "--json", DAGSTER_HOME=str(dagster_home))
     checks = {c["check"]: c["status"] for c in frazil("check", name, "--json").document}
 
-    assert said.code == 3
+    assert result.code == 3
     assert (checks["glue_pointer"], checks["snowflake_current"]) == ("passed", "passed")
     with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
         event = instance.get_latest_materialization_event(dg.AssetKey(topic.things.iceberg_path))
@@ -138,12 +138,12 @@ def test_of_all_tables_one_that_nobody_has_fed_yet_is_told_and_no_failure(
     land(topic.spec, topic.connections)
     shell.write({"topic": f"{topic.name}_later"}, name="later")
 
-    said = frazil(command, "--all", "--json")
+    result = frazil(command, "--all", "--json")
 
-    later, done = sorted(said.document, key=lambda row: "awaits" not in row)
-    assert (said.code, done["table"], later["table"]) == (0, name, f"{name}_later")
+    later, done = sorted(result.document, key=lambda row: "awaits" not in row)
+    assert (result.code, done["table"], later["table"]) == (0, name, f"{name}_later")
     assert later["awaits"].startswith(why)
-    assert f"{name}_later waits: {why}" in said.err
+    assert f"{name}_later waits: {why}" in result.err
 
 
 @pytest.mark.plain(why="what commands tell of offsets is exact")
@@ -178,14 +178,14 @@ def test_a_topic_that_was_made_again_is_landed_as_the_error_says(
 
     stopped, vague = frazil("land", name), frazil("land", "--all", "--adopt-topic")
     landed = frazil("land", name, "--adopt-topic", "--json")
-    (waits,), told = frazil("lag", "--json").document, frazil("describe", name, "--json").document
+    (waits,), described = frazil("lag", "--json").document, frazil("describe", name, "--json").document
 
     assert (stopped.code, f"frazil land {name} --adopt-topic" in stopped.err) == (1, True)
     assert (vague.code, "name that one" in vague.err) == (2, True)
     assert (landed.code, landed.document[0]["records"]) == (0, 3)
     assert (waits["position"], waits["lag"], waits["state"]) == (3, 0, "current")
-    assert len({row["log"] for row in told["landings"]}) == 2
-    assert (told["state"]["rows"], told["not_guarded"]) == (13, [])
+    assert len({row["log"] for row in described["landings"]}) == 2
+    assert (described["state"]["rows"], described["not_guarded"]) == (13, [])
 
 
 @pytest.fixture
@@ -211,12 +211,12 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
 ) -> None:
     shell.write({"topic": "some_topic"})
 
-    said = shell(command, *([] if command in ("tables", "lag") else ["--all"]), "--json", **nowhere)
+    result = shell(command, *([] if command in ("tables", "lag") else ["--all"]), "--json", **nowhere)
 
-    assert said.code == 5
-    assert said.err.count("does not answer") == 1
-    assert "`frazil up`" in said.err
-    assert "Traceback" not in said.err
+    assert result.code == 5
+    assert result.err.count("does not answer") == 1
+    assert "`frazil up`" in result.err
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -236,12 +236,12 @@ def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
     part: str,
     variable: str,
 ) -> None:
-    said = shell("land", name, "--json", **{variable: nowhere[variable]})
+    result = shell("land", name, "--json", **{variable: nowhere[variable]})
     after = frazil("land", name, "--json")
 
-    assert (said.code, [set(row) for row in said.document]) == (5, [{"table", "error"}])
-    assert f"{part} does not answer" in said.err
-    assert "Traceback" not in said.err
+    assert (result.code, [set(row) for row in result.document]) == (5, [{"table", "error"}])
+    assert f"{part} does not answer" in result.err
+    assert "Traceback" not in result.err
     assert [r["records"] for r in after.document] == [10]
     refs = topic.connections.catalog.load_table(topic.things.table.identifier).metadata.refs
     assert list(refs) == ["main"]
@@ -287,8 +287,8 @@ def test_without_the_registry_all_checks_are_made_that_can_do_without(
 ) -> None:
     land(topic.spec, topic.connections)
 
-    said = frazil("check", name, "--json", **{REGISTRY: nowhere[REGISTRY]})
+    result = frazil("check", name, "--json", **{REGISTRY: nowhere[REGISTRY]})
 
-    status = {row["check"]: row["status"] for row in said.document}
-    assert (said.code, said.err.count("schema registry does not answer")) == (5, 1)
+    status = {row["check"]: row["status"] for row in result.document}
+    assert (result.code, result.err.count("schema registry does not answer")) == (5, 1)
     assert (status["row_count"], status["freshness"], status["schema"]) == ("passed", "passed", "skipped")

@@ -39,7 +39,7 @@ def test_forget_takes_rows_out_and_proves_by_its_report_that_they_are_gone(
 def forget_report(file: Path, where: str, topic: Topic) -> Path:
     """A report of rows that are still there."""
     condition = condition_of(table_of(topic).schema(), where)
-    told = ForgetReport(str(topic.things.table), condition.columns, condition.digest, 0.0, 0.0)
+    report = ForgetReport(str(topic.things.table), condition.columns, condition.digest, 0.0, 0.0)
     other = file.with_name("other.json")
-    other.write_text(json.dumps(told.document))
+    other.write_text(json.dumps(report.document))
     return other

@@ -80,11 +80,11 @@ def test_commands_send_valid_events_that_join_from_the_topic_to_snowflake_and_an
     collector.is_down = True
     topic.trades(5)
     with caplog.at_level(logging.WARNING, "frazil_lineage"):
-        said = frazil("land", name, "--json")
+        result = frazil("land", name, "--json")
 
-    assert (said.code, [r["records"] for r in said.document]) == (0, [5])
-    told = [r for r in caplog.records if "The collector of lineage took no events." in r.getMessage()]
-    assert len(told) == 1
+    assert (result.code, [r["records"] for r in result.document]) == (0, [5])
+    warnings = [r for r in caplog.records if "The collector of lineage took no events." in r.getMessage()]
+    assert len(warnings) == 1
 
 
 def origins(event: dict[str, Any]) -> dict[str, list[str]]:

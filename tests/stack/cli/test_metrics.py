@@ -32,14 +32,14 @@ def test_the_metrics_are_those_that_frazil_tables_tells(frazil: Command, topic: 
     land(topic.spec, topic.connections)
     topic.trades(3, partition=1)
 
-    told = frazil("metrics", "--json").document
+    document = frazil("metrics", "--json").document
     (state,) = frazil("tables", "--json").document
 
-    numbers = {row["metric"]: row["value"] for row in told if row.get("table") == name}
+    numbers = {row["metric"]: row["value"] for row in document if row.get("table") == name}
     assert (numbers["frazil_table_lag"], numbers["frazil_table_landed_records"]) == (3, 10)
     assert numbers["frazil_table_bytes"] == state["bytes"]
     assert numbers["frazil_table_last_commit_timestamp_seconds"] == state["landed_at"]
-    assert [row["value"] for row in told if row["metric"] == "frazil_up"] == [1.0, 1.0, 1.0]
+    assert [row["value"] for row in document if row["metric"] == "frazil_up"] == [1.0, 1.0, 1.0]
 
 
 @pytest.mark.plain(why="numbers are exact")
@@ -56,7 +56,7 @@ def test_each_scrape_looks_anew(served: str, topic: Topic, name: str) -> None:
 def test_a_port_that_is_taken_is_named(frazil: Command, served: str) -> None:
     port = served.split(":")[2].split("/")[0]
 
-    said = frazil("metrics", "--port", port)
+    result = frazil("metrics", "--port", port)
 
-    assert (said.code, said.is_clear) == (1, True)
-    assert f"127.0.0.1:{port}" in said.err
+    assert (result.code, result.is_clear) == (1, True)
+    assert f"127.0.0.1:{port}" in result.err

@@ -42,12 +42,12 @@ def evening(connections: Connections, prefix: str, tmp_path_factory: pytest.Temp
         produce(connections, name, topic.send(name, connections.registry))
     folder = tmp_path_factory.mktemp("pipelines")
     shell = Shell(folder)
-    found = [_discover(shell, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file]
-    found.append(shell("discover", f"{prefix}_*", "--write"))
-    commands = [command for each in found for command in each.out.splitlines()]
+    results = [_discover(shell, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file]
+    results.append(shell("discover", f"{prefix}_*", "--write"))
+    commands = [command for each in results for command in each.out.splitlines()]
     tables = shell("tables", "--json")
     return Evening(
-        [*found, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))], tables
+        [*results, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))], tables
     )
 
 
@@ -99,6 +99,6 @@ def test_it_says_what_it_is_not_sure_of(answers: list[Said], prefix: str) -> Non
 def rows_of(connections: Connections, table: str) -> list[dict[str, Any]]:
     """Without what Kafka says of the records; in their order."""
     namespace = connections.settings.cluster.lower().replace("-", "_")
-    found = plain(connections.catalog.load_table((namespace, table)).scan().to_arrow())
-    ordered = sorted(found, key=lambda row: row.get("$$offset", 0))
+    rows = plain(connections.catalog.load_table((namespace, table)).scan().to_arrow())
+    ordered = sorted(rows, key=lambda row: row.get("$$offset", 0))
     return [{name: value for name, value in row.items() if "$$" not in name} for row in ordered]

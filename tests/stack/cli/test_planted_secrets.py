@@ -56,18 +56,18 @@ def told_as() -> str:
 @pytest.fixture
 def environment(told_as: str, tmp_path: Path) -> dict[str, str]:
     """An environment with all secrets in it."""
-    told = secrets()
-    told["FRAZIL_REGISTRY__USER_INFO"] = f"user:{planted('registry.user_info')}"
-    told["FRAZIL_ALARMS__WEBHOOK"] = f"http://127.0.0.1:1/{planted('alarms.webhook')}"
-    told["FRAZIL_ALARMS__SLACK"] = f"http://127.0.0.1:1/{planted('alarms.slack')}"
-    kept = {"values": [], "references": [*told], "both": [*told][::2]}[told_as]
+    variables = secrets()
+    variables["FRAZIL_REGISTRY__USER_INFO"] = f"user:{planted('registry.user_info')}"
+    variables["FRAZIL_ALARMS__WEBHOOK"] = f"http://127.0.0.1:1/{planted('alarms.webhook')}"
+    variables["FRAZIL_ALARMS__SLACK"] = f"http://127.0.0.1:1/{planted('alarms.slack')}"
+    kept = {"values": [], "references": [*variables], "both": [*variables][::2]}[told_as]
     for name in kept:
-        (tmp_path / name).write_text(told[name])
-        told[name] = f"file:{tmp_path / name}"
-    told["FRAZIL_NAMED_KEYS"] = json.dumps({"masks": told["FRAZIL_NAMED_KEYS"]})
+        (tmp_path / name).write_text(variables[name])
+        variables[name] = f"file:{tmp_path / name}"
+    variables["FRAZIL_NAMED_KEYS"] = json.dumps({"masks": variables["FRAZIL_NAMED_KEYS"]})
     others = {k: v for k, v in os.environ.items() if not k.startswith(("FRAZIL_", "AWS_", "DAGSTER_"))}
     home = {"FRAZIL_HOME": str(tmp_path / "home"), "AWS_EC2_METADATA_DISABLED": "true"}
-    return {**others, **_BESIDE, **told, **home, "FRAZIL_DEBUG": "1"}
+    return {**others, **_BESIDE, **variables, **home, "FRAZIL_DEBUG": "1"}
 
 
 def ran(environment: Mapping[str, str], *command: str) -> str:
@@ -79,10 +79,10 @@ def ran(environment: Mapping[str, str], *command: str) -> str:
         while process.poll() is None:
             lines |= _command_lines(process.pid)
             try:
-                said, _ = process.communicate(timeout=0.2)
+                output, _ = process.communicate(timeout=0.2)
             except subprocess.TimeoutExpired:
                 continue
-            return said + "\n".join(lines)
+            return output + "\n".join(lines)
         return process.communicate(timeout=PATIENCE)[0] + "\n".join(lines)
 
 
@@ -101,11 +101,11 @@ def test_ten_settings_at_least_are_secrets_by_type() -> None:
 @pytest.mark.parametrize("told_as", ["values", "references"])
 @pytest.mark.parametrize("command", ["tables", "doctor"])
 def test_no_command_that_fails_tells_a_secret(command: str, environment: dict[str, str]) -> None:
-    said = ran(environment, str(_BIN / "frazil"), command)
+    output = ran(environment, str(_BIN / "frazil"), command)
 
-    assert said
-    assert "The settings can't be read" not in said
-    assert Search([MARK]).text(said) == ""
+    assert output
+    assert "The settings can't be read" not in output
+    assert Search([MARK]).text(output) == ""
 
 
 def test_dagster_keeps_no_secret_of_a_run_that_fails(environment: dict[str, str], tmp_path: Path) -> None:
@@ -113,11 +113,11 @@ def test_dagster_keeps_no_secret_of_a_run_that_fails(environment: dict[str, str]
     home.mkdir()
     asked = ("asset", "materialize", "-m", "frazil.definitions", "--select", "key:kafka/users")
 
-    said = ran({**environment, "DAGSTER_HOME": str(home)}, str(_BIN / "dagster"), *asked)
+    output = ran({**environment, "DAGSTER_HOME": str(home)}, str(_BIN / "dagster"), *asked)
 
     kept = [file for file in home.rglob("*") if file.is_file()]
     assert any(file.suffix == ".db" for file in kept)
-    assert "The settings can't be read" not in said
-    assert "Kafka does not answer" in said
-    assert Search([MARK]).text(said) == ""
+    assert "The settings can't be read" not in output
+    assert "Kafka does not answer" in output
+    assert Search([MARK]).text(output) == ""
     assert Search([MARK]).files(home) == {}

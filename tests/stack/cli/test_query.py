@@ -46,10 +46,10 @@ def test_the_newest_records_of_an_appended_table_are_a_table_of_their_own(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:
     create_topic(connections.admin, fresh_name, 1, {})
-    told = {"topic": fresh_name, "namespace": "local", "key_format": "string", "current_by": ["key"]}
-    made = Upserts(Topic(fresh_name, connections, TableSpec.model_validate(told)))
+    document = {"topic": fresh_name, "namespace": "local", "key_format": "string", "current_by": ["key"]}
+    made = Upserts(Topic(fresh_name, connections, TableSpec.model_validate(document)))
     made.send([("a", 1), ("b", 1), ("a", 2)])
-    shell.write(told)
+    shell.write(document)
     land(made.topic.spec, connections)
     sql = f"SELECT n.key, n.quantity FROM {fresh_name}_current n JOIN {fresh_name} o USING (key) ORDER BY ALL"
 

@@ -37,9 +37,9 @@ def topic(shell: Shell, connections: Connections, fresh_name: str) -> Topic:
 
 
 @contextmanager
-def runner(said: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+def runner(log: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """`frazil run --json` in a process; its lines go to a file."""
-    with said.open("ab") as out:
+    with log.open("ab") as out:
         process = subprocess.Popen(
             [FRAZIL, "run", "--json"], stdout=out, env={**os.environ, "DAGSTER_HOME": str(home)}
         )
@@ -50,13 +50,13 @@ def runner(said: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.wait(PATIENCE)
 
 
-def events(said: Path, word: str) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in said.read_text().splitlines() if line.endswith("}")]
+def events(log: Path, word: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
     return [line for line in lines if line["event"] == word]
 
 
-def landed(said: Path) -> int:
-    return sum(line["records"] for line in events(said, "landed"))
+def landed(log: Path) -> int:
+    return sum(line["records"] for line in events(log, "landed"))
 
 
 def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once_and_dagster_hears_of_it(
@@ -81,7 +81,7 @@ def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once
     with runner(second, dagster_home) as one, runner(third, dagster_home) as two:
         write_until(lambda: landed(second) and landed(second) + landed(third) > 10 * EACH)
         wait_for(lambda: rows_of(topic) == written)
-        held = instance_holds(dagster_home, topic)
+        is_held = instance_holds(dagster_home, topic)
         for each in (one, two):
             each.send_signal(signal.SIGTERM)
         codes = [each.wait(PATIENCE) for each in (one, two)]
@@ -91,31 +91,31 @@ def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once
     assert run_check("row_count", topic.spec, topic.connections).passed
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
     assert run_check("glue_pointer", topic.spec, topic.connections).passed
-    assert (held, instance_holds(dagster_home, topic)) == (True, False)
+    assert (is_held, instance_holds(dagster_home, topic)) == (True, False)
     assert rows_told(dagster_home, topic) == written
 
 
 def test_a_table_that_a_schema_suspended_goes_on_by_itself_after_the_registry_was_mended(
     topic: Topic, tmp_path: Path, dagster_home: Path
 ) -> None:
-    said = tmp_path / "said"
+    log = tmp_path / "said"
     registry = topic.connections.registry
     registry.set_compatibility(f"{topic.name}-value", level="NONE")
     fields = [{**f, "type": "string"} if f["name"] == "quantity" else f for f in TRADE["fields"]]  # type: ignore[attr-defined]
 
-    with runner(said, dagster_home):
-        wait_for(lambda: landed(said) == EACH)
+    with runner(log, dagster_home):
+        wait_for(lambda: landed(log) == EACH)
         topic.register({**TRADE, "fields": fields})
         topic.send([topic.encode({"side": "BUY", "quantity": "1", "symbol": "Z"})])
-        wait_for(lambda: events(said, "failed"))
+        wait_for(lambda: events(log, "failed"))
         registry.delete_version(f"{topic.name}-value", 2)
         topic.schema = TRADE
         topic.send([topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})])
-        wait_for(lambda: events(said, "landed")[1:] or events(said, "failed")[1:])
+        wait_for(lambda: events(log, "landed")[1:] or events(log, "failed")[1:])
 
-    told = events(said, "failed")
-    assert "can't become string" in told[0]["text"]
-    assert all("can't become string" not in line["text"] for line in told[1:])
+    failures = events(log, "failed")
+    assert "can't become string" in failures[0]["text"]
+    assert all("can't become string" not in line["text"] for line in failures[1:])
 
 
 def rows_of(topic: Topic) -> int:

@@ -63,10 +63,10 @@ def heard(dagster_home: Path, names: Things) -> object:
 def test_each_kind_of_work_gives_one_document(
     frazil: Command, names: Things, command: tuple[str, ...], kind: str
 ) -> None:
-    said = frazil(*command, str(names.table), "--dry-run", "--json")
+    result = frazil(*command, str(names.table), "--dry-run", "--json")
 
-    assert said.code == 0, said.err
-    (report,) = said.document
+    assert result.code == 0, result.err
+    (report,) = result.document
     assert (report["table"], report["kind"], report["dry_run"]) == (str(names.table), kind, True)
     assert report["text"]
 
@@ -109,15 +109,15 @@ def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
     (report,) = expired.document
     assert (planned["numbers"]["rows"], report["numbers"]["rows"]) == (2, 2)
     assert planned["text"].startswith("Would delete 2 rows older than ")
-    assert [said.code for said in others] == [0, 0, 0]
+    assert [result.code for result in others] == [0, 0, 0]
     assert (len(topic.rows()), file_count(connections.catalog, topic.things.table)) == (2, 1)
 
 
 def test_a_catalog_that_is_down_is_exit_code_5(frazil: Command, names: Things) -> None:
-    said = frazil("compact", str(names.table), "--json", FRAZIL_REST__URI="http://127.0.0.1:1")
+    result = frazil("compact", str(names.table), "--json", FRAZIL_REST__URI="http://127.0.0.1:1")
 
-    assert said.code == 5
-    assert "The Iceberg catalog does not answer" in said.err
+    assert result.code == 5
+    assert "The Iceberg catalog does not answer" in result.err
 
 
 @pytest.fixture
@@ -145,9 +145,13 @@ def test_a_table_is_rolled_back_and_told_so(frazil: Command, topic: Topic) -> No
     nonsense = frazil("rollback", name, "--to", "yesterday")
 
     assert by_id.code == 0, by_id.err
-    told = by_id.document
-    assert (told["snapshot_id"], told["from_snapshot_id"], told["rows"]) == (str(first), str(last), 3)
-    assert (told["position"], told["offsets_again"]) == ({"0": 3}, 3)
+    document = by_id.document
+    assert (document["snapshot_id"], document["from_snapshot_id"], document["rows"]) == (
+        str(first),
+        str(last),
+        3,
+    )
+    assert (document["position"], document["offsets_again"]) == ({"0": 3}, 3)
     assert len(topic.rows()) == 3
     assert (again.code, "is at snapshot" in again.err) == (0, True)
     assert (unknown.code, too_old.code, unknown.is_clear, too_old.is_clear) == (1, 1, True, True)
@@ -159,10 +163,10 @@ def test_census_shows_a_table_to_people_and_scripts(frazil: Command, topic: Topi
     topic.trades(10)
     land(topic.spec, topic.connections)
 
-    told, document = frazil("census", name), frazil("census", "--json").document
+    shown, document = frazil("census", name), frazil("census", "--json").document
 
-    assert told.code == 0
-    assert name in told.out
-    assert "< 1 MiB" in told.out
+    assert shown.code == 0
+    assert name in shown.out
+    assert "< 1 MiB" in shown.out
     assert [(d["table"], d["files"], d["small_files"]) for d in document] == [(name, 1, 1)]
     assert document[0]["partitions"][0]["records"] == 10

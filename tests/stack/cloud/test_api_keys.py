@@ -40,13 +40,13 @@ class Made:
 
     def settings(self, use: str) -> Settings:
         """As a client of this use is told of Kafka."""
-        held = self.deployed.store.held[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
-        return self.settings_of((held["sasl.username"], held["sasl.password"]))
+        values = self.deployed.store.held[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
+        return self.settings_of((values["sasl.username"], values["sasl.password"]))
 
     def settings_of(self, pair: tuple[str, str]) -> Settings:
         """As a client with this key is told of Kafka."""
-        held = self.deployed.store.held[self.deployed.spec.names.secret("app_consumer")]
-        return kafka_of(held["bootstrap.servers"], pair)
+        values = self.deployed.store.held[self.deployed.spec.names.secret("app_consumer")]
+        return kafka_of(values["bootstrap.servers"], pair)
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def test_keys_may_what_their_accounts_may_and_nothing_else(made: Made) -> None:
 
 def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
     names = made.deployed.spec.names
-    held = made.deployed.store.held[names.secret("schema_registry")]
-    key, _, secret = held["schema.registry.basic.auth.user.info"].partition(":")
-    path = f"{held['schema.registry.url']}/subjects/{TOPIC}-value/versions/latest"
+    values = made.deployed.store.held[names.secret("schema_registry")]
+    key, _, secret = values["schema.registry.basic.auth.user.info"].partition(":")
+    path = f"{values['schema.registry.url']}/subjects/{TOPIC}-value/versions/latest"
     assert requests.get(path, auth=(key, secret), timeout=30).json()["subject"] == f"{TOPIC}-value"
     kafka = made.deployed.store.held[names.secret("app_consumer")]
     other = (kafka["sasl.username"], kafka["sasl.password"])

@@ -78,9 +78,9 @@ def deploy(frazil: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, **mor
     return done(frazil("deploy", "create", "--yes"))
 
 
-def done(said: Said) -> Said:
-    assert said.code == 0, said.err
-    return said
+def done(result: Said) -> Said:
+    assert result.code == 0, result.err
+    return result
 
 
 def work_in_it(frazil: Command, monkeypatch: pytest.MonkeyPatch, home: Home, folder: Path) -> None:

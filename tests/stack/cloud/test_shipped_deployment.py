@@ -237,8 +237,8 @@ def rows(environment: dict[str, str]) -> int:
 
 def topic_state(home: Home) -> dict[str, Any]:
     """What Tableflow says of the topic."""
-    found: dict[str, Any] = asked_of_tableflow(home, "GET").json()
-    return found
+    state: dict[str, Any] = asked_of_tableflow(home, "GET").json()
+    return state
 
 
 def asked_of_tableflow(home: Home, method: str) -> requests.Response:
@@ -246,12 +246,12 @@ def asked_of_tableflow(home: Home, method: str) -> requests.Response:
     secret = at_aws(home, "secretsmanager").get_secret_value(
         SecretId="/confluent_cloud_resource/lab/tableflow"
     )
-    held = json.loads(secret["SecretString"])
-    where = {"environment": held["environment.id"], "spec.kafka_cluster": held["kafka.cluster.id"]}
+    values = json.loads(secret["SecretString"])
+    where = {"environment": values["environment.id"], "spec.kafka_cluster": values["kafka.cluster.id"]}
     address = Settings.of_profile(home.administrator).confluent.endpoint
     asked = requests.request(
         method, f"{address}/tableflow/v1/tableflow-topics/stock_trades",
-        params=where, auth=(held["api.key"], held["api.key.secret"]), timeout=30,
+        params=where, auth=(values["api.key"], values["api.key.secret"]), timeout=30,
     )  # fmt: skip
     asked.raise_for_status()
     return asked

@@ -20,11 +20,11 @@ def cluster(
     stack_home: Home, stack: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SparkCluster]:
     """Not started yet, and ended with all that it started."""
-    found = SparkCluster(stack_home, tmp_path_factory.mktemp("cluster"))
+    own_cluster = SparkCluster(stack_home, tmp_path_factory.mktemp("cluster"))
     try:
-        yield found
+        yield own_cluster
     finally:
-        found.stop()
+        own_cluster.stop()
 
 
 @pytest.fixture(scope="package")

@@ -67,9 +67,9 @@ def test_a_table_is_derived_there(connections: Connections, fresh_name: str, tmp
 
 
 def test_its_executors_have_what_the_preflight_asks_for(connections: Connections) -> None:
-    found = {each.right: each.status for each in findings_of("spark", probes(connections, kafka=True))}
+    statuses = {each.right: each.status for each in findings_of("spark", probes(connections, kafka=True))}
 
-    assert set(found.values()) == {"ok"}, found
+    assert set(statuses.values()) == {"ok"}, statuses
 
 
 @pytest.mark.nightly
@@ -101,8 +101,8 @@ def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     topic = make_topic(partitions=2)
     for partition in (0, 1) * (MANY // 50_000):  # what a producer's queue holds
         topic.trades(50_000, partition=partition)
-    told = {"FRAZIL_SPARK__REMOTE": cluster.remote}
-    landing = landing_process(topic.name, topic.connections.settings, **told)
+    environment = {"FRAZIL_SPARK__REMOTE": cluster.remote}
+    landing = landing_process(topic.name, topic.connections.settings, **environment)
     idle = {each: spent(each) for each in cluster.executors(doomed)}
 
     def is_busy() -> bool:

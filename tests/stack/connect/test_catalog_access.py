@@ -35,8 +35,8 @@ def guarded(stack: Settings, tokens: Tokens) -> Guarded:
 
     def open_gate(way: str) -> AbstractContextManager[str]:
         def lets_in(headers: Message) -> bool:
-            said = headers.get("Authorization", "")
-            return said == f"Bearer {TOKEN}" if way == "token" else tokens.knows(said)
+            authorization = headers.get("Authorization", "")
+            return authorization == f"Bearer {TOKEN}" if way == "token" else tokens.knows(authorization)
 
         return gate(stack.rest.uri, lets_in, signed=signer(stack))
 

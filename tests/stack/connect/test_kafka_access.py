@@ -53,22 +53,22 @@ def free_ports(count: int) -> list[int]:
 
 def access(kafka: LockedKafka, tokens: Tokens, way: str, **other: Any) -> dict[str, Any]:
     """What is right for a listener, but for what is given."""
-    told: dict[str, Any] = {"ca": kafka.authority.file}
+    login: dict[str, Any] = {"ca": kafka.authority.file}
     if way == "MUTUAL":
-        told |= {"certificate": kafka.client.certificate, "key": kafka.client.key}
+        login |= {"certificate": kafka.client.certificate, "key": kafka.client.key}
     if way in ("PLAIN", "SCRAM"):
         mechanism = {"PLAIN": "PLAIN", "SCRAM": "SCRAM-SHA-512"}[way]
-        told |= {"mechanism": mechanism, "username": USER, "password": PASSWORD}
+        login |= {"mechanism": mechanism, "username": USER, "password": PASSWORD}
     if way == "OAUTH":
-        told |= {"mechanism": "OAUTHBEARER", "token_url": tokens.token_url, "scope": "kafka"}
-        told |= {"client_id": CLIENT, "client_secret": SECRET}
-    return told | other
+        login |= {"mechanism": "OAUTHBEARER", "token_url": tokens.token_url, "scope": "kafka"}
+        login |= {"client_id": CLIENT, "client_secret": SECRET}
+    return login | other
 
 
 def through(connections: Connections, kafka: LockedKafka, way: str, access: dict[str, Any]) -> Clients:
     """The stack's connections, but for Kafka."""
-    told = {"bootstrap_servers": kafka.at(way), **access}
-    return Clients(connections.settings.with_changes(kafka=told))
+    options = {"bootstrap_servers": kafka.at(way), **access}
+    return Clients(connections.settings.with_changes(kafka=options))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -94,7 +94,7 @@ def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth
 
 
 @pytest.mark.parametrize(
-    ("way", "wrong", "said"),
+    ("way", "wrong", "expected"),
     [
         ("TLS", {"ca": "another"}, "certificate verify failed"),
         ("MUTUAL", {"certificate": None, "key": None}, "alert bad certificate"),
@@ -113,7 +113,7 @@ def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth
 @pytest.mark.each_time("another authority", "wrong scram password")
 def test_whoever_is_not_let_in_is_told_why_and_what_to_mend(
     connections: Connections, kafka: LockedKafka, tokens: Tokens, tmp_path: Path,
-    way: str, wrong: dict[str, Any], said: str,
+    way: str, wrong: dict[str, Any], expected: str,
 ) -> None:  # fmt: skip
     if "ca" in wrong:
         wrong = {"ca": Authority(tmp_path, "somebody else").file}
@@ -128,7 +128,7 @@ def test_whoever_is_not_let_in_is_told_why_and_what_to_mend(
         probe.first({0: 0})
 
     for refusal in (of_the_admin, of_a_reader):
-        assert said in str(refusal.value)
+        assert expected in str(refusal.value)
         assert PASSWORD not in str(refusal.value)
 
 

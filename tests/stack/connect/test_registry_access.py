@@ -41,14 +41,14 @@ def guarded(stack: Settings, authority: Authority, tokens: Tokens, way: str) -> 
     """The stack's registry behind a gate that knows one way in."""
 
     def lets_in(headers: Message) -> bool:
-        said = headers.get("Authorization", "")
+        authorization = headers.get("Authorization", "")
         match way:
             case "login":
-                return said == f"Basic {base64.b64encode(LOGIN.encode()).decode()}"
+                return authorization == f"Basic {base64.b64encode(LOGIN.encode()).decode()}"
             case "token":
-                return said == f"Bearer {TOKEN}" and headers.get("target-sr-cluster") == "lsrc-1"
+                return authorization == f"Bearer {TOKEN}" and headers.get("target-sr-cluster") == "lsrc-1"
             case "OAuth":
-                return tokens.knows(said)
+                return tokens.knows(authorization)
         return True
 
     with gate(stack.registry.url, lets_in, authority, mutual=way == "certificate") as address:
@@ -57,18 +57,18 @@ def guarded(stack: Settings, authority: Authority, tokens: Tokens, way: str) -> 
 
 def right(way: str, authority: Authority, tokens: Tokens) -> dict[str, Any]:
     """The settings that a way in needs."""
-    told: dict[str, Any] = {"ca": authority.file}
+    login: dict[str, Any] = {"ca": authority.file}
     match way:
         case "login":
-            told |= {"user_info": LOGIN}
+            login |= {"user_info": LOGIN}
         case "certificate":
             client = authority.identity("a-client")
-            told |= {"certificate": client.certificate, "key": client.key}
+            login |= {"certificate": client.certificate, "key": client.key}
         case "token":
-            told |= {"token": TOKEN, "logical_cluster": "lsrc-1"}
+            login |= {"token": TOKEN, "logical_cluster": "lsrc-1"}
         case "OAuth":
-            told |= {"token_url": tokens.token_url, "client_id": CLIENT, "client_secret": SECRET}
-    return told
+            login |= {"token_url": tokens.token_url, "client_id": CLIENT, "client_secret": SECRET}
+    return login
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -76,8 +76,8 @@ def test_a_subject_is_read_through_each_way_in(
     topic: Topic, stack: Settings, authority: Authority, tokens: Tokens, way: str
 ) -> None:
     with guarded(stack, authority, tokens, way) as address:
-        told = right(way, authority, tokens)
-        client = registry_client(Settings.load(registry=told | {"url": address}))
+        login = right(way, authority, tokens)
+        client = registry_client(Settings.load(registry=login | {"url": address}))
 
         versions = subject_versions(client, f"{topic.name}-value")
 
@@ -99,12 +99,12 @@ def test_whoever_is_not_let_in_is_told_what_to_mend(
     topic: Topic, stack: Settings, authority: Authority, tokens: Tokens, tmp_path: Path,
     way: str, wrong: dict[str, Any],
 ) -> None:  # fmt: skip
-    told = right(way, authority, tokens) | wrong
-    if told["ca"] == "another":
-        told["ca"] = Authority(tmp_path, "somebody else").file
+    login = right(way, authority, tokens) | wrong
+    if login["ca"] == "another":
+        login["ca"] = Authority(tmp_path, "somebody else").file
 
     with guarded(stack, authority, tokens, way) as address:
-        client = registry_client(Settings.load(registry=told | {"url": address}))
+        client = registry_client(Settings.load(registry=login | {"url": address}))
         with pytest.raises(ConfigureError, match="FRAZIL_REGISTRY__") as refusal:
             subject_versions(client, f"{topic.name}-value")
 

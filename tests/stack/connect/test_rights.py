@@ -78,10 +78,10 @@ def test_a_landing_that_the_catalog_does_not_allow_is_whole_once_the_right_is_th
     land(topic.spec, clients)
     topic.trades(4)
     wire.always("forbidden", commits)
-    with pytest.raises(NotAllowedError, match="The Iceberg catalog does not allow it") as told:
+    with pytest.raises(NotAllowedError, match="The Iceberg catalog does not allow it") as raised:
         land(topic.spec, clients)
     wire.calm()  # what `todo` says
-    assert "create, read, write and drop tables and namespaces there" in told.value.todo
+    assert "create, read, write and drop tables and namespaces there" in raised.value.todo
     assert len(topic.rows()) == 3
 
     assert land(topic.spec, clients).records == 4
@@ -145,7 +145,7 @@ def test_asking_for_the_right_to_register_registers_nothing(
     file.write_text(json.dumps(TRADE))
     spec = TableSpec(topic=fresh_name, key_format="none", value_schema=file)
 
-    (found,) = examine(Patient([spec], connections), ("registry",))
+    (finding,) = examine(Patient([spec], connections), ("registry",))
 
-    assert (found.right, found.status) == ("register the subject", "ok")
+    assert (finding.right, finding.status) == ("register the subject", "ok")
     assert f"{fresh_name}-value" not in connections.registry.get_subjects()

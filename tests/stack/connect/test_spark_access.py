@@ -35,7 +35,7 @@ def test_sessions_share_python_workers_and_leave_none_of_their_own(stack: Settin
             yield pa.RecordBatch.from_pydict({"pid": [os.getppid()]})
 
     first, second = open_spark(stack), open_spark(stack)
-    found = [session.range(1).mapInArrow(daemon, "pid long").collect() for session in (first, second)]
+    pids = [session.range(1).mapInArrow(daemon, "pid long").collect() for session in (first, second)]
 
     assert shares_workers(first)
-    assert found[0] == found[1]
+    assert pids[0] == pids[1]

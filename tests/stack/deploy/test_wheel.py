@@ -88,29 +88,31 @@ def test_nothing_of_the_extras_is_there(installed: Environment) -> None:
 
 
 def test_its_command_works(installed: Environment) -> None:
-    said = installed.run(installed.folder / "bin" / "frazil", "--help")
+    done = installed.run(installed.folder / "bin" / "frazil", "--help")
 
-    assert (said.returncode, said.stderr) == (0, "")
-    assert all(f"│ {name} " in said.stdout for name in ("land", "doctor", "tables"))
-    assert not any(f"│ {name} " in said.stdout for name in ("up", "demo", "deploy", "rotate"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"│ {name} " in done.stdout for name in ("land", "doctor", "tables"))
+    assert not any(f"│ {name} " in done.stdout for name in ("up", "demo", "deploy", "rotate"))
 
 
 def test_it_loads_pipelines_from_elsewhere(installed: Environment, pipelines: Path) -> None:
-    said = installed.run(installed.python, "-c", LOADED, FRAZIL_PIPELINES=str(pipelines))
+    done = installed.run(installed.python, "-c", LOADED, FRAZIL_PIPELINES=str(pipelines))
 
-    assert said.returncode == 0, said.stderr
-    assert {"kafka/orders", "iceberg/local/orders"} <= set(json.loads(said.stdout))
+    assert done.returncode == 0, done.stderr
+    assert {"kafka/orders", "iceberg/local/orders"} <= set(json.loads(done.stdout))
 
 
 def test_its_doctor_says_what_does_not_answer(installed: Environment, pipelines: Path) -> None:
     frazil = installed.folder / "bin" / "frazil"
     asked = ("doctor", "--json", "--seconds", "60", "--pipeline", "shop")
 
-    said = installed.run(frazil, *asked, FRAZIL_PIPELINES=str(pipelines), **NOWHERE)
+    done = installed.run(frazil, *asked, FRAZIL_PIPELINES=str(pipelines), **NOWHERE)
 
-    assert said.returncode == 5, said.stderr
-    assert "Traceback" not in said.stderr
-    down = {found["system"] for found in json.loads(said.stdout)["findings"] if found["status"] == "down"}
+    assert done.returncode == 5, done.stderr
+    assert "Traceback" not in done.stderr
+    down = {
+        finding["system"] for finding in json.loads(done.stdout)["findings"] if finding["status"] == "down"
+    }
     assert down == {"kafka", "registry", "catalog", "spark"}
 
 
@@ -144,7 +146,7 @@ def test_it_stands_beside_a_project_with_packages_of_the_same_names(
     workspace.write_text(WORKSPACE.format(team=team, theirs=theirs.python, own=own, frazil=installed.python))
     validate = ("-m", "dagster", "definitions", "validate", "--load-with-grpc", "-w", workspace)
 
-    said = theirs.run(theirs.python, *validate, cwd=team, FRAZIL_PIPELINES=str(pipelines))
+    done = theirs.run(theirs.python, *validate, cwd=team, FRAZIL_PIPELINES=str(pipelines))
 
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert said.stdout.count("Validation successful for code location") == 2, said.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Validation successful for code location") == 2, done.stdout

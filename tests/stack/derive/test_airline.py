@@ -23,16 +23,16 @@ FLIGHT = (*TEXTS, "airline", "$$timestamp")
 def flights(connections: Connections, skyone: Sequence[Case], sunset: Sequence[Case] = ()) -> dict[str, Row]:
     """What becomes of tickets, by their confirmation codes."""
     inputs = {"skyone": tickets(connections, skyone), "sunset": tickets(connections, sunset)}
-    found = transformed(derived_spec("flight"), connections, NOW, **inputs)
-    assert len({row["confirmation_code"] for row in found}) == len(found)
-    return {row["confirmation_code"]: row for row in found}
+    rows = transformed(derived_spec("flight"), connections, NOW, **inputs)
+    assert len({row["confirmation_code"] for row in rows}) == len(rows)
+    return {row["confirmation_code"]: row for row in rows}
 
 
 def test_the_flights_of_two_airlines_are_one_table(connections: Connections) -> None:
-    found = flights(connections, [("SKY1A", "a@x", SOON, LATER)], [("SUNB", "b@x", SOON, LATER)])
+    rows = flights(connections, [("SKY1A", "a@x", SOON, LATER)], [("SUNB", "b@x", SOON, LATER)])
 
-    assert {code: row["airline"] for code, row in found.items()} == {"SKY1A": "SkyOne", "SUNB": "Sunset"}
-    assert found["SKY1A"] == {
+    assert {code: row["airline"] for code, row in rows.items()} == {"SKY1A": "SkyOne", "SUNB": "Sunset"}
+    assert rows["SKY1A"] == {
         "email_address": "a@x", "departure_time": SOON, "departure_airport_code": "ATL",
         "arrival_time": LATER, "arrival_airport_code": "OSL", "flight_number": "SKY17",
         "confirmation_code": "SKY1A", "airline": "SkyOne", "$$timestamp": NOW.replace(tzinfo=None),
@@ -105,8 +105,8 @@ def stats(connections: Connections, flown: Sequence[tuple[str, str, str, datetim
     """What becomes of flights by passenger, departure, arrival and the record's time; in order."""
     schema = "email_address string, departure_time string, arrival_time string, `$$timestamp` timestamp"
     inputs = {"flight": connections.spark.createDataFrame(list(flown), schema)}
-    found = transformed(derived_spec("flyer_stats"), connections, NOW, **inputs)
-    return sorted(found, key=lambda row: (row["email_address"], row["window_start"]))
+    rows = transformed(derived_spec("flyer_stats"), connections, NOW, **inputs)
+    return sorted(rows, key=lambda row: (row["email_address"], row["window_start"]))
 
 
 def hour(email: str, at: datetime, hours: int = 1) -> tuple[str, str, str, datetime]:
@@ -114,18 +114,18 @@ def hour(email: str, at: datetime, hours: int = 1) -> tuple[str, str, str, datet
 
 
 def test_one_flight_makes_one_stat_of_its_minutes(connections: Connections) -> None:
-    found = stats(connections, [(name, start, end, NOW) for name, start, end, _ in MINUTES])
+    rows = stats(connections, [(name, start, end, NOW) for name, start, end, _ in MINUTES])
 
-    assert {row["email_address"]: row["total_flight_duration"] for row in found} == {
+    assert {row["email_address"]: row["total_flight_duration"] for row in rows} == {
         name: minutes for name, _, _, minutes in MINUTES
     }
-    assert {row["number_of_flights"] for row in found} == {1}
+    assert {row["number_of_flights"] for row in rows} == {1}
 
 
 def test_stats_are_by_passenger(connections: Connections) -> None:
-    found = stats(connections, [hour("a@x", NOW), hour("b@x", NOW), hour("a@x", NOW, 3)])
+    rows = stats(connections, [hour("a@x", NOW), hour("b@x", NOW), hour("a@x", NOW, 3)])
 
-    totals = [(row["email_address"], row["total_flight_duration"], row["number_of_flights"]) for row in found]
+    totals = [(row["email_address"], row["total_flight_duration"], row["number_of_flights"]) for row in rows]
     assert totals == [("a@x", 240, 2), ("b@x", 60, 1)]
 
 
@@ -134,11 +134,11 @@ def test_a_window_holds_what_the_windows_before_it_add_up_to(connections: Connec
     last = NOW + minute - timedelta(microseconds=1)
     flown = [hour("a@x", NOW), hour("a@x", last, 2), hour("a@x", NOW + minute), hour("a@x", NOW + 9 * minute)]
 
-    found = stats(connections, [*flown, hour("b@x", NOW + minute)])
+    rows = stats(connections, [*flown, hour("b@x", NOW + minute)])
 
     assert [
         (r["email_address"], r["window_start"].minute, r["total_flight_duration"], r["number_of_flights"])
-        for r in found
+        for r in rows
     ] == [("a@x", 0, 180, 2), ("a@x", 1, 240, 3), ("a@x", 9, 300, 4), ("b@x", 1, 60, 1)]
 
 

@@ -31,10 +31,10 @@ def frazil(
     return Command(monkeypatch, capsys)
 
 
-def told(said: Said) -> list[tuple[str, int, int, bool]]:
+def told(result: Said) -> list[tuple[str, int, int, bool]]:
     return [
         (r["table"].rpartition("_")[2], r["rows"], r["total_rows"], r["whole"])
-        for r in said.document
+        for r in result.document
         if "error" not in r
     ]
 
@@ -44,10 +44,10 @@ def test_tables_are_derived_behind_those_that_they_read_and_one_that_fails_keeps
 ) -> None:
     source.trades(1, 2)
 
-    said = frazil("derive", "--all", "--json")
+    result = frazil("derive", "--all", "--json")
 
-    assert (said.code, told(said)) == (1, [("twice", 2, 2, True), ("count", 1, 1, True)])
-    assert f"There is no table {source.name}_gone" in said.err
+    assert (result.code, told(result)) == (1, [("twice", 2, 2, True), ("count", 1, 1, True)])
+    assert f"There is no table {source.name}_gone" in result.err
 
 
 def test_what_is_derived_is_shown_at_once_as_what_is_landed_is(
@@ -89,16 +89,16 @@ def test_dagster_hears_of_a_derivation(frazil: Command, source: Source, tmp_path
     home.mkdir()
     (home / "dagster.yaml").touch()
 
-    said = frazil("derive", f"{source.name}_twice", "--json", DAGSTER_HOME=str(home))
-    assert said.code == 0, said.err
+    result = frazil("derive", f"{source.name}_twice", "--json", DAGSTER_HOME=str(home))
+    assert result.code == 0, result.err
 
     with dg.DagsterInstance.from_config(str(home)) as instance:
         key = dg.AssetKey(["iceberg", NAMESPACE, f"{source.name.table}_twice"])
         event = instance.get_latest_materialization_event(key)
     assert event
     assert event.asset_materialization
-    told = {name: value.value for name, value in event.asset_materialization.metadata.items()}
-    assert (told["rows_added"], told["dagster/row_count"], told["lag"]) == (3, 3, 0)
+    metadata = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert (metadata["rows_added"], metadata["dagster/row_count"], metadata["lag"]) == (3, 3, 0)
 
 
 def test_tables_and_describe_tell_what_waits_in_the_inputs(frazil: Command, source: Source) -> None:
@@ -148,16 +148,16 @@ def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source
     source.trades(3)
     frazil("derive", name, "--json")
 
-    said = frazil("rollback", name, "--to", str(first["snapshot_id"]), "--json").document
+    document = frazil("rollback", name, "--to", str(first["snapshot_id"]), "--json").document
     again = frazil("derive", name, "--json")
 
-    assert (said["done"], said["rows"], said["rows_before"]) == (True, 2, 3)
-    assert said["inputs"] == first["inputs"]
+    assert (document["done"], document["rows"], document["rows_before"]) == (True, 2, 3)
+    assert document["inputs"] == first["inputs"]
     assert told(again) == [("twice", 1, 3, False)]
 
 
 def test_commands_for_topics_say_what_to_do_instead(frazil: Command, source: Source) -> None:
-    said = frazil("land", f"{source.name}_twice")
+    result = frazil("land", f"{source.name}_twice")
 
-    assert (said.code, said.is_clear) == (2, True)
-    assert f"`frazil derive {source.name}_twice` brings it up to date" in said.err
+    assert (result.code, result.is_clear) == (2, True)
+    assert f"`frazil derive {source.name}_twice` brings it up to date" in result.err

@@ -36,29 +36,29 @@ def test_a_sound_table_passes(source: Source, made: Made) -> None:
     source.trades(3)
     made.derive()
 
-    found = {name: check(made, name) for name in ("row_count", "schema", "inputs_read", "query_agrees")}
+    results = {name: check(made, name) for name in ("row_count", "schema", "inputs_read", "query_agrees")}
 
-    assert {name: result.text for name, result in found.items() if not result.passed} == {}
-    assert found["row_count"].numbers["rows"] == 3
-    assert found["query_agrees"].numbers == {"missing": 0, "extra": 0, "compared": 1}
+    assert {name: result.text for name, result in results.items() if not result.passed} == {}
+    assert results["row_count"].numbers["rows"] == 3
+    assert results["query_agrees"].numbers == {"missing": 0, "extra": 0, "compared": 1}
 
 
 def test_a_table_that_was_never_derived_fails(source: Source, make_table: MakeTable) -> None:
     table = make_table(doubled(source), parameters={"times": 2})
 
-    found = check(table, "row_count")
+    result = check(table, "row_count")
 
-    assert not found.passed
-    assert f"`frazil derive {table.name}`" in found.text
+    assert not result.passed
+    assert f"`frazil derive {table.name}`" in result.text
 
 
 def test_rows_that_somebody_deleted_are_missed(made: Made) -> None:
     made.table.delete("twice = 2")
 
-    found = check(made, "row_count")
+    result = check(made, "row_count")
 
-    assert (found.passed, found.severity) == (False, "ERROR")
-    assert (found.numbers["rows"], found.numbers["derived"]) == (1, 2)
+    assert (result.passed, result.severity) == (False, "ERROR")
+    assert (result.numbers["rows"], result.numbers["derived"]) == (1, 2)
 
 
 def test_rows_that_are_not_the_querys_are_found(made: Made) -> None:
@@ -67,31 +67,31 @@ def test_rows_that_are_not_the_querys_are_found(made: Made) -> None:
     changed = [{**row, "twice": row["twice"] + 1} for row in rows.to_pylist()]
     made.table.overwrite(pa.Table.from_pylist(changed, schema=rows.schema))
 
-    found = check(made, "query_agrees")
+    result = check(made, "query_agrees")
 
-    assert not found.passed
-    assert (found.numbers["missing"], found.numbers["extra"]) == (2, 2)
+    assert not result.passed
+    assert (result.numbers["missing"], result.numbers["extra"]) == (2, 2)
 
 
 def test_rows_that_wait_are_counted_and_may_for_as_long_as_the_spec_says(source: Source, made: Made) -> None:
     source.trades(7, 8)
 
-    found = check(made, "inputs_read")
+    result = check(made, "inputs_read")
     allowed = check(made, "inputs_read", freshness=timedelta(hours=1))
 
-    assert (found.passed, found.severity) == (False, "WARN")
-    assert found.numbers["waiting"] == 2
-    assert f"`frazil derive {made.name}` reads them" in found.text
+    assert (result.passed, result.severity) == (False, "WARN")
+    assert result.numbers["waiting"] == 2
+    assert f"`frazil derive {made.name}` reads them" in result.text
     assert allowed.passed
 
 
 def test_a_column_that_the_query_has_and_the_table_lacks_is_named(source: Source, made: Made) -> None:
     asked = made.ask(f"SELECT symbol, quantity * :times AS twice, at FROM {source.name.table}")
 
-    found = check(asked, "schema")
+    result = check(asked, "schema")
 
-    assert not found.passed
-    assert "at is missing" in found.text
+    assert not result.passed
+    assert "at is missing" in result.text
 
 
 def test_a_query_about_the_clock_can_not_be_asked_again(source: Source, make_table: MakeTable) -> None:
@@ -99,23 +99,23 @@ def test_a_query_about_the_clock_can_not_be_asked_again(source: Source, make_tab
     made = make_table(f"SELECT symbol, :now AS seen FROM {source.name.table}")
     made.derive()
 
-    found = check(made, "query_agrees")
+    result = check(made, "query_agrees")
 
-    assert found.status == "skipped"
-    assert found.text.startswith("Skipped, because the rows can't be made anew")
-    assert "asks for :now" in found.text
+    assert result.status == "skipped"
+    assert result.text.startswith("Skipped, because the rows can't be made anew")
+    assert "asks for :now" in result.text
 
 
 def test_an_input_that_was_rewritten_is_said_before_the_next_derivation(source: Source, made: Made) -> None:
     source.table.delete("quantity = 1")
 
     (state,) = derived_states([made.spec], made.connections)
-    found = check(made, "inputs_read")
+    result = check(made, "inputs_read")
 
     assert state.state == "rebuild needed"
-    assert not found.passed
-    assert "changed or deleted" in found.text
-    assert "--rebuild` makes all rows anew" in found.text
+    assert not result.passed
+    assert "changed or deleted" in result.text
+    assert "--rebuild` makes all rows anew" in result.text
 
 
 def test_totals_agree_with_their_query(source: Source, make_table: MakeTable) -> None:

@@ -61,9 +61,9 @@ def test_the_example_makes_the_table_that_it_speaks_of(
     frazil = Command(monkeypatch, capsys)
     environment = {"FRAZIL_PIPELINES": str(pipeline.parent), "FRAZIL_CLUSTER": namespace}
 
-    said = frazil("derive", "sized_orders", "--json", **environment)
+    result = frazil("derive", "sized_orders", "--json", **environment)
 
-    assert said.code == 0, said.err
-    assert [(report["rows"], report["total_rows"]) for report in said.document] == [(2, 2)]
+    assert result.code == 0, result.err
+    assert [(report["rows"], report["total_rows"]) for report in result.document] == [(2, 2)]
     rows = connections.catalog.load_table((namespace, "sized_orders")).scan().to_arrow().to_pylist()
     assert sorted(tuple(row.values()) for row in rows) == [("a", 999, "NORMAL"), ("b", 1001, "LARGE")]

@@ -112,14 +112,14 @@ def test_another_feed_takes_over_and_the_first_one_says_so(one: Fed) -> None:
         if step == "sent" and not next(others, 1):
             one.feed()
 
-    with pytest.raises(OvertakenError, match="took over") as told:
+    with pytest.raises(OvertakenError, match="took over") as raised:
         one.feed(on_step=overtake)
     assert one.numbers() == everything
 
     one.append(numbers(-1))
     one.feed()
 
-    assert told.value.todo == "Nothing. Derive again if the topic lags behind."
+    assert raised.value.todo == "Nothing. Derive again if the topic lags behind."
     assert sorted(one.numbers()) == [-1, *everything]
 
 
@@ -155,8 +155,8 @@ def test_a_topic_that_was_deleted_is_not_fed_as_if_it_had_what_it_lost(one: Fed,
 
     assert bool(describe(admin, [one.topic])) is made_again
     table = one.table
-    said = refused.value.todo.split("'")[1]
-    table.transaction().remove_properties(said).commit_transaction()
+    name = refused.value.todo.split("'")[1]
+    table.transaction().remove_properties(name).commit_transaction()
     one.feed()
     assert one.numbers() == [1, 2, 3]
 

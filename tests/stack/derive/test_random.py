@@ -153,8 +153,8 @@ class Chaos:
             duck.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT * FROM iceberg_scan('{location}')")
         for name, oracle in ORACLES.items():
             wanted = duck.execute(oracle).fetchall()
-            found = [(r,) for r, _ in self.letters()] if name == "letters" else self.tables[name].rows()
-            assert sorted(found, key=repr) == sorted(wanted, key=repr), (name, self.story)
+            rows = [(r,) for r, _ in self.letters()] if name == "letters" else self.tables[name].rows()
+            assert sorted(rows, key=repr) == sorted(wanted, key=repr), (name, self.story)
 
     def letters(self) -> list[tuple[Any, ...]]:
         made = self.tables["rows"]

@@ -74,10 +74,10 @@ def test_a_column_that_is_lost_where_columns_are_matched_is_not_published(
         write, "cast", lambda rows, types: right(rows.drop("twice") if "twice" in types else rows, types)
     )
 
-    with pytest.raises(AuditFailedError, match=f"A derivation of {table.name} does not add up") as told:
+    with pytest.raises(AuditFailedError, match=f"A derivation of {table.name} does not add up") as raised:
         table.derive()
 
-    assert "column twice has 0 values in the files, and " in told.value.where
+    assert "column twice has 0 values in the files, and " in raised.value.where
     assert table.rows("twice") == ([] if first else [(2,), (4,)])
 
 
@@ -106,8 +106,8 @@ def test_rows_of_every_type_are_those_that_spark_computes(
     assert steps == ["planned", "written", "published"]
     assert list(made.table.metadata.refs) == ["main"]
     computed = connections.spark.sql(EVERY_TYPE + spark_name(source.name)).orderBy("quantity").collect()
-    held = connections.spark.table(spark_name(made.name)).orderBy("quantity").collect()
-    assert held == computed
+    stored = connections.spark.table(spark_name(made.name)).orderBy("quantity").collect()
+    assert stored == computed
     made.derive(rebuild=True)
     assert connections.spark.table(spark_name(made.name)).orderBy("quantity").collect() == computed
 
@@ -343,8 +343,8 @@ def test_rows_go_to_their_partitions_in_order(
     if distribution != "none":
         for file in files:
             with made.table.io.new_input(file.file_path).open() as opened:
-                held = pq.read_table(opened)["quantity"].to_pylist()
-            assert held == sorted(held, reverse=True)
+                rows = pq.read_table(opened)["quantity"].to_pylist()
+            assert rows == sorted(rows, reverse=True)
 
 
 def test_a_table_that_asks_for_files_that_no_task_writes_is_told_and_mended(
@@ -361,7 +361,7 @@ def test_a_table_that_asks_for_files_that_no_task_writes_is_told_and_mended(
         made.derive()
 
     assert made.rows("quantity") == [(1,)]
-    (said,) = re.findall("`(ALTER TABLE .*)`", refused.value.todo)
-    connections.spark.sql(said.replace(".".join(made.table.name()), spark_name(made.name)))
+    (statement,) = re.findall("`(ALTER TABLE .*)`", refused.value.todo)
+    connections.spark.sql(statement.replace(".".join(made.table.name()), spark_name(made.name)))
     made.derive()
     assert made.rows("quantity") == [(1,), (2,)]

@@ -112,11 +112,13 @@ def test_types_that_are_told_without_spark_are_those_that_spark_tells(
     query = parse_query(f"SELECT {text} FROM trades", "types.sql")
     values = {"large": 4000} if "large" in query.parameters else {}
 
-    told = typed(query, {"trades": TRADES}, values)
+    kinds = typed(query, {"trades": TRADES}, values)
     spark = by_spark(connections.spark, query, {"trades": TRADES}, values, fresh_name)
 
-    wrong = [(item, a, b) for item, (_, a), (_, b) in zip(items, told, spark, strict=True) if not agree(a, b)]
-    untold = [item for item, (_, kind) in zip(items, told, strict=True) if kind == UNKNOWN]
+    wrong = [
+        (item, a, b) for item, (_, a), (_, b) in zip(items, kinds, spark, strict=True) if not agree(a, b)
+    ]
+    untold = [item for item, (_, kind) in zip(items, kinds, strict=True) if kind == UNKNOWN]
     assert wrong == []
     assert len(untold) <= len(items) // 8, untold
 
@@ -158,5 +160,5 @@ def as_spark_writes(columns: Sequence[Column] | None) -> list[Column]:
     return [(name, kind.replace("`", "")) for name, kind in columns or ()]
 
 
-def agree(told: str, spark: str) -> bool:
-    return told == UNKNOWN or told.replace("`", "") == spark
+def agree(kind: str, spark: str) -> bool:
+    return kind == UNKNOWN or kind.replace("`", "") == spark

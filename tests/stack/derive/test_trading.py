@@ -47,8 +47,8 @@ FLAGS = [
 def flagged(connections: Connections) -> list[Row]:
     """All of `FLAGS`, by their numbers."""
     rows = trades(connections, [(q, p, f"{n:02}", NOW) for n, (q, p, _) in enumerate(FLAGS)])
-    found = transformed(derived_spec("flagged_stock_trades"), connections, NOW, stock_trades=rows)
-    return sorted(found, key=lambda row: str(row["userid"]))
+    derived_rows = transformed(derived_spec("flagged_stock_trades"), connections, NOW, stock_trades=rows)
+    return sorted(derived_rows, key=lambda row: str(row["userid"]))
 
 
 @pytest.mark.parametrize("number", range(len(FLAGS)), ids=[f"{q}-{p}" for q, p, _ in FLAGS])
@@ -67,9 +67,9 @@ def test_the_thresholds_are_the_pipelines(connections: Connections) -> None:
     lower = spec.model_copy(update={"parameters": {"large_trade": 10, "unusual_price": 20}})
     rows = trades(connections, [(10, 20, "0", NOW), (11, 20, "1", NOW), (10, 21, "2", NOW)])
 
-    found = transformed(lower, connections, NOW, stock_trades=rows)
+    derived_rows = transformed(lower, connections, NOW, stock_trades=rows)
 
-    flags = {row["userid"]: row["anomaly_flag"] for row in found}
+    flags = {row["userid"]: row["anomaly_flag"] for row in derived_rows}
     assert flags == {"0": "NORMAL", "1": "LARGE_TRADE", "2": "UNUSUAL_PRICE"}
 
 
@@ -77,9 +77,11 @@ def test_normal_trades_are_no_anomalies(connections: Connections, flagged: list[
     values = [tuple(row.values()) for row in flagged]
     rows = connections.spark.createDataFrame(values, f"{TRADE}, anomaly_flag string")
 
-    found = transformed(derived_spec("anomalous_stock_trades"), connections, NOW, flagged_stock_trades=rows)
+    derived_rows = transformed(
+        derived_spec("anomalous_stock_trades"), connections, NOW, flagged_stock_trades=rows
+    )
 
-    assert sorted(found, key=lambda row: str(row["userid"])) == [
+    assert sorted(derived_rows, key=lambda row: str(row["userid"])) == [
         row for row in flagged if row["anomaly_flag"] != "NORMAL"
     ]
 
@@ -87,17 +89,17 @@ def test_normal_trades_are_no_anomalies(connections: Connections, flagged: list[
 def test_a_total_price_is_that_of_one_trade(connections: Connections) -> None:
     rows = trades(connections, [(4999, 999, "dear", NOW), (3, -2, "below", NOW), (None, 7, "none", NOW)])
 
-    found = transformed(derived_spec("stock_trades_with_totals"), connections, NOW, stock_trades=rows)
+    derived_rows = transformed(derived_spec("stock_trades_with_totals"), connections, NOW, stock_trades=rows)
 
-    assert {row["userid"]: row["total_price"] for row in found} == {
+    assert {row["userid"]: row["total_price"] for row in derived_rows} == {
         "dear": 4994001,
         "below": -6,
         "none": None,
     }
-    assert list(found[0]) == [
+    assert list(derived_rows[0]) == [
         "trade_timestamp", "userid", "side", "symbol", "quantity", "price", "total_price",
     ]  # fmt: skip
-    assert found[0]["trade_timestamp"] == NOW.replace(tzinfo=None)
+    assert derived_rows[0]["trade_timestamp"] == NOW.replace(tzinfo=None)
 
 
 def test_totals_are_by_minute_from_its_first_moment_to_its_last(connections: Connections) -> None:
@@ -107,12 +109,12 @@ def test_totals_are_by_minute_from_its_first_moment_to_its_last(connections: Con
         connections, [(2, 10, "a", minute), (3, 100, "a", last), (5, 7, "a", next_day), (1, 1, "b", last)]
     )
 
-    found = transformed(derived_spec("stock_trade_totals"), connections, NOW, stock_trades=rows)
+    derived_rows = transformed(derived_spec("stock_trade_totals"), connections, NOW, stock_trades=rows)
 
     totals = {
         (row["trade_minute"].strftime("%d %H:%M"), row["userid"]):
         (row["number_of_trades"], row["total_quantity"], row["total_price"])
-        for row in found
+        for row in derived_rows
     }  # fmt: skip
     assert totals == {
         ("05 23:59", "a"): (2, 5, 320), ("05 23:59", "b"): (1, 1, 1), ("06 00:00", "a"): (1, 5, 35),
@@ -122,9 +124,12 @@ def test_totals_are_by_minute_from_its_first_moment_to_its_last(connections: Con
 def test_totals_exceed_32_bits(connections: Connections) -> None:
     rows = trades(connections, [(2_000_000_000, 2_000_000_000, "a", NOW), (2_000_000_000, 1, "a", NOW)])
 
-    (found,) = transformed(derived_spec("stock_trade_totals"), connections, NOW, stock_trades=rows)
+    (derived_rows,) = transformed(derived_spec("stock_trade_totals"), connections, NOW, stock_trades=rows)
 
-    assert (found["total_quantity"], found["total_price"]) == (4_000_000_000, 4_000_000_002_000_000_000)
+    assert (derived_rows["total_quantity"], derived_rows["total_price"]) == (
+        4_000_000_000,
+        4_000_000_002_000_000_000,
+    )
 
 
 def test_the_latest_record_of_a_user_is_the_user(connections: Connections) -> None:
@@ -140,9 +145,12 @@ def test_the_latest_record_of_a_user_is_the_user(connections: Connections) -> No
 
     rows = connections.spark.createDataFrame(values, f"{schema}, {place}")
 
-    found = transformed(derived_spec("users_latest"), connections, NOW, users=rows)
+    derived_rows = transformed(derived_spec("users_latest"), connections, NOW, users=rows)
 
-    assert {row["userid"]: row["regionid"] for row in found} == {"User_1": "Region_1", "User_2": "Region_4"}
+    assert {row["userid"]: row["regionid"] for row in derived_rows} == {
+        "User_1": "Region_1",
+        "User_2": "Region_4",
+    }
 
 
 @pytest.fixture(scope="module")

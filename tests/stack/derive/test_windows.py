@@ -94,8 +94,8 @@ def test_a_row_far_ahead_of_the_clock_is_kept_apart_and_closes_no_window(
     source.append([*events(70), *events(90, quantity=5)])
     assert (made.derive(now=clock + 60).watermark, made.ledger.total_bad) == (at(69), 2)
     assert sorted(row[1].minute for row in made.rows()) == [0, 0, 1, 10, 11]
-    told = [(reason, json.loads(row)["minute"][:16]) for reason, row in made.dead_letters()]
-    assert told == [
+    letters = [(reason, json.loads(row)["minute"][:16]) for reason, row in made.dead_letters()]
+    assert letters == [
         ("begins too far ahead of the clock", "2026-03-05T13:30"),
         ("begins too far ahead of the clock", f"{BEGIN + timedelta(minutes=century):%Y-%m-%dT%H:%M}"),
     ]

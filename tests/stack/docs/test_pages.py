@@ -87,11 +87,11 @@ def forget(connections: Connections, topic: str, *others: str) -> None:
 def test_the_environment_of_the_clone_holds_nothing_of_the_checkout(reader: Reader) -> None:
     look = "import frazil, assets, sensors; print(*frazil.__path__, *assets.__path__, *sensors.__path__)"
     python = reader.start / ".venv" / "bin" / "python"
-    said = subprocess.run(
+    done = subprocess.run(
         [python, "-c", look], cwd=reader.scratch, capture_output=True, text=True, check=True
     )
 
-    assert [place for place in said.stdout.split() if not Path(place).is_relative_to(reader.start)] == []
+    assert [place for place in done.stdout.split() if not Path(place).is_relative_to(reader.start)] == []
 
 
 def test_the_tutorial_leads_from_a_producer_to_a_table_of_a_table(

@@ -45,7 +45,7 @@ def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
 def said_of_a_bare_one(stack_home: Home) -> dict[str, Any]:
     python = str(Path(sys.executable).resolve())
     here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, bare_spark.__file__],
         env=here | {"PYSPARK_PYTHON": python, "JAVA_HOME": str(stack_home.root / "java"), **ELSEWHERE},
         capture_output=True,
@@ -53,16 +53,16 @@ def said_of_a_bare_one(stack_home: Home) -> dict[str, Any]:
         check=False,
         timeout=300,
     )
-    assert said.returncode == 0, said.stderr
-    found: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
-    return found
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return document
 
 
 def test_the_embedded_spark_lacks_nothing(connections: Connections) -> None:
-    found = {each.right: each for each in findings_of("spark", probes(connections, kafka=True))}
+    by_right = {each.right: each for each in findings_of("spark", probes(connections, kafka=True))}
 
-    assert set(found) > {*STOPS, *SLOWS}
-    assert [each for each in found.values() if each.status != "ok"] == []
+    assert set(by_right) > {*STOPS, *SLOWS}
+    assert [each for each in by_right.values() if each.status != "ok"] == []
 
 
 @pytest.mark.parametrize("right", STOPS)

@@ -45,5 +45,5 @@ def test_each_landing_leaves_one_row_a_key(connections: Connections, fresh_name:
         ]
         topic.send_keyed(sent)
         land(topic.spec, connections)
-        held = [(row["id"], row["n"]) for row in topic.rows()]
-        assert sorted(held) == sorted((k, v) for k, v in rows.items() if v is not None)
+        values = [(row["id"], row["n"]) for row in topic.rows()]
+        assert sorted(values) == sorted((k, v) for k, v in rows.items() if v is not None)

@@ -102,10 +102,10 @@ def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
 ) -> None:
     """Rows from before have no value of it, as records of the older version that wait; those that come do."""
     topic = newly_required(Clients(stack), fresh_name, kind)
-    with pytest.raises(SchemaRefusedError, match="field note: a new required field") as told:
+    with pytest.raises(SchemaRefusedError, match="field note: a new required field") as raised:
         topic.land()
 
-    advised = yaml.safe_load(re.findall(r"`(columns: .+?)`", told.value.todo)[0])
+    advised = yaml.safe_load(re.findall(r"`(columns: .+?)`", raised.value.todo)[0])
 
     assert topic.land(**advised).records == 2
     assert [(row["n"], row["note"]) for row in topic.rows()] == [(7, None), (7, None), (7, "cold")]

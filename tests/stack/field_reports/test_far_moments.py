@@ -154,8 +154,8 @@ def test_a_records_own_time_never_stops_a_topic(source: MakeSource, choice: str,
     if choice == "dead_letter":
         catalog = topic.connections.catalog
         letters = catalog.load_table(topic.things.table.dead_letters.identifier).scan().to_arrow()
-        held = letters.sort_by("offset")["timestamp"].cast("int64").to_pylist()
-        assert held == [1_795_612_753_273_000_000] * 2 + [None]
+        rows = letters.sort_by("offset")["timestamp"].cast("int64").to_pylist()
+        assert rows == [1_795_612_753_273_000_000] * 2 + [None]
 
 
 KEYED: dict[str, tuple[Callable[..., Upserts], dict[str, Any]]] = {
@@ -188,8 +188,8 @@ def test_a_records_own_time_never_stops_a_topic_of_changes_and_the_newest_one_ho
     assert what_holds(topic) == made.rows
     assert made.rows == {"a": 4, "b": 4, "c": 4}
     for check in ("row_count", "row_count_deep", "schema"):
-        found = run_check(check, topic.spec, topic.connections)
-        assert found.passed, found.text
+        result = run_check(check, topic.spec, topic.connections)
+        assert result.passed, result.text
 
 
 def what_holds(topic: Topic) -> dict[str, int]:
@@ -284,8 +284,8 @@ def test_rows_of_such_keys_are_one_a_key(source: MakeSource, by: list[str]) -> N
         send(topic, [moments(*far, first + n) for n, far in enumerate(FAR)], keyed=True)
         topic.land()
 
-    found = connections_rows(topic)
-    assert found == sorted((20 + n, day, at) for n, (day, at) in enumerate(FAR))
+    rows = connections_rows(topic)
+    assert rows == sorted((20 + n, day, at) for n, (day, at) in enumerate(FAR))
     assert failing(topic.spec, topic) == []
 
 
@@ -295,8 +295,8 @@ def connections_rows(topic: Source) -> list[tuple[Any, ...]]:
 
 def numbers(table: Table, *columns: str) -> list[tuple[Any, ...]]:
     """Rows in order, moments as numbers."""
-    found = table.scan(selected_fields=columns).to_arrow()
-    listed = (found[name].cast(in_numbers(found[name].type)).to_pylist() for name in columns)
+    rows = table.scan(selected_fields=columns).to_arrow()
+    listed = (rows[name].cast(in_numbers(rows[name].type)).to_pylist() for name in columns)
     return sorted(zip(*listed, strict=True))
 
 

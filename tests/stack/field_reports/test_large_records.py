@@ -76,13 +76,13 @@ def test_a_record_of_sixty_megabytes_is_a_bad_record_and_spark_goes_on(
     send(large, (b"k", value, []), (b"k", trade(large, "Z"), []))
     other.trades(3)
 
-    with pytest.raises(SuspendedError) as told:
+    with pytest.raises(SuspendedError) as raised:
         land(large.spec, connections)
     resumed = resume(large.spec, connections, past=[(0, 2)])
     report = land(other.spec, connections)
 
-    assert f"offset 2: the value has {len(value):,} bytes" in told.value.where
-    assert "FRAZIL_SPARK__MAX_RECORD_BYTES" in told.value.where
+    assert f"offset 2: the value has {len(value):,} bytes" in raised.value.where
+    assert "FRAZIL_SPARK__MAX_RECORD_BYTES" in raised.value.where
     assert (resumed.records, resumed.skipped, report.records) == (1, 1, 3)
 
 

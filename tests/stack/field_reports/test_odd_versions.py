@@ -36,13 +36,13 @@ def test_the_decimals_of_connects_jdbc_source_land(source: MakeSource) -> None:
     topic.produce(*((None, avro(plain, schema_id, {"d": number(n)})) for n in numbers))
 
     assert topic.land().dead_letters == 2
-    held = [Decimal(n).scaleb(-2, EXACT) for n in numbers if abs(n) < 10**38]
-    assert sorted(row["d"] for row in topic.rows()) == sorted(held)
+    fitting = [Decimal(n).scaleb(-2, EXACT) for n in numbers if abs(n) < 10**38]
+    assert sorted(row["d"] for row in topic.rows()) == sorted(fitting)
     assert all("does not fit decimal(38,2)" in letter["reason"] for letter in topic.dead_letters())
     newer = topic.register(record(("d", wide(10))))  # as somebody mends it later
     topic.produce((None, avro(plain, newer, {"d": b"\1"})), (None, avro(plain, schema_id, {"d": b"\2"})))
     assert topic.land().records == 2
-    assert topic.table().num_rows == len(held) + 2
+    assert topic.table().num_rows == len(fitting) + 2
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
@@ -65,8 +65,8 @@ def test_records_of_an_arm_that_began_empty_are_read_by_the_version_that_fills_i
     report = topic.land()
 
     assert (report.records, report.dead_letters) == (2, 0), topic.dead_letters()
-    found = [row["event"]["Placed"]["at"] for row in topic.rows()]
-    assert sorted(found, key=str) == sorted(["" if kind != "JSON" else None, "noon"], key=str)
+    values = [row["event"]["Placed"]["at"] for row in topic.rows()]
+    assert sorted(values, key=str) == sorted(["" if kind != "JSON" else None, "noon"], key=str)
 
 
 def _proto(inner: str) -> str:

@@ -41,7 +41,9 @@ def test_tables_land_side_by_side(make_topic: MakeTopic, kind: str) -> None:
     else:
         made = [with_records(make_topic(trades=False), PROTOBUF, kind, b"\0\x08\x01") for _ in range(3)]
 
-    found = list(land_many([topic.spec for topic in made], made[0].connections))
+    outcomes = list(land_many([topic.spec for topic in made], made[0].connections))
 
-    assert [outcome.records for _, outcome in found if isinstance(outcome, LandingReport)] == [1, 1, 1], found
+    assert [outcome.records for _, outcome in outcomes if isinstance(outcome, LandingReport)] == [1, 1, 1], (
+        outcomes
+    )
     assert [[row["n"] for row in topic.rows()] for topic in made] == [[1]] * 3

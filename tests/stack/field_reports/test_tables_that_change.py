@@ -166,9 +166,9 @@ def test_tables_says_why_a_table_was_never_made(make_topic: MakeTopic, shell: Sh
     topic.send([topic.encode({"nothing": None})])
     shell.write({"topic": topic.name})
 
-    told = frazil("tables", "--json").document
+    document = frazil("tables", "--json").document
 
-    (state,) = told["tables"] if isinstance(told, dict) else told
+    (state,) = document["tables"] if isinstance(document, dict) else document
     described = frazil("describe", state["identifier"], "--json").document
     for each in (state, described["state"]):
         assert each["state"] == "suspended"

@@ -72,7 +72,7 @@ def test_windows_that_count_or_hold_keys_only_follow(
     orders.change([{"id": 0, "status": "paid", "late": False}])
     made.derive()
 
-    held = [(row[0], row[1].minute, *row[2:]) for row in made.rows()]
+    values = [(row[0], row[1].minute, *row[2:]) for row in made.rows()]
     counts = [1, 2, 1] if running else [1, 1, 1]
     keys = [("open", 1), ("open", 2), ("paid", 0)]
-    assert held == [(*key, n) if totals else key for key, n in zip(keys, counts, strict=True)]
+    assert values == [(*key, n) if totals else key for key, n in zip(keys, counts, strict=True)]

@@ -159,8 +159,8 @@ def test_recursive_records_of_avro_land_as_text(source: MakeSource, whole: bool)
         assert json.loads(row["data"]) == EVENT["data"]
         assert row["data"] == '{"k":{"value":{"x":[{"value":{"y":1.5,"z":null}}]}}}'
     else:
-        held = row["data"]["map"]["k"]["value"]["x"]
-        assert held == {"double": None, "array": ['{"value":{"y":1.5,"z":null}}']}
+        values = row["data"]["map"]["k"]["value"]["x"]
+        assert values == {"double": None, "array": ['{"value":{"y":1.5,"z":null}}']}
 
 
 SPANS = """

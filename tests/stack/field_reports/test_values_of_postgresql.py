@@ -115,19 +115,19 @@ def test_marks_are_bad_records_and_the_end_of_a_day_is_none(make_topic: MakeTopi
     report = land(made.topic.spec, made.topic.connections)
 
     letters = made.topic.connections.catalog.load_table(("landing_tests", f"{made.topic.name}__dead_letters"))
-    told = letters.scan().to_arrow().sort_by("offset").to_pylist()
-    assert [(letter["offset"], letter["reason_code"]) for letter in told] == [
+    letters_read = letters.scan().to_arrow().sort_by("offset").to_pylist()
+    assert [(letter["offset"], letter["reason_code"]) for letter in letters_read] == [
         (n, code if written == "avro" or code != "value" else "range")
-        for n, ((_, _, code), letter) in enumerate(zip(BAD, told, strict=False), 1)
+        for n, ((_, _, code), letter) in enumerate(zip(BAD, letters_read, strict=False), 1)
     ]
     assert report.dead_letters == len(BAD)
-    columns = zip((name for name, _, _ in BAD), told, strict=True)
+    columns = zip((name for name, _, _ in BAD), letters_read, strict=True)
     assert [name for name, letter in columns if name not in letter["reason"]] == []
     assert run_check("row_count", made.topic.spec, made.topic.connections).passed
-    found = made.topic.connections.catalog.load_table(("landing_tests", made.topic.name)).scan().to_arrow()
-    assert found.num_rows == 1
-    assert found["clock"][0].as_py() == found["ticks"][0].as_py() == DAY_MICROS
-    assert found["tags"][0].as_py() == [MARK, "b"]
-    assert found["counts"][0].as_py() == [*BYTES, 1]
-    assert dict(found["pairs"][0].as_py()) == {"a": "b"}
-    assert len(found["days"][0]) == len(BYTES) - 1
+    rows = made.topic.connections.catalog.load_table(("landing_tests", made.topic.name)).scan().to_arrow()
+    assert rows.num_rows == 1
+    assert rows["clock"][0].as_py() == rows["ticks"][0].as_py() == DAY_MICROS
+    assert rows["tags"][0].as_py() == [MARK, "b"]
+    assert rows["counts"][0].as_py() == [*BYTES, 1]
+    assert dict(rows["pairs"][0].as_py()) == {"a": "b"}
+    assert len(rows["days"][0]) == len(BYTES) - 1

@@ -74,11 +74,11 @@ def test_a_wide_record_is_bad_its_neighbours_are_rows_and_one_near_the_bound_is_
     path = {"array": "wide", "map": "map_values(wide)", "nested": "wide.within"}
     every = path.get(shape, "flatten(wide.within)")
     spark, name = topic.connections.spark, spark_name(topic.things.table)
-    found = spark.sql(
+    rows = spark.sql(
         f"SELECT n, size(w) AS wide, aggregate(w, 0L, (s, e) -> s + coalesce(e.f7, 0)) AS sum "
         f"FROM (SELECT n, {every} AS w FROM {name})"
     ).collect()
-    assert sorted(tuple(row) for row in found) == [
+    assert sorted(tuple(row) for row in rows) == [
         (1, 20, 0), (2, NEAR, sum(range(0, NEAR, 1000))), (4, 1, 0),
     ]  # fmt: skip
 

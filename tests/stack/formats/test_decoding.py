@@ -49,14 +49,14 @@ def alike(connections: Connections, by: RecordDecoder, values: list[bytes | None
     headers = (pa.nulls(len(batch), pa.list_(kind)) for kind in (pa.string(), pa.binary()))
     verdicts = by.arrow().decode(batch["raw_key"], batch["raw_value"], *headers)
 
-    found = with_decoded(connections.spark.createDataFrame(records), by).toArrow().sort_by("offset")
+    frame_rows = with_decoded(connections.spark.createDataFrame(records), by).toArrow().sort_by("offset")
 
-    assert found[OK].to_pylist() == verdicts.ok.tolist()
-    assert found[BAD].to_pylist() == verdicts.bad.tolist()
+    assert frame_rows[OK].to_pylist() == verdicts.ok.tolist()
+    assert frame_rows[BAD].to_pylist() == verdicts.bad.tolist()
     for half, decoded in ((KEY, verdicts.key), (VALUE, verdicts.value)):
-        assert found[half.ok].to_pylist() == decoded.ok.to_pylist()
-        assert found[half.writer].to_pylist() == decoded.writer.to_pylist()
-        data = found[half.data].combine_chunks()
+        assert frame_rows[half.ok].to_pylist() == decoded.ok.to_pylist()
+        assert frame_rows[half.writer].to_pylist() == decoded.writer.to_pylist()
+        data = frame_rows[half.data].combine_chunks()
         assert data.is_valid().to_pylist() == decoded.ok.to_pylist()
         assert exact(data.filter(decoded.ok)) == exact(decoded.data.filter(decoded.ok))
     return verdicts.ok.tolist()
@@ -95,8 +95,8 @@ def test_names_within_columns_may_hold_any_sign(connections: Connections) -> Non
     by = decoder(
         "JSON", {"type": "object", "properties": {"p": inner, "q": {"type": "array", "items": inner}}}
     )
-    held = {"p": dict.fromkeys(NAMES, "1"), "q": [dict.fromkeys(NAMES[:2], "2")]}
+    value = {"p": dict.fromkeys(NAMES, "1"), "q": [dict.fromkeys(NAMES[:2], "2")]}
 
-    rows = alike(connections, by, [b"\0\0\0\0\1" + json.dumps(each).encode() for each in (held, {"p": 5})])
+    rows = alike(connections, by, [b"\0\0\0\0\1" + json.dumps(each).encode() for each in (value, {"p": 5})])
 
     assert rows == [True, False]

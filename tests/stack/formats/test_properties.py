@@ -50,5 +50,5 @@ def test_random_records_land_and_read_back_equal(
 
     names = [name for name, _ in group.fields]
     for rows in (records.rows(), records.rows_by_duckdb()):
-        found = [{name: row[name] for name in names} for row in rows]
-        assert [pair for pair in zip(found, written, strict=True) if not same(*pair)] == []
+        values = [{name: row[name] for name in names} for row in rows]
+        assert [pair for pair in zip(values, written, strict=True) if not same(*pair)] == []

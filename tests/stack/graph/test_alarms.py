@@ -36,7 +36,7 @@ def test_a_table_that_stops_is_one_alarm_and_another_when_it_goes_on(
     graph.tick("alarms", instance, cursor)
 
     assert not done.success
-    told = [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]
+    alarms = [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]
     key = f"check freshness of {names.table}: freshness"
-    assert told == [("new", key), ("over", key)]
+    assert alarms == [("new", key), ("over", key)]
     assert "is stopped (suspended)" in web.posts[0]["alarms"][0]["text"]

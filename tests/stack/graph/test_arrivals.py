@@ -80,10 +80,10 @@ def test_a_small_landing_needs_no_run_where_the_sensor_makes_it(
     names = graph.things
     for path in (names.iceberg_path, glue_path(names), snowflake_path(names)):
         assert len(instance.fetch_materializations(dg.AssetKey(path), limit=5).records) == 1
-    told = instance.event_log_storage.get_latest_asset_check_execution_by_key(
+    executions = instance.event_log_storage.get_latest_asset_check_execution_by_key(
         [dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), check) for check in ("row_count", "schema")]
     )
-    assert [record.status.value for record in told.values()] == ["SUCCEEDED", "SUCCEEDED"]
+    assert [record.status.value for record in executions.values()] == ["SUCCEEDED", "SUCCEEDED"]
     assert "records waiting: 0" in graph.tick("arrivals", instance).skip_message
 
 
@@ -161,8 +161,8 @@ def evaluations(instance: dg.DagsterInstance, graph: Graph) -> list[tuple[bool, 
     key = dg.AssetCheckKey(dg.AssetKey(graph.things.iceberg_path), "freshness")
     history = instance.event_log_storage.get_asset_check_execution_history(key, limit=10)
     events = [record.event for record in history if record.event]
-    found = [event.dagster_event.event_specific_data for event in events if event.dagster_event]
-    return [(evaluation.passed, evaluation.severity.value) for evaluation in found]
+    evaluations_read = [event.dagster_event.event_specific_data for event in events if event.dagster_event]
+    return [(evaluation.passed, evaluation.severity.value) for evaluation in evaluations_read]
 
 
 @pytest.mark.plain(why="lost offsets are named")
@@ -264,14 +264,14 @@ def test_of_a_run_that_failed_only_what_failed_rests_and_is_still_looked_at(
 
 def asked_for(graph: Graph, instance: dg.DagsterInstance, tables: int) -> dg.RunRequest:
     """The run of so many tables that a tick asks for, once their freshness says so."""
-    found: list[dg.RunRequest] = []
+    requests: list[dg.RunRequest] = []
 
     def is_asked() -> bool:
-        found[:] = graph.tick("arrivals", instance).run_requests
-        return bool(found) and len(found[0].asset_selection or ()) >= tables
+        requests[:] = graph.tick("arrivals", instance).run_requests
+        return bool(requests) and len(requests[0].asset_selection or ()) >= tables
 
     wait_for(is_asked, 60)
-    return found[0]
+    return requests[0]
 
 
 @pytest.fixture
@@ -327,10 +327,10 @@ def test_a_target_that_did_not_follow_is_brought_in_step_and_its_check_says_so(
 
     (behind,) = waiting.tick("arrivals", instance).run_requests
     key = dg.AssetCheckKey(dg.AssetKey(glue_path(names)), "glue_pointer")
-    told = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
+    execution = instance.event_log_storage.get_latest_asset_check_execution_by_key([key])[key]
 
     assert behind.asset_selection == [dg.AssetKey(glue_path(names)), dg.AssetKey(snowflake_path(names))]
-    assert told.status.value == "FAILED"
+    assert execution.status.value == "FAILED"
 
 
 def test_the_same_facts_ask_for_the_same_run(waiting: Graph, instance: dg.DagsterInstance) -> None:

@@ -42,10 +42,14 @@ def test_a_landing_with_bad_records_is_followed_by_a_count_and_a_warning(
 
     result = graph.run(instance, [names.iceberg_path, names.dead_letters_path])
 
-    found = materialized(result)["/".join(names.dead_letters_path)]
+    metadata = materialized(result)["/".join(names.dead_letters_path)]
     assert result.success
-    assert (found["dagster/row_count"], found["reason/too_short"], found["reason/null_value"]) == (2, 1, 1)
-    assert found["newest"] > 0
+    assert (metadata["dagster/row_count"], metadata["reason/too_short"], metadata["reason/null_value"]) == (
+        2,
+        1,
+        1,
+    )
+    assert metadata["newest"] > 0
     assert verdicts(result)["dead_letter_rate"] is False
     assert verdicts(result)["row_count"] is True
 
@@ -102,11 +106,11 @@ def test_a_landing_reports_the_checks_of_the_user_s_own_with_their_numbers(
     assert result.success is (on_failure == "warn")
     asset = dg.AssetKey(graph.things.iceberg_path)
     keys = {name: dg.AssetCheckKey(asset, name) for name in ("check_many", "check_few")}
-    found = {name: evaluation_of(instance, key) for name, key in keys.items()}
-    assert [each.passed for each in found.values()] == [False, False]
-    numbers = {name: value.value for name, value in found["check_few"].metadata.items()}
+    evaluations = {name: evaluation_of(instance, key) for name, key in keys.items()}
+    assert [each.passed for each in evaluations.values()] == [False, False]
+    numbers = {name: value.value for name, value in evaluations["check_few"].metadata.items()}
     assert (numbers["failing"], numbers["rows"]) == (2, 8)
     assert "partition 0, offset 6" in str(numbers["first_failing"])
-    assert found["check_many"].metadata["count(1)"].value == 8
+    assert evaluations["check_many"].metadata["count(1)"].value == 8
     grave = {"warn": dg.AssetCheckSeverity.WARN, "stop": dg.AssetCheckSeverity.ERROR}
-    assert found["check_many"].severity == grave[on_failure]
+    assert evaluations["check_many"].severity == grave[on_failure]

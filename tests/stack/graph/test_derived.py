@@ -73,20 +73,20 @@ def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_i
         dg.TableRecord({"reason_code": "quantity is one", "count": 1})
     ]
     runs = [materialized(run)[key(made.iceberg_path)] for run in (first, second, rebuilt)]
-    told = ("rows_read", "rows_added", "dead_letters", "total_rows")
+    names_of_numbers = ("rows_read", "rows_added", "dead_letters", "total_rows")
     # No dead letters are no news, so they are not told.
-    assert [tuple(run.get(name, 0) for name in told) for run in runs] == [
+    assert [tuple(run.get(name, 0) for name in names_of_numbers) for run in runs] == [
         (4, 3, 1, 3),
         (2, 2, 0, 5),
         (6, 5, 1, 5),
     ]
     facts = [{each.data["fact"] for each in run["derivation"].records} for run in runs]
-    assert all("bytes read" in told for told in facts)  # what is zero is left out
+    assert all("bytes read" in names_of_numbers for names_of_numbers in facts)  # what is zero is left out
     assert runs[0]["dagster/column_lineage"].deps_by_column["large"] == [
         dg.TableColumnDep(dg.AssetKey(landed), "quantity")
     ]
-    held = TableHandle(graph.topics[0].connections.catalog, made.table).load().scan().to_arrow()["quantity"]
-    assert sorted(held.to_pylist()) == [0, 2, 3, 4, 5]
+    table = TableHandle(graph.topics[0].connections.catalog, made.table).load().scan().to_arrow()["quantity"]
+    assert sorted(table.to_pylist()) == [0, 2, 3, 4, 5]
     assert own_verdicts(graph, instance) == {"check_small": (False, 3), "check_few": (True, 0)}
 
     graph.topics[0].trades(1)
@@ -99,9 +99,9 @@ def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_i
 def own_verdicts(graph: Graph, instance: dg.DagsterInstance) -> dict[str, tuple[bool, object]]:
     """Of each check of the user's own whether it passed when it was asked last, and how many rows fail."""
     asset = dg.AssetKey(graph.made.iceberg_path)
-    found: dict[str, tuple[bool, object]] = {}
+    by_name: dict[str, tuple[bool, object]] = {}
     for name in ("check_small", "check_few"):
         newest = evaluation_of(instance, dg.AssetCheckKey(asset, name))
         failing = newest.metadata.get("failing")  # nothing that is zero is told
-        found[name] = (newest.passed, failing.value if failing else 0)
-    return found
+        by_name[name] = (newest.passed, failing.value if failing else 0)
+    return by_name

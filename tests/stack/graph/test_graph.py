@@ -41,8 +41,10 @@ def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collecting]:
 
 
 def assertions(event: dict[str, Any]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = event["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]
-    return found
+    assertions_read: list[dict[str, Any]] = event["inputs"][0]["inputFacets"]["dataQualityAssertions"][
+        "assertions"
+    ]
+    return assertions_read
 
 
 def user_key(path: tuple[str, ...]) -> str:
@@ -59,17 +61,17 @@ def test_one_selection_takes_a_topic_all_the_way_and_sends_it_as_lineage(
 
     result = graph.run(instance, all_paths(names))
 
-    told = materialized(result)
+    metadata = materialized(result)
     assert result.success
     assert all(verdicts(result).values())
     assert len([name for name in verdicts(result) if not name.endswith("_access")]) == 6
-    assert told[user_key(names.kafka_path)]["end_offsets"] == 30 + BESIDE
-    assert told[user_key(names.iceberg_path)]["rows_landed"] == 30
-    assert told[user_key(names.iceberg_path)]["dagster/row_count"] == 30
-    assert [r.data["quantity"] for r in told[user_key(names.iceberg_path)]["first_rows"].records] == list(
+    assert metadata[user_key(names.kafka_path)]["end_offsets"] == 30 + BESIDE
+    assert metadata[user_key(names.iceberg_path)]["rows_landed"] == 30
+    assert metadata[user_key(names.iceberg_path)]["dagster/row_count"] == 30
+    assert [r.data["quantity"] for r in metadata[user_key(names.iceberg_path)]["first_rows"].records] == list(
         "012"
     )
-    assert told[user_key(snowflake_path(names))]["dagster/row_count"] == 30
+    assert metadata[user_key(snowflake_path(names))]["dagster/row_count"] == 30
     assert [row["quantity"] for row in graph.topics[0].rows()] == list(range(30))
     assert collector.refused == []
     jobs = [event["job"]["name"] for event in collector.ended()]
@@ -85,9 +87,9 @@ def test_what_is_plotted_is_a_number(make_graph: MakeGraph, instance: dg.Dagster
     graph.run(instance, [graph.things.kafka_path])
     graph.topics[0].trades(5)
 
-    told = materialized(graph.run(instance, [graph.things.iceberg_path]))
+    metadata = materialized(graph.run(instance, [graph.things.iceberg_path]))
 
-    landed = told[user_key(graph.things.iceberg_path)]
+    landed = metadata[user_key(graph.things.iceberg_path)]
     numbers = {
         "rows_landed", "rows_per_second", "total_rows", "total_bytes", "total_files", "lag", "seconds",
         "freshness_seconds", "dagster/row_count", "small_files", "manifests", "snapshots",
@@ -138,9 +140,9 @@ def test_the_asset_of_a_topic_with_several_record_types_registers_the_schema_of_
     both = {"topic": fresh_name, "subject_names": "topic_record", "publish": []}
     graph = make_graph({**both, "record_type": "shop.Order"}, {**both, "record_type": "shop.Refund"})
 
-    told = materialized(graph.run(instance, [graph.things.kafka_path]))
+    metadata = materialized(graph.run(instance, [graph.things.kafka_path]))
 
-    subjects = told[user_key(graph.things.kafka_path)]["subject"]
+    subjects = metadata[user_key(graph.things.kafka_path)]["subject"]
     assert subjects == f"{fresh_name}-shop.Order, {fresh_name}-shop.Refund"
 
 
@@ -151,9 +153,9 @@ def test_a_second_run_lands_only_what_is_new(make_graph: MakeGraph, instance: dg
     graph.run(instance, [graph.things.iceberg_path])
     graph.topics[0].trades(3)
 
-    told = materialized(graph.run(instance, [graph.things.iceberg_path]))
+    metadata = materialized(graph.run(instance, [graph.things.iceberg_path]))
 
-    landed = told[user_key(graph.things.iceberg_path)]
+    landed = metadata[user_key(graph.things.iceberg_path)]
     assert (landed["rows_landed"], landed["total_rows"], landed["lag"]) == (3, 13, 0)
 
 
@@ -194,15 +196,15 @@ def test_a_table_that_a_record_stops_shows_what_was_published_and_why_it_stands_
     event = instance.get_latest_materialization_event(key)
     assert event
     assert event.asset_materialization
-    found = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    values = {name: value.value for name, value in event.asset_materialization.metadata.items()}
     check = dg.AssetCheckKey(key, "freshness")
     record = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])[check]
-    told = record.event
+    event_read = record.event
     assert not result.success
     assert asyncio.run(record.targets_latest_materialization(LoadingContextForTest(instance)))
-    assert (found["rows_landed"], found["dagster/row_count"], found["lag"]) == (5, 5, 1 + BESIDE)
-    assert told
-    evaluation = told.dagster_event.event_specific_data
+    assert (values["rows_landed"], values["dagster/row_count"], values["lag"]) == (5, 5, 1 + BESIDE)
+    assert event_read
+    evaluation = event_read.dagster_event.event_specific_data
     assert (evaluation.passed, evaluation.severity) == (False, dg.AssetCheckSeverity.ERROR)
     assert f"partition 0, offset {5 + BESIDE}" in evaluation.description
 
@@ -348,9 +350,9 @@ def test_dagster_hears_of_what_the_command_line_did(
     reporter.tell(spec, run_check("row_count", spec, connections))
 
     check = dg.AssetCheckKey(dg.AssetKey(names.iceberg_path), "row_count")
-    with dg.DagsterInstance.get() as told:
-        rows = [rows_told(told, path) for path in (names.iceberg_path, snowflake_path(names))]
-        executed = told.event_log_storage.get_latest_asset_check_execution_by_key([check])
+    with dg.DagsterInstance.get() as own_instance:
+        rows = [rows_told(own_instance, path) for path in (names.iceberg_path, snowflake_path(names))]
+        executed = own_instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
     assert reporter.listens
     assert rows == [7, 7]
     assert executed[check].status.value == "SUCCEEDED"

@@ -77,12 +77,12 @@ def test_one_run_of_dagster_lands_into_both_catalogs(
 
     run = job.execute_in_process(instance=instance)
 
-    told = materialized(run)
+    metadata = materialized(run)
     assert run.success
-    assert told[f"kafka/{topic.name}"]["end_offsets"] == ROWS + BESIDE
-    assert told[f"kafka/{topic.name}/{topic.name}"]["end_offsets"] == ROWS + BESIDE
-    assert told[f"iceberg/local/{topic.name}"]["rows_landed"] == ROWS
-    assert told[f"iceberg/{topic.name}/{topic.name}"]["rows_landed"] == ROWS
+    assert metadata[f"kafka/{topic.name}"]["end_offsets"] == ROWS + BESIDE
+    assert metadata[f"kafka/{topic.name}/{topic.name}"]["end_offsets"] == ROWS + BESIDE
+    assert metadata[f"iceberg/local/{topic.name}"]["rows_landed"] == ROWS
+    assert metadata[f"iceberg/{topic.name}/{topic.name}"]["rows_landed"] == ROWS
     assert rows(topic.connections.catalog, "local", f"{topic.name}_large") == ROWS
     assert rows(glue, topic.name, f"{topic.name}_large") == ROWS
 

@@ -47,8 +47,8 @@ def by_hand(
     graph: Graph, instance: dg.DagsterInstance, *tables: str, **config: Any
 ) -> dg.ExecuteInProcessResult:
     """Starts a compaction in the launchpad."""
-    told = {"ops": {"compact_files": {"config": {"tables": list(tables), **config}}}}
-    return launch(graph, instance, dg.RunRequest(job_name="compaction", run_config=told))
+    run_config = {"ops": {"compact_files": {"config": {"tables": list(tables), **config}}}}
+    return launch(graph, instance, dg.RunRequest(job_name="compaction", run_config=run_config))
 
 
 def observed(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
@@ -94,11 +94,11 @@ def test_small_files_are_compacted_in_a_run_of_the_sensor_and_readers_see_the_re
     result = launch(graph, instance, asked)
 
     checks = {c.check: c.text for c in run_checks([topic.spec], topic.connections) if not c.passed}
-    told = observed(result)["/".join(graph.things.iceberg_path)]
+    metadata = observed(result)["/".join(graph.things.iceberg_path)]
     assert result.success
     assert (files(topic), topic.rows(), checks) == (1, rows, {})
-    assert told["compaction/done"] == 1
-    assert told["compaction/seconds"] > 0
+    assert metadata["compaction/done"] == 1
+    assert metadata["compaction/seconds"] > 0
     assert compaction(graph, instance) is None
 
 
@@ -124,13 +124,13 @@ def test_every_job_works_on_several_tables_in_one_run(
     names = [topic.things for topic in graph.topics]
     for topic in graph.topics:
         foreign(topic, 2)
-    told = {"ops": {KINDS[kind].step: {"config": {"tables": [str(n.table) for n in names]}}}}
+    config = {"ops": {KINDS[kind].step: {"config": {"tables": [str(n.table) for n in names]}}}}
 
-    result = launch(graph, instance, dg.RunRequest(job_name=kind, run_config=told))
+    result = launch(graph, instance, dg.RunRequest(job_name=kind, run_config=config))
 
     assert result.success, failures(result)
     assert set(observed(result)) == {"/".join(n.iceberg_path) for n in names}
-    assert {told["upkeep"] for told in observed(result).values()} == {kind}
+    assert {config["upkeep"] for config in observed(result).values()} == {kind}
 
 
 def test_a_suspended_table_is_kept_up(small: Graph, instance: dg.DagsterInstance) -> None:
@@ -146,10 +146,10 @@ def test_a_tick_says_why_and_the_reason_reaches_the_run(small: Graph, instance: 
     asked = compaction(small, instance)
 
     assert asked
-    told = asked.run_config["ops"]["compact_files"]["config"]
+    config = asked.run_config["ops"]["compact_files"]["config"]
     name = str(small.things.table)
-    assert told["tables"] == [name]
-    assert "4" in told["reasons"][name]
+    assert config["tables"] == [name]
+    assert "4" in config["reasons"][name]
     assert (asked.job_name, asked.tags["frazil/tables"]) == ("compaction", name)
 
 
@@ -211,9 +211,9 @@ def test_a_dry_run_in_the_launchpad_touches_nothing(small: Graph, instance: dg.D
 
     result = by_hand(small, instance, dry_run=True)
 
-    told = observed(result)["/".join(small.things.iceberg_path)]
+    metadata = observed(result)["/".join(small.things.iceberg_path)]
     assert result.success
-    assert (told["dry_run"], told["compaction/done"]) == (True, 1)
+    assert (metadata["dry_run"], metadata["compaction/done"]) == (True, 1)
     assert location(small.topics[0]) == before
 
 

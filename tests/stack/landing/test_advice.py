@@ -40,9 +40,9 @@ def refused(topic: Topic) -> SuspendedError:
     return refusal.value
 
 
-def followed(topic: Topic, **told: Any) -> list[dict[str, Any]]:
+def followed(topic: Topic, **options: Any) -> list[dict[str, Any]]:
     """The rows after the setting was made and the table resumed, as the error says."""
-    topic.spec = topic.spec.model_copy(update=told)
+    topic.spec = topic.spec.model_copy(update=options)
     resume(topic.spec, topic.connections)
     for check in ("row_count", "row_count_deep"):
         assert run_check(check, topic.spec, topic.connections).passed

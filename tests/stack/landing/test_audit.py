@@ -66,15 +66,15 @@ def test_a_column_that_spark_shuffles_as_null_is_not_published(
     trade = {"side": "BUY", "quantity": 1, "symbol": "Z"}
     topic.send([topic.encode({**trade, "note": text}) for text in ("a", None, "b")])
 
-    def losing(*told: Any) -> list[str]:
-        return ["CAST(NULL AS STRING) AS `note`" if c.endswith("`note`") else c for c in right(*told)]
+    def losing(*args: Any) -> list[str]:
+        return ["CAST(NULL AS STRING) AS `note`" if c.endswith("`note`") else c for c in right(*args)]
 
     monkeypatch.setattr(write, "columns_sql", losing)
 
-    with pytest.raises(AuditFailedError, match="does not add up") as told:
+    with pytest.raises(AuditFailedError, match="does not add up") as raised:
         land(topic.spec, topic.connections)
 
-    assert "column note has 0 values in the files, and 2 were decoded" in told.value.where
+    assert "column note has 0 values in the files, and 2 were decoded" in raised.value.where
     assert topic.rows() == []
 
 

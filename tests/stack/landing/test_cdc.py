@@ -33,8 +33,8 @@ def ten(make_topic: MakeTopic, written: Written = "avro", **spec: object) -> Cap
 def sound(made: Captured) -> bool:
     """Whether all checks of the rows and the columns pass."""
     checks = ("row_count", "row_count_deep", "schema")
-    found = [run_check(check, made.topic.spec, made.topic.connections) for check in checks]
-    assert all(f.passed for f in found), [f.text for f in found]
+    results = [run_check(check, made.topic.spec, made.topic.connections) for check in checks]
+    assert all(f.passed for f in results), [f.text for f in results]
     return True
 
 
@@ -180,13 +180,13 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
 
     assert land(topic.spec, topic.connections).dead_letters == 6
     letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
-    told = letters.scan().to_arrow().sort_by("offset").to_pylist()
-    codes = [row["reason_code"] for row in told]
+    rows = letters.scan().to_arrow().sort_by("offset").to_pylist()
+    codes = [row["reason_code"] for row in rows]
     assert codes[:3] == ["no_row", "operation", "unavailable_value"]
     assert codes[5:] == ["null_key"]
-    assert "'yesterday' is no moment with a zone" in told[4]["reason"]
-    assert "op is x" in told[1]["reason"]
-    assert "note holds" in told[2]["reason"]
+    assert "'yesterday' is no moment with a zone" in rows[4]["reason"]
+    assert "op is x" in rows[1]["reason"]
+    assert "note holds" in rows[2]["reason"]
     assert made.held() == made.rows
     assert sound(made)
 
@@ -257,9 +257,9 @@ def test_discover_tells_which_topics_hold_changes(make_one: MakeTopic) -> None:
     made.send([("k1", 1)])
     plain.trades(1)
 
-    found = discover([made.topic.name, plain.name], made.topic.connections, ())
+    findings = discover([made.topic.name, plain.name], made.topic.connections, ())
 
-    assert [p.table.get("mode") for finding in found for p in finding.proposals] == ["cdc", None]
+    assert [p.table.get("mode") for finding in findings for p in finding.proposals] == ["cdc", None]
 
 
 def test_a_value_that_is_no_envelope_is_refused_with_its_fields(make_one: MakeTopic) -> None:

@@ -86,8 +86,8 @@ def send(made: Captured, chance: random.Random, count: int, truncates: bool) -> 
 
 def rows(spec: TableSpec, connections: Connections) -> list[dict[str, Any]]:
     table = connections.catalog.load_table(things(spec, connections.settings).table.identifier)
-    found: list[dict[str, Any]] = table.scan().to_arrow().to_pylist()
-    return sorted(found, key=lambda row: row["key"])
+    rows_read: list[dict[str, Any]] = table.scan().to_arrow().to_pylist()
+    return sorted(rows_read, key=lambda row: row["key"])
 
 
 class Ids:
@@ -101,13 +101,13 @@ class Ids:
 
     def are_kept(self) -> bool:
         """Whether the rows that are there now have the ids that they should."""
-        found = by_key((row[0], row[1]) for row in self._connections.spark.sql(self._sql).collect())
-        old = {key: row_id for key, row_id in self._known.items() if key in found}
-        new = [row_id for key, row_id in found.items() if key not in old]
-        assert {key: found[key] for key in old} == old
+        actual = by_key((row[0], row[1]) for row in self._connections.spark.sql(self._sql).collect())
+        old = {key: row_id for key, row_id in self._known.items() if key in actual}
+        new = [row_id for key, row_id in actual.items() if key not in old]
+        assert {key: actual[key] for key in old} == old
         assert len({*new}) == len(new)
         assert not self._ever & {*new}
-        self._known, self._ever = found, self._ever | {*new}
+        self._known, self._ever = actual, self._ever | {*new}
         return True
 
 
@@ -124,9 +124,9 @@ def test_both_ways_leave_the_same_rows(
     make_one: MakeTopic, monkeypatch: pytest.MonkeyPatch, mode: str, written: Written
 ) -> None:
     made, chance = captured(make_one, written, partitions=3, **MODES[mode]), random.Random(SEED)
-    topic, told = made.topic, {"on_bad_record": "dead_letter", "format_version": 3}
+    topic, changes = made.topic, {"on_bad_record": "dead_letter", "format_version": 3}
     connections = topic.connections
-    specs = [topic.spec.model_copy(update={"table": f"{topic.name}_{n}", **told}) for n in ("one", "two")]
+    specs = [topic.spec.model_copy(update={"table": f"{topic.name}_{n}", **changes}) for n in ("one", "two")]
     ids = [Ids(spec, connections) for spec in specs]
     for number in range(4):
         send(made, chance, 60, truncates=number in (1, 3))

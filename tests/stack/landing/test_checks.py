@@ -35,9 +35,9 @@ def spark(topic: Topic, sql: str) -> None:
 
 
 def ledger(topic: Topic) -> Ledger:
-    found = read_ledger(TableHandle(topic.connections.catalog, topic.things.table).load().metadata)
-    assert found
-    return found
+    newest_ledger = read_ledger(TableHandle(topic.connections.catalog, topic.things.table).load().metadata)
+    assert newest_ledger
+    return newest_ledger
 
 
 def append_again(topic: Topic) -> None:
@@ -157,7 +157,7 @@ def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said", "severity"),
+    ("change", "expected", "severity"),
     [
         ("DROP COLUMN symbol", "symbol: a new required field", "ERROR"),
         ("DROP COLUMN `$$offset`", "$$offset: column is missing", "ERROR"),
@@ -167,14 +167,14 @@ def test_spans_that_do_not_meet_are_named(landed: Topic) -> None:
     ],
 )
 def test_columns_that_differ_from_the_registry_are_named(
-    landed: Topic, change: str, said: str, severity: str
+    landed: Topic, change: str, expected: str, severity: str
 ) -> None:
     spark(landed, f"ALTER TABLE {{table}} {change}")
 
     result = check(landed, "schema")
 
     assert (result.passed, result.severity) == (False, severity)
-    assert said in result.text
+    assert expected in result.text
     assert "columns against version 1" in result.text
     assert int(result.numbers["differences"]) >= 1
 

@@ -48,10 +48,10 @@ class Broker:
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    found = Broker(prepared_stack(Home(tmp_path_factory.mktemp("broker") / "home"), {}, free_offset()))
-    found.up()
-    yield found
-    found.stack.down(lambda *_: None)
+    own_broker = Broker(prepared_stack(Home(tmp_path_factory.mktemp("broker") / "home"), {}, free_offset()))
+    own_broker.up()
+    yield own_broker
+    own_broker.stack.down(lambda *_: None)
 
 
 pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
@@ -127,11 +127,11 @@ def test_a_log_that_is_cut_and_grows_again_before_it_is_read_is_not_landed_under
 
     with pytest.raises(
         RetryError, match=r"was cut while [\s\S]*partition 0: cut at \d+, planned to 20"
-    ) as told:
+    ) as raised:
         land(topic.spec, topic.connections, on_step=lose)
     (cut,) = kept
     assert 10 < cut < 20 < end_of(topic)
-    assert f"cut at {cut}," in told.value.where
+    assert f"cut at {cut}," in raised.value.where
     assert len(topic.rows()) == 10
 
     assert land(topic.spec, topic.connections).spans == {0: (10, cut + 12)}

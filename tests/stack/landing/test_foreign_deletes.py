@@ -46,11 +46,11 @@ def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_
     spark(landed, f"ALTER TABLE {{table}} SET TBLPROPERTIES ('write.delete.mode' = '{mode}')")
     spark(landed, "DELETE FROM {table} WHERE quantity IN (4, 7)")
     (foreign,) = foreign_commits(table_of(landed).metadata)
-    told = check(landed, "row_count").text
+    text = check(landed, "row_count").text
 
     report = accept(landed.spec, landed.connections, foreign.snapshot_id, "GDPR")
 
-    assert f"frazil accept {landed.things.table} --snapshot {foreign.snapshot_id} --because" in told
+    assert f"frazil accept {landed.things.table} --snapshot {foreign.snapshot_id} --because" in text
     assert (report.rows, report.because) == (2, "GDPR")
     assert check(landed, "row_count").passed
     assert check(landed, "row_count_deep").passed

@@ -26,12 +26,12 @@ def test_a_type_that_another_engine_widens_is_taken_and_a_name_that_it_changes_i
         landed.trades(3)
         assert land(landed.spec, landed.connections, on_step=altered(how)).records == 3
     landed.trades(3)
-    with pytest.raises(SchemaRefusedError, match="field symbol") as told:
+    with pytest.raises(SchemaRefusedError, match="field symbol") as raised:
         land(landed.spec, landed.connections)
     refused = len(landed.rows())
     altered("RENAME COLUMN sign TO symbol")("audited")
 
-    assert "rename: {from: sign, to: symbol}" in told.value.todo
+    assert "rename: {from: sign, to: symbol}" in raised.value.todo
     assert refused == 16
     assert land(landed.spec, landed.connections).records == 3
     assert [(row["quantity"], row["symbol"]) for row in landed.rows()] == [(n, "ZTEST") for n in range(19)]
@@ -45,11 +45,11 @@ def test_a_column_of_any_name_that_another_engine_added_is_dropped_as_the_error_
     table, spark = spark_name(landed.things.table), landed.connections.spark
     spark.sql(f"ALTER TABLE {table} ADD COLUMN {quoted(name)} STRING").collect()
     landed.trades(3)
-    with pytest.raises(SchemaRefusedError, match="can't be dropped") as told:
+    with pytest.raises(SchemaRefusedError, match="can't be dropped") as raised:
         land(landed.spec, landed.connections)
     before = len(landed.rows())
 
-    alter, _, dropped = told.value.todo.removesuffix(". Then land again.").partition("ALTER TABLE ...")
+    alter, _, dropped = raised.value.todo.removesuffix(". Then land again.").partition("ALTER TABLE ...")
     assert alter.endswith("If another engine added it to the table, drop it there: ")
     spark.sql(f"ALTER TABLE {table}{dropped}").collect()
 

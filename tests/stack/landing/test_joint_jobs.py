@@ -39,16 +39,16 @@ OTHER = {
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The topics of each of Spark's jobs; none leaves because others are slow."""
-    found: list[list[str]] = []
+    topics: list[list[str]] = []
     run = joint.run_together
 
     def noted(parts: Sequence[joint.Part], logs: Logs) -> object:
-        found.append(sorted(part.reading.topic for part in parts))
+        topics.append(sorted(part.reading.topic for part in parts))
         return run(parts, logs)
 
     monkeypatch.setattr(joint, "run_together", noted)
     monkeypatch.setattr(joint, "PATIENCE", PATIENCE)
-    return found
+    return topics
 
 
 def adds_up(topic: Topic) -> bool:
@@ -96,11 +96,11 @@ def test_topics_of_different_formats_and_schemas_land_in_one_job(
 @pytest.fixture
 def by_key(make_topic: MakeTopic) -> list[Upserts]:
     """Tables of 40 keys, which hold something: an empty one has no files to merge changes into."""
-    found = [upserts(make_topic, on_bad_record=word) for word in ("suspend", "dead_letter", "suspend")]
-    for each in found:
+    made = [upserts(make_topic, on_bad_record=word) for word in ("suspend", "dead_letter", "suspend")]
+    for each in made:
         each.send((f"k{n}", n) for n in range(40))
         land(each.topic.spec, each.topic.connections)
-    return found
+    return made
 
 
 def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(

@@ -38,17 +38,17 @@ Oracle = Callable[[Case, list[Row]], list[tuple[Any, ...]]]
 
 
 def _grouped(rows: list[Row], *by: str) -> dict[tuple[Any, ...], list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        found[tuple(row[name] for name in by)].append(row)
-    return found
+        groups[tuple(row[name] for name in by)].append(row)
+    return groups
 
 
 def _by_key(case: Case, rows: list[Row]) -> list[tuple[Any, ...]]:
     k, n, note = (case.names[word] for word in ("k", "n", "note"))
-    told = _grouped(rows, k).items()
-    notes = {key: [row[note] for row in of if row[note] is not None] for key, of in told}
-    numbers = {key: [row[n] for row in of] for key, of in told}
+    groups = _grouped(rows, k).items()
+    notes = {key: [row[note] for row in of if row[note] is not None] for key, of in groups}
+    numbers = {key: [row[n] for row in of] for key, of in groups}
     return [(*key, sum(numbers[key]), max(numbers[key]), min(notes[key], default=None)) for key in numbers]
 
 
@@ -128,10 +128,10 @@ def plan(seed: int, count: int) -> list[tuple[str, str]]:
     """Pairs of a mode and a type of keys: all of them before any comes twice."""
     every = [(mode, kind) for mode in MODES for kind in KINDS]
     chance = random.Random(seed)
-    found: list[tuple[str, str]] = []
-    while len(found) < count:
-        found += chance.sample(every, len(every))
-    return found[:count]
+    steps: list[tuple[str, str]] = []
+    while len(steps) < count:
+        steps += chance.sample(every, len(every))
+    return steps[:count]
 
 
 ODD_NAMES = {"k": "a.b", "l": "it's", "n": 'quo"te', "part": "two-words", "at": "☃", "note": "x,y"}
@@ -200,13 +200,13 @@ def derived(made: Keyed, folder: Path, words: Sequence[str]) -> dict[str, Made]:
     case, topic = made.case, made.topic
     names = {word: quoted(name) for word, name in case.names.items()}
     names["alive"] = "`$$op` <> 'd'" if case.mode == "history" else "true"
-    found = {}
+    tables = {}
     for number, word in enumerate(words):
         sql, spec, _ = DERIVED[word]
-        told = sql.format(table=topic.name, **names)
+        text = sql.format(table=topic.name, **names)
         name = f"{topic.name}_made{number}"
-        found[word] = make_made(topic.connections, folder, name, told, namespace="landing_tests", **spec)
-    return found
+        tables[word] = make_made(topic.connections, folder, name, text, namespace="landing_tests", **spec)
+    return tables
 
 
 def snapshots(made: Keyed) -> list[int]:
@@ -219,8 +219,8 @@ def read(made: Keyed) -> list[Row]:
     table = table_of(made.topic)
     own = made.case.columns
     if made.case.mode == "history":  # deletes have a key only
-        found = table.scan().to_arrow().to_pylist()
-        return [{c: row[c] for c in own} for row in found if row["$$op"] != "d"]
+        rows = table.scan().to_arrow().to_pylist()
+        return [{c: row[c] for c in own} for row in rows if row["$$op"] != "d"]
     return [{c: row[c] for c in own} for row in table.scan(selected_fields=tuple(own)).to_arrow().to_pylist()]
 
 

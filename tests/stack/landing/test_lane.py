@@ -110,12 +110,12 @@ def test_files_say_of_themselves_what_sparks_own_say(make_topic: MakeTopic) -> N
     assert ours.keys() == theirs.keys()
     for partition, file in theirs.items():
         assert ours[partition].record_count == file.record_count
-        for said in ("value_counts", "null_value_counts", "lower_bounds", "upper_bounds"):
+        for statistic in ("value_counts", "null_value_counts", "lower_bounds", "upper_bounds"):
             wanted = dict(
-                getattr(file, said).items()
+                getattr(file, statistic).items()
             )  # not of what is in lists and maps, which we count, too
-            found = {column: getattr(ours[partition], said).get(column) for column in wanted}
-            assert found == wanted, said
+            values = {column: getattr(ours[partition], statistic).get(column) for column in wanted}
+            assert values == wanted, statistic
 
 
 def by_partition(files: list[DataFile]) -> dict[str, DataFile]:

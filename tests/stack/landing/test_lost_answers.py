@@ -27,8 +27,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def wire_and_lake(lake: Connections) -> Iterator[tuple[Wire, Connections]]:
-    with over_the_wire(lake.settings) as found:
-        yield found
+    with over_the_wire(lake.settings) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -99,11 +99,11 @@ def test_a_landing_whose_rows_are_not_answered_is_done_or_says_that_nothing_is_v
 ) -> None:
     wire.plan = the(1, fate)
 
-    records, told = attempt(landed)
+    records, message = attempt(landed)
     seen = quantities(landed)
     again = land(landed.spec, landed.connections).records
 
-    assert records or "Nothing of this landing is visible" in told
+    assert records or "Nothing of this landing is visible" in message
     assert (records + again, seen) == (5, list(range(5 + records)))
     assert quantities(landed) == list(range(10))
     assert unreadable(table_of(landed)) == []
@@ -169,12 +169,12 @@ def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_fi
 
     wire.always("cut", is_cut)
     try:
-        told = compact(landed.spec, landed.connections, time.time(), Order(everything=True)).text
+        text = compact(landed.spec, landed.connections, time.time(), Order(everything=True)).text
     except PartDownError as error:
-        told = error.what
+        text = error.what
     wire.calm()
 
-    assert "catalog or its storage stopped answering" in told or times == "once"
+    assert "catalog or its storage stopped answering" in text or times == "once"
     assert wire.met["s3", "cut"]
     assert quantities(landed) == list(range(10))
     compact(landed.spec, landed.connections, time.time(), Order(everything=True))

@@ -68,8 +68,10 @@ def people(make_topic: MakeTopic, **spec: Any) -> Topic:
 
 def letters(topic: Topic) -> list[dict[str, Any]]:
     name = topic.things.table.dead_letters.identifier
-    found: list[dict[str, Any]] = topic.connections.catalog.load_table(name).scan().to_arrow().to_pylist()
-    return found
+    letters_read: list[dict[str, Any]] = (
+        topic.connections.catalog.load_table(name).scan().to_arrow().to_pylist()
+    )
+    return letters_read
 
 
 def damaged(topic: Topic, number: int) -> bytes:

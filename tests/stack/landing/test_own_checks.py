@@ -96,13 +96,13 @@ def test_rows_that_fail_land_or_are_kept_apart_and_are_redriven_by_another_check
     assert [(r["offset"], r["reason_code"], r["reason"]) for r in letters(topic)] == [
         (1, "check:paid", "check paid fails: credit >= 0")
     ]
-    said = {each.name: each for each in report.checks}
-    assert {name: each.failing for name, each in said.items()} == {
+    outcomes = {each.name: each for each in report.checks}
+    assert {name: each.failing for name, each in outcomes.items()} == {
         "paid": 1, "modest": 1, "once": 1, "fresh": 0, "known": 1, "placed": 1, "sent": 0,
     }  # fmt: skip
-    assert said["modest"].shown == ("partition 0, offset 2 (key = k2)",)
-    assert said["once"].values == {"count(DISTINCT id)": 4, "count(1)": 5}
-    assert said["known"].values == {"count(credit)": 4, "count(1)": 5}
+    assert outcomes["modest"].shown == ("partition 0, offset 2 (key = k2)",)
+    assert outcomes["once"].values == {"count(DISTINCT id)": 4, "count(1)": 5}
+    assert outcomes["known"].values == {"count(credit)": 4, "count(1)": 5}
     assert summary(topic)["frazil.failing"] == '{"known":1,"modest":1,"once":1,"paid":1,"placed":1}'
     results = list(results_of(topic.spec, topic.connections.settings, report.checks))
     assert [(r.check, r.severity, r.failed) for r in results][:2] == [

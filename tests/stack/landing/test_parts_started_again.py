@@ -97,7 +97,7 @@ def processes(own_stack: Stack) -> Iterator[Processes]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FRAZIL_HOME", str(own_stack.home.root))  # Dagster's resource asks the profile in force
         session = spark_resource(settings)
-        served = Clients(settings, lambda told: configure_session(session.spark_session, told))
+        served = Clients(settings, lambda options: configure_session(session.spark_session, options))
         yield Processes(WarmWork(lambda: Clients(settings), run_id="run"), served)
 
 

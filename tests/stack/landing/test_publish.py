@@ -40,8 +40,8 @@ def call(topic: Topic, procedure: str, **arguments: Any) -> dict[str, Any]:
 
 def calls(topic: Topic, procedure: str, **arguments: Any) -> list[dict[str, Any]]:
     given = {"table": f"'{topic.things.table}'", **arguments}
-    said = ", ".join(f"{name} => {value}" for name, value in given.items())
-    rows = topic.connections.spark.sql(f"CALL frazil.system.{procedure}({said})").collect()
+    arguments_sql = ", ".join(f"{name} => {value}" for name, value in given.items())
+    rows = topic.connections.spark.sql(f"CALL frazil.system.{procedure}({arguments_sql})").collect()
     return [row.asDict() for row in rows]
 
 
@@ -228,15 +228,15 @@ def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -
     stray = f"{table_of(landed).location()}/data/written-by-a-landing-that-died.parquet"
     with table_of(landed).io.new_output(stray).create() as file:
         file.write(b"never committed")
-    held = data_files(table_of(landed))
+    named = data_files(table_of(landed))
 
     expired = expire(landed)
     removed = remove_orphans(landed, stored_files(landed))
 
     assert expired["deleted_data_files_count"] == 0
     assert removed == {stray}
-    assert data_files(table_of(landed)) == held
-    assert held < stored_files(landed)
+    assert data_files(table_of(landed)) == named
+    assert named < stored_files(landed)
     assert quantities(landed) == list(range(10))
     assert is_sound(landed)
 

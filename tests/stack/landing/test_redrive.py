@@ -173,12 +173,12 @@ def test_a_table_without_dead_letters_has_nothing_to_redrive(topic: Topic) -> No
 
 
 def test_a_filter_that_is_none_is_told_and_nothing_is_redriven(letters: Topic) -> None:
-    for where, told in (
+    for where, words in (
         ("reason =", "not understood from 'reason ='"),
         ("why = 'a'", "Could not find field"),
         ("offset > 'x'", "x"),
     ):
         with pytest.raises(ConfigureError, match="is no filter") as error:
             redrive(letters.spec, letters.connections, where=where)
-        assert told in error.value.where
+        assert words in error.value.where
     assert offsets(letters) == [0, 2, 4, 6]

@@ -92,7 +92,7 @@ def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> 
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "expected"),
     [
         (trade({"name": "fee", "type": "int"}), "field fee: a new required field"),
         (trade(quantity="string"), "field quantity: .* can't become"),
@@ -100,13 +100,13 @@ def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> 
     ],
 )
 def test_a_refused_change_stops_the_table_and_leaves_it_as_it_was(
-    topic: Topic, changed: dict[str, Any], said: str
+    topic: Topic, changed: dict[str, Any], expected: str
 ) -> None:
     topic.trades(2)
     before = land(topic.spec, topic.connections)
     any_version(topic).register(changed)
 
-    with pytest.raises(SchemaRefusedError, match=said):
+    with pytest.raises(SchemaRefusedError, match=expected):
         land(topic.spec, topic.connections)
 
     table = topic.connections.catalog.load_table(topic.things.table.identifier)

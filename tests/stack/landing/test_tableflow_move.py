@@ -52,10 +52,10 @@ def rows(catalog: Catalog, name: tuple[str, str]) -> pa.Table:
     return catalog.load_table(name).scan(selected_fields=columns).to_arrow()
 
 
-def is_every_record_once(found: pa.Table, count: int) -> bool:
+def is_every_record_once(table: pa.Table, count: int) -> bool:
     """Whether these are the first records of the topic, each at its place."""
-    places = list(places_of(found))
-    numbers = found["quantity"].to_pylist()
+    places = list(places_of(table))
+    numbers = table["quantity"].to_pylist()
     right = all(n == at * PARTITIONS + p for n, (p, at) in zip(numbers, places, strict=True))
     return right and len(places) == count and len(set(places)) == count
 

@@ -40,8 +40,8 @@ def test_a_landing_tells_its_steps_and_what_it_brought(
     wait_for(lambda: any(span.name == "land" for span in spans(collector)))
     *steps, work = spans(collector)
     assert [span.name for span in steps] == ["evolve", "plan", "write", "audit", "publish"]
-    told = {a.key: a.value.int_value or a.value.string_value for a in work.attributes}
+    attributes = {a.key: a.value.int_value or a.value.string_value for a in work.attributes}
     brought = {"table": report.table, "topic": topic.name, "records": 10, "snapshot_id": report.snapshot_id}
-    assert told == brought
+    assert attributes == brought
     (line,) = [vars(record) for record in caplog.records if record.getMessage() == "landed"]
     assert {name: line[name] for name in brought} == brought

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
 @pytest.fixture(scope="module")
 def brokers(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
     """A cluster of one's own, beside the stack that holds the tables."""
-    with three_brokers(tmp_path_factory.mktemp("brokers") / "home") as found:
-        yield found
+    with three_brokers(tmp_path_factory.mktemp("brokers") / "home") as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -80,13 +80,13 @@ def test_a_log_that_lost_its_end_to_an_unclean_election_and_grew_past_the_positi
 
     with pytest.raises(
         TopicChangedError, match="partition 0 was cut at 10 and grew again, landed to 15"
-    ) as told:
+    ) as raised:
         land(topic.spec, topic.connections)
     brokers.start(1)
     with pytest.raises(TopicChangedError, match="leader elected uncleanly"):
         land(topic.spec, topic.connections)
 
-    assert "The table has rows that the topic lost. Nothing was landed." in told.value.meaning
+    assert "The table has rows that the topic lost. Nothing was landed." in raised.value.meaning
     assert topic_fact(topic.connections.admin, topic.name).end == {0: 18}
     assert len(topic.rows()) == 15
     assert table_states([topic.spec], topic.connections)[0].state == "topic changed"
@@ -140,13 +140,13 @@ def test_a_partition_that_nobody_leads_keeps_no_other_topic_from_being_landed(
     assert "No broker leads a partition" in arrivals.failed[f"landing_tests.{topic.name}"]
     assert {state.topic: state.state for state in states} == {topic.name: "unknown", other.name: "new"}
     assert [*silent] == [f"landing_tests.{topic.name}"]
-    told = silent[f"landing_tests.{topic.name}"]
+    error = silent[f"landing_tests.{topic.name}"]
 
     brokers.start(*MAY_FALL)
     topic.trades(5)
     wait_for(lambda: records_landed(topic) == 5)
 
-    assert (told.todo or "").startswith("Start the brokers that are down")
+    assert (error.todo or "").startswith("Start the brokers that are down")
 
 
 def assert_all_adds_up(spec: TableSpec, connections: Connections) -> None:

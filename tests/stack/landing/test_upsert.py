@@ -46,8 +46,8 @@ def hundred(make_topic: MakeTopic, **spec: object) -> Upserts:
 
 def sound(topic: Topic) -> bool:
     """Whether all checks of the rows pass."""
-    found = [run_check(check, topic.spec, topic.connections) for check in ("row_count", "row_count_deep")]
-    assert all(f.passed for f in found), [f.text for f in found]
+    results = [run_check(check, topic.spec, topic.connections) for check in ("row_count", "row_count_deep")]
+    assert all(f.passed for f in results), [f.text for f in results]
     return True
 
 
@@ -147,8 +147,8 @@ def test_a_key_may_have_any_name(make_one: MakeTopic) -> None:
     topic = make_one(partitions=2, trades=False, config={"retention.ms": "-1"}, **spec)
     fields = [{"name": name, "type": "string"} for name in ("wins", "met", "held")]
     topic.register({**TRADE, "fields": fields})
-    for held, partition, timestamp in (("first", 0, 2000), ("older", 1, 1000)):
-        value = topic.encode({"wins": "a", "met": "b", "held": held})
+    for value_held, partition, timestamp in (("first", 0, 2000), ("older", 1, 1000)):
+        value = topic.encode({"wins": "a", "met": "b", "held": value_held})
         topic.send([value], partition, timestamp=timestamp)
         land(topic.spec, topic.connections)
 
@@ -237,8 +237,8 @@ def test_a_record_without_a_key_is_bad_and_a_dead_letter_is_not_redriven(make_on
 
     assert land(topic.spec, topic.connections).dead_letters == 3
     letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
-    told = letters.scan().to_arrow().to_pylist()
-    assert sorted(row["reason_code"] for row in told) == ["key_utf8", "null_key", "null_key"]
+    rows = letters.scan().to_arrow().to_pylist()
+    assert sorted(row["reason_code"] for row in rows) == ["key_utf8", "null_key", "null_key"]
     assert changing.held() == changing.rows
     assert sound(topic)
     with pytest.raises(UsageError, match="can't be redriven"):

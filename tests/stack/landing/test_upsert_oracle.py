@@ -99,19 +99,19 @@ def test_every_kept_snapshot_is_what_the_dictionary_says(
         land(topic.spec, connections)
 
     table = table_of(topic)
-    told = [(s.snapshot_id, ledger.position) for s, ledger in ledgers(table.metadata)]
-    assert len(told) >= 3  # a rollback takes up to three of them away
-    for snapshot, position in told:
+    snapshots = [(s.snapshot_id, ledger.position) for s, ledger in ledgers(table.metadata)]
+    assert len(snapshots) >= 3  # a rollback takes up to three of them away
+    for snapshot, position in snapshots:
         names = ("key", "quantity", "$$deleted") if soft else ("key", "quantity")
         rows = table.scan(snapshot_id=snapshot, selected_fields=names).to_arrow()
         key, *values = (rows[name].to_pylist() for name in names)
-        held = by_key(zip(key, zip(*values, strict=True) if soft else values[0], strict=True))
-        assert held == (oracle.marked_at(position) if soft else oracle.at(position)), snapshot
+        actual = by_key(zip(key, zip(*values, strict=True) if soft else values[0], strict=True))
+        assert actual == (oracle.marked_at(position) if soft else oracle.at(position)), snapshot
     if not soft:
-        _read_by_all(made, oracle.at(dict(told[0][1])))
+        _read_by_all(made, oracle.at(dict(snapshots[0][1])))
     for check in ("row_count", "row_count_deep"):
-        found = run_check(check, topic.spec, connections)
-        assert found.passed, found.text
+        result = run_check(check, topic.spec, connections)
+        assert result.passed, result.text
 
 
 def _calm(made: Upserts, chance: random.Random) -> None:
@@ -137,8 +137,8 @@ def _compacted(made: Upserts, chance: random.Random) -> None:
 
 
 def _rolled_back(made: Upserts, chance: random.Random) -> None:
-    told = list(ledgers(table_of(made.topic).metadata))
-    snapshot, _ = chance.choice(told[1:4])
+    snapshots = list(ledgers(table_of(made.topic).metadata))
+    snapshot, _ = chance.choice(snapshots[1:4])
     roll_back(made.topic.spec, made.topic.connections, snapshot.snapshot_id)
 
 
@@ -147,8 +147,8 @@ def _two(made: Upserts, chance: random.Random) -> None:
     other = upsert_process(made.topic.spec, made.topic.connections.settings)
     with suppress(OvertakenError):
         land(made.topic.spec, made.topic.connections)
-    _, said = other.communicate(timeout=PATIENCE)
-    assert other.returncode == 0 or "was quicker" in said, said
+    _, output = other.communicate(timeout=PATIENCE)
+    assert other.returncode == 0 or "was quicker" in output, output
 
 
 def _read_by_all(made: Upserts, rows: dict[str, int]) -> None:
@@ -162,5 +162,5 @@ def _read_by_all(made: Upserts, rows: dict[str, int]) -> None:
     shown = sync_snowflake(connections, topic.things)
     assert shown.rows == len(rows)
     with connections.snowflake() as snowflake:
-        found = snowflake.cursor().execute(f"select key, quantity from {shown.name}").fetchall()
-    assert by_key((str(key), int(quantity)) for key, quantity in found) == rows
+        fetched = snowflake.cursor().execute(f"select key, quantity from {shown.name}").fetchall()
+    assert by_key((str(key), int(quantity)) for key, quantity in fetched) == rows

@@ -47,18 +47,18 @@ def test_a_value_that_another_engine_changed_is_named_with_its_place(landed: Top
         f"UPDATE {name} SET symbol = 'WRONG' WHERE `$$partition` = 0 AND `$$offset` = 7"
     ).collect()
 
-    found = run_values(landed.spec, landed.connections, 100)
+    result = run_values(landed.spec, landed.connections, 100)
 
-    assert (found.status, found.numbers["different"]) == ("failed", 1)
-    assert "partition 0, offset 7, symbol: the record has 'ZTEST', the row 'WRONG'" in found.text
+    assert (result.status, result.numbers["different"]) == ("failed", 1)
+    assert "partition 0, offset 7, symbol: the record has 'ZTEST', the row 'WRONG'" in result.text
 
 
 def test_records_that_are_gone_are_counted_and_not_compared(landed: Topic) -> None:
     landed.delete_records_before(4)
 
-    found = run_values(landed.spec, landed.connections, 100)
+    result = run_values(landed.spec, landed.connections, 100)
 
-    assert (found.status, found.numbers["rows"], found.numbers["gone"]) == ("passed", 11, 4)
+    assert (result.status, result.numbers["rows"], result.numbers["gone"]) == ("passed", 11, 4)
 
 
 def test_a_row_of_an_upsert_is_compared_with_the_record_that_it_is_of(make_topic: MakeTopic) -> None:
@@ -66,9 +66,9 @@ def test_a_row_of_an_upsert_is_compared_with_the_record_that_it_is_of(make_topic
     made.send([("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None)])
     land(made.topic.spec, made.topic.connections)
 
-    found = run_values(made.topic.spec, made.topic.connections, 100)
+    result = run_values(made.topic.spec, made.topic.connections, 100)
 
-    assert (found.status, found.numbers["rows"]) == ("passed", 2), found.text
+    assert (result.status, result.numbers["rows"]) == ("passed", 2), result.text
 
 
 @pytest.mark.parametrize("written", ["avro", "embedded"])

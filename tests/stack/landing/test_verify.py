@@ -124,12 +124,12 @@ def test_rows_that_another_engine_changed_are_named(
 def test_a_shift_by_one_offset_misses_the_first_and_is_baseless_at_the_end(landed: Topic) -> None:
     tamper(landed, of_later_offsets)
 
-    found = run_check(VERIFIED, landed.spec, landed.connections)
+    result = run_check(VERIFIED, landed.spec, landed.connections)
 
-    assert (found.status, found.severity) == ("failed", "ERROR")
-    assert {**found.numbers} | {"missing": 1, "altered": 9, "baseless": 1} == {**found.numbers}
-    assert found.text.startswith("10 records were compared with 10 rows, all values: ")
-    assert " baseless: partition 0, offset " in found.text or " altered: partition 0, offset " in found.text
+    assert (result.status, result.severity) == ("failed", "ERROR")
+    assert {**result.numbers} | {"missing": 1, "altered": 9, "baseless": 1} == {**result.numbers}
+    assert result.text.startswith("10 records were compared with 10 rows, all values: ")
+    assert " baseless: partition 0, offset " in result.text or " altered: partition 0, offset " in result.text
 
 
 def test_what_the_table_counts_as_bad_has_to_be_bad(make_topic: MakeTopic) -> None:

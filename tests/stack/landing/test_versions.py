@@ -39,8 +39,8 @@ def history_of(make_topic: MakeTopic, **spec: Any) -> History:
 def sound(topic: Topic) -> bool:
     """Whether all checks of the rows and the columns pass."""
     checks = ("row_count", "row_count_deep", "schema")
-    found = [run_check(check, topic.spec, topic.connections) for check in checks]
-    assert all(f.passed for f in found), [f.text for f in found]
+    results = [run_check(check, topic.spec, topic.connections) for check in checks]
+    assert all(f.passed for f in results), [f.text for f in results]
     return True
 
 
@@ -48,9 +48,9 @@ def row_ids(topic: Topic) -> dict[tuple[int, int], int]:
     """The id of each version, by its record's place."""
     columns = "`$$partition`, `$$offset`, _row_id"
     rows = topic.connections.spark.sql(f"SELECT {columns} FROM {spark_name(topic.things.table)}").collect()
-    found = by_key(((row[0], row[1]), row[2]) for row in rows)
-    assert len({*found.values()}) == len(found)
-    return found
+    actual = by_key(((row[0], row[1]), row[2]) for row in rows)
+    assert len({*actual.values()}) == len(actual)
+    return actual
 
 
 def beside(history: History) -> Topic:
@@ -171,14 +171,14 @@ def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeT
     history.send("a", None, 50)
     history.truncate(52, partition=1)
     begin_cut("month", "shop", [topic.spec, now.spec], topic.connections)
-    told = list(history.told)
+    records = list(history.told)
     history.send("b", 7, 60)
     for one in (topic, now):
         land(one.spec, one.connections)
 
     of_cut = [table_of(one).scan().use_ref("cut_month").to_arrow().to_pylist() for one in (topic, now)]
 
-    assert history.held(of_cut[0]) == versions_of(told)
+    assert history.held(of_cut[0]) == versions_of(records)
     assert current(of_cut[0]) == current(of_cut[1]) == {}
     for one in (topic, now):
         land(one.spec, one.connections)

@@ -36,15 +36,15 @@ def test_a_typo_in_a_query_of_a_topic_without_schema_file_is_told_without_javas_
     made = {"table": f"{topic.name}_made", "sql": f"SELECT symbl FROM {topic.name}", "publish": []}
     shell.write({"topic": topic.name, "publish": []}, derived=[made])
 
-    said = frazil("derive", f"{NAMESPACE}.{made['table']}")
+    result = frazil("derive", f"{NAMESPACE}.{made['table']}")
 
-    assert said.code == 2
-    assert said.is_clear
-    assert said.err.startswith(
+    assert result.code == 2
+    assert result.is_clear
+    assert result.err.startswith(
         f"The query of {NAMESPACE}.{made['table']} does not fit its inputs.\n  Where: "
     )
-    assert "symbl" in said.err
-    assert [sign for sign in ("org.apache", "stacktrace", '"ts"') if sign in said.err] == []
+    assert "symbl" in result.err
+    assert [sign for sign in ("org.apache", "stacktrace", '"ts"') if sign in result.err] == []
 
 
 def test_a_topic_is_made_where_that_is_asked_for_with_its_subject(
@@ -94,8 +94,8 @@ def test_other_mistakes_that_only_servers_know(frazil: Command, shell: Shell, to
         "query 'SELECT nothing FROM {}'": "nothing",
     }
 
-    for line, told in lines.items():
-        said = frazil(*split(line.format(f"{NAMESPACE}.{topic.name}")))
-        assert said.code in (1, 2), line
-        assert told in said.err, line
-        assert said.is_clear, line
+    for line, line_part in lines.items():
+        result = frazil(*split(line.format(f"{NAMESPACE}.{topic.name}")))
+        assert result.code in (1, 2), line
+        assert line_part in result.err, line
+        assert result.is_clear, line

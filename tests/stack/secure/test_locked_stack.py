@@ -113,7 +113,7 @@ NO_CLIENT = {"token_url": None, "client_id": None, "client_secret": None}
 
 
 @pytest.mark.parametrize(
-    ("ask", "changes", "error", "said"),
+    ("ask", "changes", "error", "expected"),
     [
         (ask_kafka, {"kafka": OPEN_KAFKA}, PartDownError, "FRAZIL_KAFKA__TLS"),
         (ask_kafka, {"kafka": {"password": "wrong"}}, ConfigureError, "FRAZIL_KAFKA__"),
@@ -129,9 +129,9 @@ NO_CLIENT = {"token_url": None, "client_id": None, "client_secret": None}
 )
 def test_whoever_lacks_a_secret_is_told_which_setting_to_mend(
     locked: Own, ask: Callable[[Connections], object], changes: dict[str, Any],
-    error: type[FrazilError], said: str,
+    error: type[FrazilError], expected: str,
 ) -> None:  # fmt: skip
-    with pytest.raises(error, match=said) as refusal:
+    with pytest.raises(error, match=expected) as refusal:
         ask(Clients(locked.settings.with_changes(**changes)))
 
     assert not [part for part in PARTS if secret(locked.home, part) in str(refusal.value)]
@@ -168,17 +168,25 @@ def knock(port: int, path: str) -> int | None:
 
 def test_no_port_of_the_stack_lets_in_whoever_knocks(locked: Own) -> None:
     names = {port: name for name, port in recall(locked.home.ports).items()}
-    found = listening(locked)
+    ports = listening(locked)
 
-    said = {
+    statuses = {
         names.get(port, str(port)): knock(port, ASKED.get(names.get(port, ""), "/"))
-        for port in found
+        for port in ports
         if names.get(port) not in OPEN
     }
 
-    assert {"kafka", "kafka-controller", "registry", "catalog", "rest", "s3", "storage-filer"} <= said.keys()
-    assert {name: status for name, status in said.items() if status and status < 400} == {}
-    assert (said["rest"], said["s3"], said["storage-filer"]) == (403, 403, 401)
+    assert {
+        "kafka",
+        "kafka-controller",
+        "registry",
+        "catalog",
+        "rest",
+        "s3",
+        "storage-filer",
+    } <= statuses.keys()
+    assert {name: status for name, status in statuses.items() if status and status < 400} == {}
+    assert (statuses["rest"], statuses["s3"], statuses["storage-filer"]) == (403, 403, 401)
 
 
 @pytest.mark.parametrize("name", ["kafka", "kafka-controller", "registry", "catalog"])
@@ -235,9 +243,9 @@ def test_no_process_list_shows_a_secret(day: Day, search: Search) -> None:
 
 
 def test_no_process_has_a_secret_in_its_environment_but_those_of_its_own(locked: Own) -> None:
-    told = [variable for environment in locked.environments for variable in environment.items()]
+    variables = [variable for environment in locked.environments for variable in environment.items()]
 
-    holding = {name for name, value in told if MARK in value}
+    holding = {name for name, value in variables if MARK in value}
     assert holding - IN_ENVIRONMENTS == {name for name in holding if name.startswith("WEED_JWT_")}
 
 
@@ -267,10 +275,10 @@ def test_no_table_tells_one_wherever_it_is_shown(locked: Own, day: Day, search: 
     connections = Clients(locked.settings)
     names = connections.catalog.list_tables("planted")
 
-    told = {str(name): connections.catalog.load_table(name).metadata.model_dump_json() for name in names}
-    told["Glue"] = str(connections.glue.get_tables(DatabaseName="planted")["TableList"])
-    assert len(told) == 3
-    assert search.texts(told) == {}
+    shown = {str(name): connections.catalog.load_table(name).metadata.model_dump_json() for name in names}
+    shown["Glue"] = str(connections.glue.get_tables(DatabaseName="planted")["TableList"])
+    assert len(shown) == 3
+    assert search.texts(shown) == {}
 
 
 def test_it_says_that_it_is_locked_and_stays_so(locked: Own) -> None:

@@ -125,8 +125,8 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
         "describe": ["frazil", "describe", f"{NAMESPACE}.people"],
         "check": ["frazil", "check", f"{NAMESPACE}.people", "--values", "50"],
     }
-    said = {name: _said(command, environment) for name, command in programs.items()}
-    return Work(own, connections, topic, said)
+    outputs = {name: _said(command, environment) for name, command in programs.items()}
+    return Work(own, connections, topic, outputs)
 
 
 def _said(command: list[str], environment: dict[str, str]) -> str:
@@ -140,7 +140,7 @@ def _said(command: list[str], environment: dict[str, str]) -> str:
 
 def contents(table: Table) -> dict[str, str]:
     """Every object of a table, as it is and as its readers see it."""
-    found = {}
+    texts = {}
     for path in files_under(table):
         raw = table.io.new_input(path).open().read()
         seen = repr(raw)
@@ -148,8 +148,8 @@ def contents(table: Table) -> dict[str, str]:
             seen += repr(pq.read_table(io.BytesIO(raw)).to_pylist())
         elif path.endswith(".avro"):
             seen += repr([*fastavro.reader(io.BytesIO(raw))])
-        found[path] = seen
-    return found
+        texts[path] = seen
+    return texts
 
 
 def table_of(work: Work, name: str) -> Table:
@@ -164,10 +164,10 @@ def test_the_tables_hold_the_records(work: Work) -> None:
 
 @pytest.mark.parametrize("name", ["people", "people__dead_letters", "others"])
 def test_no_object_of_a_table_holds_one(work: Work, name: str) -> None:
-    found = contents(table_of(work, name))
+    texts = contents(table_of(work, name))
 
-    assert {Path(path).suffix for path in found} >= {".json", ".avro"}
-    assert Search([MARK]).texts(found) == {}
+    assert {Path(path).suffix for path in texts} >= {".json", ".avro"}
+    assert Search([MARK]).texts(texts) == {}
 
 
 def test_what_is_not_masked_is_found_and_so_is_each_value_of_a_table_without_masks(work: Work) -> None:
@@ -194,6 +194,6 @@ def test_no_log_no_event_of_spark_and_nothing_of_dagster_holds_one(work: Work) -
 
 
 def test_no_process_list_and_no_glue_entry_shows_one(work: Work) -> None:
-    told = {"Glue": str(work.connections.glue.get_tables(DatabaseName=NAMESPACE)["TableList"])}
+    texts = {"Glue": str(work.connections.glue.get_tables(DatabaseName=NAMESPACE)["TableList"])}
 
-    assert Search([MARK, KEY]).texts(told | {line: line for line in work.own.commands}) == {}
+    assert Search([MARK, KEY]).texts(texts | {line: line for line in work.own.commands}) == {}

@@ -33,9 +33,9 @@ def test_snowflake_has_a_view_of_the_newest_record_of_each_key_and_spark_takes_i
 
         with connections.snowflake() as snowflake:
             view = f"{target.relations[0]}_CURRENT"
-            found = snowflake.cursor().execute(f"select key, quantity from {view}").fetchall()
-        assert by_key((str(key), int(quantity)) for key, quantity in found) == made.rows
+            rows = snowflake.cursor().execute(f"select key, quantity from {view}").fetchall()
+        assert by_key((str(key), int(quantity)) for key, quantity in rows) == made.rows
         columns = [field.name for field in table_of(topic).schema().fields]
         query = current_sql(spec, spark_name(topic.things.table), columns, quoted)
-        told = connections.spark.sql(query).collect()
-        assert by_key((row["key"], row["quantity"]) for row in told) == made.rows
+        by_spark = connections.spark.sql(query).collect()
+        assert by_key((row["key"], row["quantity"]) for row in by_spark) == made.rows

@@ -48,7 +48,7 @@ def who(standin: StandIn, stack: Settings, tmp_path: Path) -> As:
         "private_key_path": tmp_path / "key.p8",
         "private_key_passphrase": "the-passphrase",
     }
-    return lambda **told: stack.with_changes(snowflake=first | told)
+    return lambda **changes: stack.with_changes(snowflake=first | changes)
 
 
 def token(key: KeyPair, minutes: int = 5, issuer: str = ISSUER) -> str:

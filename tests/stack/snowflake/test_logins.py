@@ -105,10 +105,10 @@ def test_a_user_rotates_its_keys_without_being_locked_out(standin: StandIn) -> N
 
 def test_grants_are_kept_shown_and_taken_back(standin: StandIn) -> None:
     standin.rows("create role reader", "grant usage on schema frz.s to role reader")
-    held = [row[1:4] for row in standin.rows("show grants to role reader")]
+    values = [row[1:4] for row in standin.rows("show grants to role reader")]
     standin.rows("revoke usage on schema frz.s from role reader")
 
-    assert held == [("USAGE", "SCHEMA", "FRZ.S")]
+    assert values == [("USAGE", "SCHEMA", "FRZ.S")]
     assert standin.rows("show grants to role reader") == []
 
 
@@ -127,10 +127,10 @@ def test_a_view_that_is_replaced_loses_what_was_granted_on_it_unless_that_is_cop
         "grant select on view frz.s.seen to role looker",
         f"create or replace view frz.s.seen {copying}as select 2 as b",
     )
-    held = [row[1:4] for row in standin.rows("show grants to role looker")]
+    values = [row[1:4] for row in standin.rows("show grants to role looker")]
     standin.rows("drop role looker", "drop view frz.s.seen")
 
-    assert held == kept
+    assert values == kept
 
 
 def test_a_role_must_be_granted_before_it_is_taken(standin: StandIn) -> None:

@@ -24,8 +24,8 @@ FATES: tuple[Fate, ...] = ("dropped", "cut", "failed", "halved", "refused")
 @pytest.fixture
 def wire_and_clients(connections: Connections) -> Iterator[tuple[Wire, Connections]]:
     """A calm wire before the stack's Snowflake, and clients that know it by that."""
-    told = connections.settings.snowflake
-    with wired({"snowflake": f"http://{told.host}:{told.port}"}) as (wire, urls):
+    access = connections.settings.snowflake
+    with wired({"snowflake": f"http://{access.host}:{access.port}"}) as (wire, urls):
         port = urlsplit(urls["snowflake"]).port
         yield wire, Clients(connections.settings.with_changes(snowflake={"port": port}))
 
@@ -36,7 +36,7 @@ def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
 ) -> None:
     wire, clients = wire_and_clients
     for count, statement in enumerate(("CREATE ICEBERG TABLE", "REFRESH"), 1):
-        wire.once(fate, lambda asked, said=statement: said in sql(asked))  # type: ignore[misc]
+        wire.once(fate, lambda asked, expected=statement: expected in sql(asked))  # type: ignore[misc]
         with suppress(PartDownError):
             sync_snowflake(clients, trades.names)
         sync_snowflake(clients, trades.names)

@@ -119,9 +119,9 @@ def test_whoever_may_read_the_view_still_may_when_it_is_replaced(
     trades.show()
     sync_snowflake(connections, trades.names)
 
-    held = [row[1:4] for row in query(connections.settings, f"show grants to role {role}")]
+    values = [row[1:4] for row in query(connections.settings, f"show grants to role {role}")]
     columns = query(connections.settings, f"select symbol, price from {view_of(trades.names)}")
-    assert held == [("SELECT", "VIEW", state.facts["view"])]
+    assert values == [("SELECT", "VIEW", state.facts["view"])]
     assert columns == [("ZTEST", None)]
 
 
@@ -132,9 +132,9 @@ def test_a_role_that_is_named_may_read_table_and_view(
     query(connections.settings, f"create role {role}")
     state = sync_snowflake(with_settings(connections, role=role), trades.names)
 
-    held = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
+    granted = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
     schema = state.name.rpartition(".")[0]
-    assert held == {
+    assert granted == {
         ("USAGE", "DATABASE", "FRAZIL"),
         ("USAGE", "SCHEMA", schema),
         ("SELECT", "TABLE", state.name),

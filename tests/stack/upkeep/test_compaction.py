@@ -85,10 +85,10 @@ def test_many_small_landings_become_one_file(topic: Topic) -> None:
     assert head.summary
     assert head.snapshot_id == report.snapshot_id
     assert head.summary.operation == Operation.REPLACE
-    told = head.summary.additional_properties
-    assert told["frazil.upkeep"] == "compaction"
-    assert told["frazil.upkeep-reason"] == "These are too many."
-    assert (told["total-records"], told["total-data-files"]) == (str(MANY * EACH), "1")
+    summary = head.summary.additional_properties
+    assert summary["frazil.upkeep"] == "compaction"
+    assert summary["frazil.upkeep-reason"] == "These are too many."
+    assert (summary["total-records"], summary["total-data-files"]) == (str(MANY * EACH), "1")
     entries = [e for m in head.manifests(table.io) for e in m.fetch_manifest_entry(table.io)]
     assert [e.sequence_number for e in entries] == [landing.metadata.last_sequence_number]
     assert read_ledger(table.metadata) == before
@@ -212,8 +212,8 @@ def test_a_partition_of_an_empty_text_is_sorted(make_topic: MakeTopic) -> None:
     report = compacted(topic, everything=True)
 
     assert report.numbers["files_after"] == len(symbols)
-    found = [rows["quantity"] for rows in table_of(topic).scan().to_arrow().to_pylist()]
-    assert found == [5, 4, 3, 2, 1, 0] * len(symbols)
+    numbers = [rows["quantity"] for rows in table_of(topic).scan().to_arrow().to_pylist()]
+    assert numbers == [5, 4, 3, 2, 1, 0] * len(symbols)
 
 
 def test_sorted_files_do_not_overlap(make_topic: MakeTopic) -> None:
@@ -298,12 +298,12 @@ def test_writers_count_values_alike(connections: Connections, fresh_name: str, s
     connections.spark.sql(f"INSERT INTO {spark_name(name)} SELECT * FROM {spark_name(name)}")
 
     table.refresh()
-    told = [
+    counts = [
         values_in_manifests(added_files(table, each), table.schema()) for each in ancestors(table.metadata)
     ]
     report = compact(spec, connections, time.time(), Order(everything=True))
 
-    by_spark, by_pyiceberg, by_tasks = told[:3]
+    by_spark, by_pyiceberg, by_tasks = counts[:3]
     assert by_tasks.whole == {"id": 3, "words": 1, "counts": 5, "place": 1, "text": 3}
     assert by_pyiceberg.whole == by_tasks.whole
     assert by_spark.whole == {"id": 6, "place": 2, "text": 6}  # Java says nothing of what is repeated

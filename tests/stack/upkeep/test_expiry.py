@@ -66,7 +66,7 @@ def test_expiry_takes_no_file_that_main_holds_and_leaves_none_that_nobody_does(
 ) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(upkeep=ONLY_THE_HEAD)
     landings = landed(topic, 3)
-    before, held = len(on_main(topic)), data_files(topic)
+    before, named = len(on_main(topic)), data_files(topic)
 
     report = expire(topic.spec, topic.connections, next_month())
 
@@ -75,8 +75,8 @@ def test_expiry_takes_no_file_that_main_holds_and_leaves_none_that_nobody_does(
     assert report.numbers["snapshots_after"] == 1
     assert (report.done, report.numbers["data_files_deleted"]) == (True, 0)
     assert on_main(topic) == landings[-1:]
-    assert data_files(topic) == held
-    assert held < set(files_under(table_of(topic)))
+    assert data_files(topic) == named
+    assert named < set(files_under(table_of(topic)))
     assert quantities(topic) == list(range(15))
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
     assert not unnamed(topic)

@@ -243,11 +243,11 @@ def test_a_landing_between_the_look_and_the_commit_loses_nothing(
     more = iter([trade(topic, 7, PLANTED)])
 
     def beside(*args: Any) -> Any:
-        found = whole(*args)
+        result = whole(*args)
         for value in more:
             topic.send([value])
             land(topic.spec, topic.connections)
-        return found
+        return result
 
     monkeypatch.setattr(survivors, "write_survivors", beside)
 
@@ -343,8 +343,8 @@ def test_a_file_that_no_snapshot_names_and_that_holds_the_rows_is_named(topic: T
     table = table_of(topic)
     (file, *_) = [t.file.file_path for t in table.scan(row_filter=f"symbol = '{PLANTED}'").plan_files()]
     stray = file.replace(".parquet", "-stray.parquet")
-    with table.io.new_input(file).open() as held, table.io.new_output(stray).create() as copy:
-        copy.write(held.read())
+    with table.io.new_input(file).open() as source, table.io.new_output(stray).create() as copy:
+        copy.write(source.read())
 
     report = forgotten(topic)
 
@@ -371,11 +371,11 @@ def test_tables_whose_lineage_does_not_tell_are_named_with_what_makes_them_anew(
     )
     rows.derive()
 
-    told = forgotten(topic, sums.spec, of_sums.spec, rows.spec).not_told
+    not_followed = forgotten(topic, sums.spec, of_sums.spec, rows.spec).not_told
 
     for made in (sums, rows):
-        assert f"frazil derive {made.name} --rebuild" in told[str(made.name)]
-        assert "older snapshots and files keep the values until they expire" in told[str(made.name)]
+        assert f"frazil derive {made.name} --rebuild" in not_followed[str(made.name)]
+        assert "older snapshots and files keep the values until they expire" in not_followed[str(made.name)]
 
 
 def test_a_dry_run_does_not_wait_for_upkeeps_spark(topic: Topic) -> None:

@@ -43,10 +43,10 @@ def landed(topic: Topic, landings: int) -> Topic:
 
 def by_spark(topic: Topic) -> Ids:
     rows = topic.connections.spark.sql(f"SELECT {COLUMNS} FROM {spark_name(topic.things.table)}").collect()
-    found = {row[0]: (row[1], row[2]) for row in rows}
-    assert len(found) == len(rows)
-    assert len({row_id for row_id, _ in found.values()}) == len(rows)
-    return found
+    ids = {row[0]: (row[1], row[2]) for row in rows}
+    assert len(ids) == len(rows)
+    assert len({row_id for row_id, _ in ids.values()}) == len(rows)
+    return ids
 
 
 def by_duckdb(topic: Topic) -> Ids:
@@ -136,11 +136,11 @@ def ids_of_keys(topic: Topic) -> dict[str, tuple[int, int]]:
     """Id and quantity of each key's row, on which Spark and DuckDB agree."""
     columns = "key, _row_id, quantity"
     rows = topic.connections.spark.sql(f"SELECT {columns} FROM {spark_name(topic.things.table)}").collect()
-    found = by_key((row[0], (row[1], row[2])) for row in rows)
+    ids = by_key((row[0], (row[1], row[2])) for row in rows)
     with duckdb_on(topic.connections.settings) as duck:
         scan = f"SELECT {columns} FROM iceberg_scan('{table_of(topic).metadata_location}')"
-        assert by_key((row[0], (row[1], row[2])) for row in duck.execute(scan).fetchall()) == found
-    return found
+        assert by_key((row[0], (row[1], row[2])) for row in duck.execute(scan).fetchall()) == ids
+    return ids
 
 
 def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: MakeTopic) -> None:
@@ -160,10 +160,10 @@ def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: Ma
     head = HeadReader().read(table_of(topic))
     assert head
     assert [e.data_file.record_count for e in head.deleting] == [3]  # one vector, with all that went
-    found = ids_of_keys(topic)
-    assert {key: quantity for key, (_, quantity) in found.items()} == sent.rows
+    actual = ids_of_keys(topic)
+    assert {key: quantity for key, (_, quantity) in actual.items()} == sent.rows
     left = {key: row_id for key, (row_id, _) in begun.items() if key != "k2"}
-    assert {key: row_id for key, (row_id, _) in found.items() if key != "new"} == left
+    assert {key: row_id for key, (row_id, _) in actual.items() if key != "new"} == left
     summary = summary_of(table_of(topic).current_snapshot())
     assert [number(summary, f"total-{what}") for what in ("delete-files", "position-deletes")] == [1, 3]
     assert sound(topic)
@@ -171,15 +171,15 @@ def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: Ma
     report = compact(topic.spec, topic.connections, time.time())
 
     assert report.numbers["delete_files_after"] == 0 < report.numbers["delete_files_before"]
-    assert ids_of_keys(topic) == found
+    assert ids_of_keys(topic) == actual
     assert sent.held() == sent.rows
     assert sound(topic)
 
 
 def sound(topic: Topic) -> bool:
     """Whether the checks of rows pass."""
-    found = [run_check(name, topic.spec, topic.connections) for name in ("row_count", "row_count_deep")]
-    assert all(f.passed for f in found), [f.text for f in found]
+    results = [run_check(name, topic.spec, topic.connections) for name in ("row_count", "row_count_deep")]
+    assert all(f.passed for f in results), [f.text for f in results]
     assert verify(Subject(topic.spec, topic.things, topic.connections)).document["counts"] == {}
     return True
 
@@ -193,19 +193,19 @@ def avro(table: Table, location: str) -> tuple[dict[str, Any], dict[str, str], l
 
 def fields_in(schema: Any) -> dict[int, Any]:
     """The type of each field of an Avro schema, by Iceberg's id; a null comes first, where it may be one."""
-    found: dict[int, Any] = {}
+    by_id: dict[int, Any] = {}
     if isinstance(schema, list):
         for each in schema:
-            found |= fields_in(each)
+            by_id |= fields_in(each)
     elif isinstance(schema, dict):
         for own in schema.get("fields", ()):
             kind = own["type"]
             plain = [
                 k if isinstance(k, str) else k["type"] for k in (kind if isinstance(kind, list) else [kind])
             ]
-            found |= {own["field-id"]: plain} | fields_in(kind)
-        found |= fields_in(schema.get("items"))
-    return {number: kind for number, kind in found.items() if number < 1000}  # beyond are partitions
+            by_id |= {own["field-id"]: plain} | fields_in(kind)
+        by_id |= fields_in(schema.get("items"))
+    return {number: kind for number, kind in by_id.items() if number < 1000}  # beyond are partitions
 
 
 def test_manifests_are_what_java_writes_for_the_same_append(make_topic: MakeTopic) -> None:
@@ -215,9 +215,9 @@ def test_manifests_are_what_java_writes_for_the_same_append(make_topic: MakeTopi
     spark.sql(f"INSERT INTO {name} SELECT * FROM {name} WHERE quantity = 1").collect()
     theirs = table_of(topic)
 
-    found = [avro(table, str(table.current_snapshot().manifest_list)) for table in (ours, theirs)]  # type: ignore[union-attr]
+    lists = [avro(table, str(table.current_snapshot().manifest_list)) for table in (ours, theirs)]  # type: ignore[union-attr]
 
-    (our_schema, our_header, our_list), (their_schema, their_header, their_list) = found
+    (our_schema, our_header, our_list), (their_schema, their_header, their_list) = lists
     assert fields_in(our_schema) == fields_in(their_schema)
     assert our_header.keys() - {"avro.codec"} == their_header.keys() - {"avro.codec", "iceberg.schema"}
     manifests = {m["manifest_path"]: m for m in our_list}

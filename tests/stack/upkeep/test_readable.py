@@ -59,6 +59,6 @@ def test_landings_that_are_not_shown_leave_what_glue_and_snowflake_show_readable
 def read_by_athena(topic: Topic, location: str) -> int:
     """Rows by the way of Athena: the metadata that Glue named, manifests, data files."""
     with duckdb_on(topic.connections.settings) as duck:
-        found = duck.execute(f"SELECT count(*) FROM iceberg_scan('{location}')").fetchone()
-    assert found
-    return int(found[0])
+        row = duck.execute(f"SELECT count(*) FROM iceberg_scan('{location}')").fetchone()
+    assert row
+    return int(row[0])

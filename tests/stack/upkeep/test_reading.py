@@ -209,10 +209,10 @@ def rows_by_snapshot(topic: Topic, snapshot: int) -> list[int]:
 def rows_by_time(topic: Topic, at: int) -> list[int]:
     table = table_of(topic)
     moment = datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    found = table.snapshot_as_of_timestamp(at)
-    assert found
+    snapshot = table.snapshot_as_of_timestamp(at)
+    assert snapshot
     return [
-        table.scan(snapshot_id=found.snapshot_id).count(),
+        table.scan(snapshot_id=snapshot.snapshot_id).count(),
         counted_by_spark(topic, f"TIMESTAMP AS OF '{moment}'"),
         counted_by_duckdb(topic, f"snapshot_from_timestamp => TIMESTAMP '{moment}'"),
     ]
@@ -226,6 +226,6 @@ def counted_by_spark(topic: Topic, point: str) -> int:
 def counted_by_duckdb(topic: Topic, point: str) -> int:
     scan = f"iceberg_scan('{table_of(topic).metadata_location}', {point})"
     with duckdb_on(topic.connections.settings) as duck:
-        found = duck.execute(f"SELECT count(*) FROM {scan}").fetchone()
-    assert found
-    return int(found[0])
+        row = duck.execute(f"SELECT count(*) FROM {scan}").fetchone()
+    assert row
+    return int(row[0])

@@ -86,11 +86,11 @@ def test_the_next_landing_continues_from_the_position_of_the_snapshot(
     report = rolled_back(topic, first)
 
     metadata = table_of(topic).metadata
-    ledger, said = read_ledger(metadata), ledger_of(table_of(topic).snapshot_by_id(first))  # type: ignore[arg-type]
+    ledger, expected = read_ledger(metadata), ledger_of(table_of(topic).snapshot_by_id(first))  # type: ignore[arg-type]
     assert (report.done, report.snapshot_id, report.from_snapshot_id) == (True, first, last)
     assert (report.position, report.offsets_again, report.records_lost) == ({0: 3}, 3, 0)
     assert (report.rows_before, report.rows) == (6, 3)
-    assert (head(topic), quantities(topic), ledger) == (first, [0, 1, 2], said)
+    assert (head(topic), quantities(topic), ledger) == (first, [0, 1, 2], expected)
     assert ledger
     assert ledger.properties().items() <= metadata.properties.items()
     assert (SUSPENDED in metadata.properties, metadata.properties["mine"]) == (False, "kept")
@@ -124,12 +124,12 @@ def test_what_can_not_be_rolled_back_to_is_told_with_what_can_be(topic: Topic) -
     second = landed(topic)
     unrelated = table_of(topic).metadata.refs["unrelated"].snapshot_id
 
-    for to, said in (
+    for to, words in (
         (unrelated, "is no ancestor of main"),
         (12345, "has no snapshot 12345; it may have expired"),
         (datetime(2020, 1, 1, tzinfo=UTC), "is as old as 2020-01-01"),
     ):
-        with pytest.raises(MissingError, match=said) as error:
+        with pytest.raises(MissingError, match=words) as error:
             rolled_back(topic, to)
         assert str(second) in error.value.where
         assert str(first) in error.value.where

@@ -107,9 +107,9 @@ def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh
     snapshot = table.snapshot_by_id(report.snapshot_id or 0)
     assert snapshot
     assert snapshot.summary
-    said = snapshot.summary.additional_properties
-    assert (said["frazil.expired"], said["frazil.upkeep"]) == ("4", "row_expiry")
-    assert said["frazil.upkeep-reason"] == "a test"
+    summary = snapshot.summary.additional_properties
+    assert (summary["frazil.expired"], summary["frazil.upkeep"]) == ("4", "row_expiry")
+    assert summary["frazil.upkeep-reason"] == "a test"
     assert list(table.metadata.refs) == ["main"]
     assert table_states([topic.spec], lake)[0].landed_at == landed_at
     landed(topic, q8=0)

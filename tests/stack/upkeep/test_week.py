@@ -54,17 +54,17 @@ def test_no_more_files_are_left_than_the_live_bytes_ask_for(topic: Topic, week: 
 
     # A busy machine compacts less often, and what is not small then stays as it is. Small ones of
     # which no two make one hold so many bytes that this bound is right for them too: see test_rounds.py.
-    live, held = week.settled.live_bytes, week.settled.data_bytes - week.settled.live_bytes
+    live, spare = week.settled.live_bytes, week.settled.data_bytes - week.settled.live_bytes
     most = floor(live / (small * target)) + 1
     assert ceil(live / target) <= week.settled.live_files
-    assert week.settled.live_files <= most or _spare(topic, live, held) < 3 * small * target
+    assert week.settled.live_files <= most or _spare(topic, live, spare) < 3 * small * target
     assert len(week.of("compaction")) > 1
 
 
-def _spare(topic: Topic, live: int, held: int) -> float:
+def _spare(topic: Topic, live: int, spare: int) -> float:
     """Bytes that may be written again beside old copies: three small files are joined only within them."""
     allowed: float = max(topic.spec.upkeep.copies_share * live, int(topic.spec.write.target_file_size))
-    return allowed - held
+    return allowed - spare
 
 
 def test_rows_and_position_are_as_if_there_were_no_upkeep(topic: Topic, week: Outcome) -> None:

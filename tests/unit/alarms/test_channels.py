@@ -174,7 +174,7 @@ def test_an_e_mail_goes_to_a_server_of_a_known_authority_only(
 
     with mail_receiver(ours.identity("mail"), encrypted=security == "tls") as post:
         access = by_mail(post.port, security=security, user="frazil", password="a-secret")
-        told = tell(journal, channels_of(access), "local", 5.0)
+        outcome = tell(journal, channels_of(access), "local", 5.0)
 
-    assert told == {"mail": "told 1" if known else "not told: SSLCertVerificationError"}
+    assert outcome == {"mail": "told 1" if known else "not told: SSLCertVerificationError"}
     assert len(post.letters) == len(post.logins) == known

@@ -22,46 +22,48 @@ def heard(journal: Journal, now: float, channel: str = "webhook") -> list[tuple[
 
 
 def test_a_cause_is_told_once_and_its_end_once() -> None:
-    journal, told = Journal(), []
+    journal, heard_of = Journal(), []
 
     for now, cause in enumerate([WRONG, WRONG, None, None]):
         journal.judge({COUNT: cause}, now)
-        told.append(heard(journal, now))
+        heard_of.append(heard(journal, now))
 
-    assert told == [[("new", COUNT)], [], [("over", COUNT)], []]
+    assert heard_of == [[("new", COUNT)], [], [("over", COUNT)], []]
     assert journal.entries == []
 
 
 def test_a_warning_that_becomes_an_error_is_told_again_with_the_time_at_which_it_began() -> None:
-    journal, told = Journal(), []
+    journal, heard_of = Journal(), []
     warning, error = Cause("glue_fresh", "3 min", "WARN"), Cause("glue_fresh", "16 min", "ERROR")
 
     for now, cause in enumerate([warning, error, error, warning, None]):
         journal.judge({COUNT: cause}, now)
-        told.append([(alarm.word, alarm.cause.severity, alarm.since) for alarm in journal.owed("mail", now)])
+        heard_of.append(
+            [(alarm.word, alarm.cause.severity, alarm.since) for alarm in journal.owed("mail", now)]
+        )
         heard(journal, now, "mail")
 
-    assert told == [[("new", "WARN", 0)], [("new", "ERROR", 0)], [], [], [("over", "ERROR", 0)]]
+    assert heard_of == [[("new", "WARN", 0)], [("new", "ERROR", 0)], [], [], [("over", "ERROR", 0)]]
 
 
 def test_a_cause_that_stays_is_told_again_after_a_day() -> None:
-    journal, told = Journal(), []
+    journal, heard_of = Journal(), []
 
     for now in (0, REPEAT_AFTER - 1, REPEAT_AFTER, REPEAT_AFTER + 1):
         journal.judge({COUNT: WRONG}, now)
-        told.append(heard(journal, now))
+        heard_of.append(heard(journal, now))
 
-    assert told == [[("new", COUNT)], [], [("still", COUNT)], []]
+    assert heard_of == [[("new", COUNT)], [], [("still", COUNT)], []]
 
 
 def test_a_cause_that_comes_back_is_told_again() -> None:
-    journal, told = Journal(), []
+    journal, heard_of = Journal(), []
 
     for now, cause in enumerate([WRONG, None, WRONG]):
         journal.judge({COUNT: cause}, now)
-        told += heard(journal, now)
+        heard_of += heard(journal, now)
 
-    assert [word for word, _ in told] == ["new", "over", "new"]
+    assert [word for word, _ in heard_of] == ["new", "over", "new"]
 
 
 def test_another_error_of_the_same_step_is_another_cause() -> None:
@@ -137,14 +139,14 @@ def test_a_run_that_fails_for_a_cause_that_is_told_is_no_second_alarm(
 
 def test_a_run_that_ends_behind_an_outage_that_it_waited_for_is_no_second_alarm() -> None:
     """Each look takes in once more what ended within a minute before it, and a run gives Kafka up late."""
-    journal, told = Journal(), []
+    journal, heard_of = Journal(), []
 
     for now, kafka in ((0.0, DOWN), (30.0, None), (60.0, None), (400.0, None)):
         findings = {KAFKA: kafka, STEP: DOWN}
         journal.judge(without_echoes(findings, was_down=journal.was_down(now)), now)
-        told.append(heard(journal, now))
+        heard_of.append(heard(journal, now))
 
-    assert told == [[("new", KAFKA)], [("over", KAFKA)], [], [("new", STEP)]]
+    assert heard_of == [[("new", KAFKA)], [("over", KAFKA)], [], [("new", STEP)]]
 
 
 def test_a_text_that_is_no_unicode_does_not_stop_the_journal() -> None:

@@ -46,8 +46,8 @@ def test_the_job_tells_what_is_missing_and_what_mends_it(
     job = defs().resolve_job_def("doctor").get_subset(asset_selection=set(), asset_check_selection={key})
     run = job.execute_in_process(instance=instance)
 
-    (found,) = run.get_asset_check_evaluations()
+    (evaluation,) = run.get_asset_check_evaluations()
     assert run.success
-    assert not found.passed
-    assert "The account of Snowflake is not said." in (found.description or "")
-    assert "Fix: Set FRAZIL_SNOWFLAKE" in (found.description or "")
+    assert not evaluation.passed
+    assert "The account of Snowflake is not said." in (evaluation.description or "")
+    assert "Fix: Set FRAZIL_SNOWFLAKE" in (evaluation.description or "")

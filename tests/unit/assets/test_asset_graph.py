@@ -35,29 +35,29 @@ SHIPMENT = [
 
 
 def checks(graph: dg.Definitions) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_asset: dict[str, list[str]] = {}
     for key in graph.resolve_asset_graph().asset_check_keys:
         if not key.name.endswith("_access"):
-            found.setdefault(key.asset_key.to_user_string(), []).append(key.name)
-    return {key: sorted(names) for key, names in found.items()}
+            by_asset.setdefault(key.asset_key.to_user_string(), []).append(key.name)
+    return {key: sorted(names) for key, names in by_asset.items()}
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_topic_becomes_four_assets_in_a_row(graph: dg.Definitions, topic: str) -> None:
     kafka, iceberg, glue, snowflake = layers_of(topic)
 
-    found = {key: deps for key, deps in edges(graph).items() if key in layers_of(topic)}
+    layers = {key: deps for key, deps in edges(graph).items() if key in layers_of(topic)}
 
-    assert found == {kafka: [], iceberg: [kafka], glue: [iceberg], snowflake: [glue]}
+    assert layers == {kafka: [], iceberg: [kafka], glue: [iceberg], snowflake: [glue]}
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) -> None:
     _, iceberg, glue, snowflake = layers_of(topic)
 
-    found = {key: names for key, names in checks(graph).items() if key in layers_of(topic)}
+    by_asset = {key: names for key, names in checks(graph).items() if key in layers_of(topic)}
 
-    assert found == {
+    assert by_asset == {
         iceberg: ["file_health", "freshness", "row_count", "row_count_deep", "schema", "verified"],
         glue: ["glue_pointer"],
         snowflake: ["snowflake_current"],
@@ -66,11 +66,11 @@ def test_each_layer_is_guarded_by_its_checks(graph: dg.Definitions, topic: str) 
 
 @pytest.mark.parametrize(("table", "inputs"), DERIVED.items())
 def test_a_table_made_of_others_hangs_on_them(graph: dg.Definitions, table: str, inputs: list[str]) -> None:
-    found = edges(graph)
+    graph_edges = edges(graph)
     _, iceberg, glue, snowflake = layers_of(table)
 
-    assert found[iceberg] == [layers_of(name)[1] for name in inputs]
-    assert (found[glue], found[snowflake]) == ([iceberg], [glue])
+    assert graph_edges[iceberg] == [layers_of(name)[1] for name in inputs]
+    assert (graph_edges[glue], graph_edges[snowflake]) == ([iceberg], [glue])
 
 
 def test_the_graph_holds_nothing_else(graph: dg.Definitions) -> None:

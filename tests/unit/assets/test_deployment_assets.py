@@ -141,10 +141,10 @@ def test_an_agreed_plan_that_is_stale_is_refused(
 
     assert not result.success
     assert cloud.done == []
-    said = failures(result)
-    assert "Look at the plan of now, and start the run with its digest." in said
+    message = failures(result)
+    assert "Look at the plan of now, and start the run with its digest." in message
 
-    digest = said.partition("not the one of now, which is ")[2][:12]
+    digest = message.partition("not the one of now, which is ")[2][:12]
     now = {"ops": {"shop_objects": {"config": {"plan": digest}}}}
     assert run(shop, instance, "aws/shop/bucket", config=now).success
     assert "aws/bucket" in cloud.names()
@@ -164,8 +164,8 @@ def test_both_checks_of_each_object_tell_how_it_is(
     )
 
     assert verdicts(result) == {"drift": False, "verify": True}
-    told = next(e for e in result.get_asset_check_evaluations() if e.check_name == "drift").description
-    assert told == "aws/bucket differs (is -> should be): public: true -> false"
+    description = next(e for e in result.get_asset_check_evaluations() if e.check_name == "drift").description
+    assert description == "aws/bucket differs (is -> should be): public: true -> false"
 
 
 def test_jobs_create_and_delete_everything(

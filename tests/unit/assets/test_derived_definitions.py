@@ -121,11 +121,11 @@ def test_its_columns_and_where_they_come_from_are_known_before_the_first_run(
 
 
 def test_each_is_guarded_by_its_checks(folder: Path) -> None:
-    found: dict[str, set[str]] = {}
+    by_asset: dict[str, set[str]] = {}
     for check in defs().resolve_asset_graph().asset_check_keys:
-        found.setdefault(check.asset_key.to_user_string(), set()).add(check.name)
+        by_asset.setdefault(check.asset_key.to_user_string(), set()).add(check.name)
 
-    assert {path: names for path, names in found.items() if path in DERIVED} == {
+    assert {path: names for path, names in by_asset.items() if path in DERIVED} == {
         LARGE_ORDERS: {"row_count", "schema", "inputs_read", "query_agrees", "file_health"},
         GLUE: {"glue_pointer"},
         SNOWFLAKE: {"snowflake_current"},

@@ -46,10 +46,10 @@ def test_a_broken_pipeline_stands_in_a_group_of_its_name(folder: Path) -> None:
 
 
 def test_its_check_fails_with_the_mistake_and_its_line(folder: Path, instance: dg.DagsterInstance) -> None:
-    (found,) = run(KEY, instance, check=True).get_asset_check_evaluations()
+    (evaluation,) = run(KEY, instance, check=True).get_asset_check_evaluations()
 
-    assert (found.check_name, found.passed) == ("can_be_used", False)
-    assert BROKEN["key"][0] in (found.description or "")
+    assert (evaluation.check_name, evaluation.passed) == ("can_be_used", False)
+    assert BROKEN["key"][0] in (evaluation.description or "")
 
 
 def test_its_materialization_fails_with_the_same_words(folder: Path, instance: dg.DagsterInstance) -> None:
@@ -82,13 +82,13 @@ def test_what_dagster_alone_finds_wrong_breaks_one_file(folder: Path) -> None:
         (folder / "shop/defs.yaml").read_text() + "post_processing: {assets: [{attributes: {kinds: 7}}]}\n"
     )
 
-    found = {s.key.to_user_string(): s.description or "" for s in defs().resolve_all_asset_specs()}
+    descriptions = {s.key.to_user_string(): s.description or "" for s in defs().resolve_all_asset_specs()}
 
-    assert "report" in found
-    assert "kafka/orders" not in found
-    assert "iceberg/local/g" in found
-    assert f"{folder}/typo.py:3: AttributeError" in found["pipelines/typo"]
-    assert f"{folder}/shop/defs.yaml" in found["pipelines/shop"]
+    assert "report" in descriptions
+    assert "kafka/orders" not in descriptions
+    assert "iceberg/local/g" in descriptions
+    assert f"{folder}/typo.py:3: AttributeError" in descriptions["pipelines/typo"]
+    assert f"{folder}/shop/defs.yaml" in descriptions["pipelines/shop"]
     dg.Definitions.validate_loadable(defs())
 
 

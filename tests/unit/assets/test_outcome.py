@@ -54,10 +54,10 @@ def test_many_that_fail_alike_are_told_once_with_their_number(instance: dg.Dagst
     failed: dict[str, Exception] = {f"local.t{n:03}": down for n in range(100)}
     failed["local.t007"] = OffsetsLostError("Records are gone.")
 
-    told = failure(dg.build_asset_context(instance=instance), "could not be landed", failed, 100)
+    raised = failure(dg.build_asset_context(instance=instance), "could not be landed", failed, 100)
 
-    text = str(told)
+    text = str(raised)
     assert text.count("does not answer") == 1
     assert "local.t008, local.t009, local.t010 and 89 more: The schema registry" in text
     assert "local.t007: Records are gone." in text
-    assert len(told.metadata[ERRORS].value) == 100
+    assert len(raised.metadata[ERRORS].value) == 100

@@ -60,16 +60,16 @@ def test_tableflows_table_and_frazils_own_of_one_topic_stand_side_by_side(pipeli
     both = f"{{topic: {TOPIC}, metadata: full, namespace: trading, publish: []}}"
     file.write_text(PIPELINE.replace("  tables:\n", f"  tables:\n    - {both}\n", 1))
 
-    found = edges(defs())
+    graph_edges = edges(defs())
 
-    assert found["iceberg/trading/stock_trades"] == found[TABLE] == [f"kafka/{TOPIC}"]
+    assert graph_edges["iceberg/trading/stock_trades"] == graph_edges[TABLE] == [f"kafka/{TOPIC}"]
 
 
 def test_nothing_lands_it(pipeline: Path) -> None:
-    found = defs()
+    definitions = defs()
 
-    spec = next(s for s in found.resolve_all_asset_specs() if s.key == KEY)
-    steps = {node.name for node in found.resolve_implicit_global_asset_job_def().nodes}
+    spec = next(s for s in definitions.resolve_all_asset_specs() if s.key == KEY)
+    steps = {node.name for node in definitions.resolve_implicit_global_asset_job_def().nodes}
 
     assert spec.kinds == {"iceberg", "confluent"}
     assert "changes nothing" in (spec.description or "")
@@ -91,9 +91,9 @@ def test_materializing_it_tells_how_it_stands(
     before = tableflow.table.metadata_location
     clients_now = clients(catalog, Logs(spans={0: (0, 40), 1: (5, 20)}))
     monkeypatch.setattr(FrazilConnections, "connections", clients_now)
-    found = defs()
+    definitions = defs()
 
-    made = dg.materialize([found.resolve_assets_def(KEY)], instance=instance)
+    made = dg.materialize([definitions.resolve_assets_def(KEY)], instance=instance)
 
     (materialization,) = made.asset_materializations_for_node("iceberg__lkc_5w1k2__stock_trades")
     metadata = materialization.metadata

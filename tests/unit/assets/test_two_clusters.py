@@ -64,15 +64,15 @@ def test_each_check_looks_into_the_catalog_of_its_table(lake: Lake, instance: dg
 
     run = graph.resolve_job_def("health").execute_in_process(instance=instance, raise_on_error=False)
 
-    found = {e.asset_key.path[1]: e.passed for e in run.get_asset_check_evaluations()}
-    assert found == {"local": False, "orders_eu": True}, "only the named connection has the table"
+    passed = {e.asset_key.path[1]: e.passed for e in run.get_asset_check_evaluations()}
+    assert passed == {"local": False, "orders_eu": True}, "only the named connection has the table"
 
 
 def test_the_upkeep_sensor_looks_at_all_tables(lake: Lake, instance: dg.DagsterInstance) -> None:
-    told = tick("upkeep", instance)
+    message = tick("upkeep", instance)
 
-    assert "Tables looked at: 1; changed: 1" in told
-    assert "not there yet: local.orders, local.large, orders_eu.large" in told
+    assert "Tables looked at: 1; changed: 1" in message
+    assert "not there yet: local.orders, local.large, orders_eu.large" in message
 
 
 def test_a_catalog_that_is_down_does_not_hide_the_tables_of_another(
@@ -106,10 +106,10 @@ def test_an_upkeep_job_by_hand_works_on_the_tables_of_each_connection(
 
 
 def test_each_cluster_that_does_not_answer_is_told(lake: Lake, instance: dg.DagsterInstance) -> None:
-    told = tick("arrivals", instance)
+    message = tick("arrivals", instance)
 
-    assert "Where: local" in told
-    assert f"Where: {EU}" in told
+    assert "Where: local" in message
+    assert f"Where: {EU}" in message
 
 
 class Down:

@@ -48,7 +48,7 @@ def columns(connections: Connections, file: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "held", "todo"),
+    ("name", "content", "todo"),
     [
         ("next.avcs", TEXT, "Rename it."),
         ("next.avsc", None, "Name a file that is there, of UTF-8 text."),
@@ -57,10 +57,10 @@ def columns(connections: Connections, file: Path) -> list[str]:
     ],
 )
 def test_a_file_that_is_mended_as_told_is_judged(
-    connections: Connections, tmp_path: Path, name: str, held: bytes | None, todo: str
+    connections: Connections, tmp_path: Path, name: str, content: bytes | None, todo: str
 ) -> None:
-    if held is not None:
-        (tmp_path / name).write_bytes(held)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
     with pytest.raises((SpecError, SchemaRefusedError)) as refused:
         columns(connections, tmp_path / name)
 
@@ -75,11 +75,11 @@ def test_a_file_of_another_format_than_the_spec_says_is_told_as_its_landing_woul
 ) -> None:
     """It was judged as if the spec said nothing, and the landing after its registration was refused."""
     (tmp_path / "next.avsc").write_text(json.dumps(ROW))
-    said = TableSpec(topic="t", value_format="json")
+    spec = TableSpec(topic="t", value_format="json")
     with pytest.raises(ConfigureError, match="is of format avro, the spec says json") as refused:
-        _columns(said, connections, tmp_path / "next.avsc", VALUE)
+        _columns(spec, connections, tmp_path / "next.avsc", VALUE)
 
-    mended = said.model_copy(update={"value_format": "avro"})
+    mended = spec.model_copy(update={"value_format": "avro"})
 
     assert "Write value_format: avro in defs.yaml" in refused.value.todo
     assert [f.name for f in _columns(mended, connections, tmp_path / "next.avsc", VALUE).fields] == ["id"]
@@ -89,14 +89,17 @@ def test_a_table_of_listed_fields_changes_by_its_list_and_by_no_schema(
     connections: Connections, tmp_path: Path
 ) -> None:
     one, other = ({"name": name, "type": "long"} for name in ("id", "size"))
-    said = {"topic": "t", "value_format": "json", "key_format": "none"}
+    document = {"topic": "t", "value_format": "json", "key_format": "none"}
     (tmp_path / "next.json").write_text("{}")
     with pytest.raises(SpecError, match="values have no schema") as refused:
         _columns(
-            TableSpec.model_validate({**said, "fields": [one]}), connections, tmp_path / "next.json", VALUE
+            TableSpec.model_validate({**document, "fields": [one]}),
+            connections,
+            tmp_path / "next.json",
+            VALUE,
         )
 
-    changed = TableSpec.model_validate({**said, "fields": [one, other]})
+    changed = TableSpec.model_validate({**document, "fields": [one, other]})
 
     assert refused.value.todo.startswith("Change the fields; `frazil describe` then says")
     assert [f.name for f in topic_columns(changed, connections.registry).fields] == ["id", "size"]

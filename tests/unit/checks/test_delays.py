@@ -101,8 +101,8 @@ def test_each_layer_has_what_is_known_of_it_and_says_what_is_not(mirror: Mirror,
 def test_dagster_keeps_what_it_was_told_of_each_publication(instance: dg.DagsterInstance) -> None:
     path = ("glue", "local", "orders")
     for waited in (LATE, 0.0, None):
-        told = {} if waited is None else {WAITED: waited}
-        instance.report_runless_asset_event(dg.AssetMaterialization(path, metadata=told))
+        metadata = {} if waited is None else {WAITED: waited}
+        instance.report_runless_asset_event(dg.AssetMaterialization(path, metadata=metadata))
 
     delays = delays_of(instance, path, 0.0)
 

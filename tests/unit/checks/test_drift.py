@@ -76,10 +76,10 @@ def test_what_a_blocking_check_refuses_is_not_published(mirror: Mirror) -> None:
     mirror.land()
     before = mirror.shown
 
-    held = repaired(mirror)
+    repaired_drift = repaired(mirror)
 
-    assert (held.state, held.snapshots, held.repaired) == ("held", 1, False)
-    assert held.why.startswith("row_count: ")
+    assert (repaired_drift.state, repaired_drift.snapshots, repaired_drift.repaired) == ("held", 1, False)
+    assert repaired_drift.why.startswith("row_count: ")
     assert mirror.shown == before
 
 

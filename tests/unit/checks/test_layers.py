@@ -54,12 +54,12 @@ def test_a_limit_is_a_duration_or_says_when_it_warns_and_when_it_fails() -> None
     limits = {"iceberg": "1m", "glue": {"error": "2m"}, "snowflake": {"warn": "5m", "error": "1h"}}
     spec = TableSpec(topic="t", fresh_within=limits)
 
-    found = {
+    parsed = {
         layer: [severity_of(allowed, seconds) for seconds in (60, 61, 121, 301, 3601)]
         for layer, allowed in spec.fresh_within.items()
     }
 
-    assert found == {
+    assert parsed == {
         "iceberg": [None, "WARN", "WARN", "WARN", "WARN"],
         "glue": [None, None, "ERROR", "ERROR", "ERROR"],
         "snowflake": [None, None, None, "WARN", "ERROR"],
@@ -67,7 +67,7 @@ def test_a_limit_is_a_duration_or_says_when_it_warns_and_when_it_fails() -> None
 
 
 @pytest.mark.parametrize(
-    ("limits", "publish", "said"),
+    ("limits", "publish", "expected"),
     [
         ({"glue": "1m"}, [], "no layer 'glue'; it has iceberg"),
         ({"snowflake": "1m"}, ["glue"], "no layer 'snowflake'; it has iceberg, glue"),
@@ -76,8 +76,8 @@ def test_a_limit_is_a_duration_or_says_when_it_warns_and_when_it_fails() -> None
         ({"iceberg": {}}, [], "write warn, error, or both"),
     ],
 )
-def test_a_limit_that_nothing_could_keep_is_refused(limits: Any, publish: list[str], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_a_limit_that_nothing_could_keep_is_refused(limits: Any, publish: list[str], expected: str) -> None:
+    with pytest.raises(ValidationError, match=expected):
         TableSpec(topic="t", publish=publish, fresh_within=limits)
 
 

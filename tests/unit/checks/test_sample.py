@@ -31,16 +31,16 @@ def test_rows_of_files_that_lack_a_text_stand_beside_others(tmp_path: Path) -> N
     for offset, more in enumerate(({}, {"note": "a"})):
         with table.transaction() as tx:
             rows = [{"n": offset, "$$partition": 0, "$$offset": offset, **more}]
-            held = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
-            append_files(tx, write_files(table, held), {})
+            table_rows = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+            append_files(tx, write_files(table, table_rows), {})
         with table.update_schema() as update:
             update.add_column("note" if not offset else "later", StringType())
         table = table.refresh()
 
-    found = _sample(table, SPEC, 5)
+    sampled = _sample(table, SPEC, 5)
 
-    assert found is not None
-    assert sorted((row["n"], row["note"]) for row in found[0]) == [(0, None), (1, "a")]
+    assert sampled is not None
+    assert sorted((row["n"], row["note"]) for row in sampled[0]) == [(0, None), (1, "a")]
     first, second = (entry.data_file for entry in live(table))
     delete_by_position(table, (first, [0]))
     left = _sample(table.refresh(), SPEC, 5)
@@ -60,10 +60,10 @@ def test_each_partition_of_the_topic_is_drawn_from_however_many_files_others_hav
     with table.transaction() as tx:
         for partition, offset in places:
             rows = [{"$$partition": partition, "$$offset": offset}]
-            held = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
-            append_files(tx, write_files(table, held), {})
+            table_rows = pa.Table.from_pylist(rows, schema=table.schema().as_arrow())
+            append_files(tx, write_files(table, table_rows), {})
 
-    found = _sample(table.refresh(), SPEC, 5)
+    sampled = _sample(table.refresh(), SPEC, 5)
 
-    assert found is not None
-    assert found.keys() == {*range(12)}
+    assert sampled is not None
+    assert sampled.keys() == {*range(12)}

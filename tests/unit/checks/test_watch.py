@@ -44,11 +44,11 @@ def states(look: Look) -> list[str]:
 
 def looks(watch: Watch, mirror: Mirror, clock: Clock, *later: float) -> list[list[str]]:
     """What is compared in full at each of some looks, and how it comes out."""
-    found = []
+    seen = []
     for seconds in later:
         clock.now += seconds
-        found.append(states(watch.look([mirror.spec], mirror.connections)))
-    return found
+        seen.append(states(watch.look([mirror.spec], mirror.connections)))
+    return seen
 
 
 def test_a_table_is_compared_in_full_once_and_then_rests(mirror: Mirror, clock: Clock, wire: Wire) -> None:
@@ -78,13 +78,13 @@ def test_a_target_that_does_not_follow_is_compared_until_it_does(
 
 def test_a_table_that_is_busy_and_followed_is_at_rest(watch: Watch, mirror: Mirror, clock: Clock) -> None:
     """It is never in step at a look, but the target moves on between two of them."""
-    found = []
+    seen = []
     for _ in range(8):
         mirror.sync()
         mirror.land()
-        found += looks(watch, mirror, clock, 60)
+        seen += looks(watch, mirror, clock, 60)
 
-    assert found == [[]] * 8
+    assert seen == [[]] * 8
 
 
 def test_a_shorter_limit_makes_it_less_patient(mirror: Mirror) -> None:

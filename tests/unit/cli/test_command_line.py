@@ -59,18 +59,18 @@ def test_an_unknown_command_is_a_usage_error(said: Callable[..., Said]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "expected"),
     [
         (("--rebuild", "--from-here"), "--rebuild makes all"),
         (("--accept-loss", "3"), "--accept-loss says what"),
     ],
 )
 def test_options_of_a_derivation_that_contradict_each_other_are_a_usage_error(
-    said: Callable[..., Said], options: tuple[str, ...], told: str
+    said: Callable[..., Said], options: tuple[str, ...], expected: str
 ) -> None:
     answer = said("derive", "t", *options)
 
-    assert (answer.returncode, told in answer.stderr) == (2, True)
+    assert (answer.returncode, expected in answer.stderr) == (2, True)
 
 
 def test_env_without_a_stack_says_how_to_get_one(said: Callable[..., Said]) -> None:

@@ -44,8 +44,8 @@ finally:
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, timeout=60
     )
-    found: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return set(found)
+    modules: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return set(modules)
 
 
 CATALOGUES = {catalogue.package: catalogue for catalogue in catalogues()}

@@ -33,8 +33,8 @@ def test_no_word_of_others_is_markup(capsys: pytest.CaptureFixture[str], text: s
     console.print(text)
     print_table(table)
 
-    said = capsys.readouterr()
-    assert (said.out.count(text), said.err.count(text)) == (1, 1)
+    captured = capsys.readouterr()
+    assert (captured.out.count(text), captured.err.count(text)) == (1, 1)
 
 
 def test_in_a_pipe_each_row_is_a_line_without_borders(capsys: pytest.CaptureFixture[str]) -> None:
@@ -70,16 +70,16 @@ def test_nothing_is_cut_or_wider_than_the_terminal(width: int) -> None:
     print_table(table_of(ORDERS, TRADES), terminal)
 
     assert isinstance(terminal.file, StringIO)
-    said = terminal.file.getvalue()
-    assert all(len(line) <= width for line in said.splitlines())
-    assert all(cell in said for cell in (*ORDERS, *TRADES))
+    text = terminal.file.getvalue()
+    assert all(len(line) <= width for line in text.splitlines())
+    assert all(cell in text for cell in (*ORDERS, *TRADES))
 
 
 def test_ids_of_snapshots_are_texts_in_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     print_json({"snapshot_id": 8817266187219372001, "rows": 3, "inputs": {"a": 5}, "last": [{"head": None}]})
 
-    told = json.loads(capsys.readouterr().out)
-    assert told == {
+    document = json.loads(capsys.readouterr().out)
+    assert document == {
         "snapshot_id": "8817266187219372001",
         "rows": 3,
         "inputs": {"a": "5"},

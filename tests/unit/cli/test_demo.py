@@ -19,7 +19,7 @@ def test_its_tables_come_with_frazil_and_its_topics_with_generators() -> None:
 def test_it_materializes_every_layer_of_its_tables_and_nothing_else(graph: dg.Definitions) -> None:
     chosen = dg.AssetSelection.from_string(selection_of(TABLE, *DERIVED))
 
-    found = {key.to_user_string() for key in chosen.resolve(graph.resolve_asset_graph())}
+    keys = {key.to_user_string() for key in chosen.resolve(graph.resolve_asset_graph())}
 
     layers = ("iceberg/local", "glue/local", "snowflake/frazil/local")
-    assert found == {f"{layer}/{name}" for layer in layers for name in (TABLE, *DERIVED)} | {f"kafka/{TABLE}"}
+    assert keys == {f"{layer}/{name}" for layer in layers for name in (TABLE, *DERIVED)} | {f"kafka/{TABLE}"}

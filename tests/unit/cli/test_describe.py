@@ -23,14 +23,14 @@ TOLD: dict[str, Any] = {
 def test_people_read_whole_ids_times_and_grouped_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     _show(TOLD)
 
-    said = capsys.readouterr().out
-    assert str(SNAPSHOT) in said
-    assert "1,234,567" in said
-    assert said.count("2026-11-22T21:05:09.120Z") == 2
-    assert "at_ms" not in said
-    assert "0: 990-1000" in said
-    assert "gaps" not in said
-    assert "schema" not in said
+    output = capsys.readouterr().out
+    assert str(SNAPSHOT) in output
+    assert "1,234,567" in output
+    assert output.count("2026-11-22T21:05:09.120Z") == 2
+    assert "at_ms" not in output
+    assert "0: 990-1000" in output
+    assert "gaps" not in output
+    assert "schema" not in output
 
 
 def test_a_rollback_takes_the_ids_and_times_that_are_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,26 +36,26 @@ def frazil(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 
 def test_the_table_fits_80_columns_and_what_is_alike_is_one_row(frazil: Command) -> None:
-    said = frazil("doctor")
-    table = said.out
+    result = frazil("doctor")
+    table = result.out
 
-    assert said.code == 5
+    assert result.code == 5
     assert max(map(len, table.splitlines())) <= 80
     assert "300 of them" in table
     assert "not needed" in table
 
 
 def test_each_refusal_is_told_once_with_every_line_that_mends_it_unbroken(frazil: Command) -> None:
-    said = frazil("doctor")
+    result = frazil("doctor")
 
-    assert said.err.count("Kafka does not allow it.") == 1
-    assert f"  Fix: {ACL.format('t1')}\n" in said.err
-    assert f"  Fix: {ACL.format('t2')}\n" in said.err
-    assert "  Needs: glue:GetTable\n" in said.err
+    assert result.err.count("Kafka does not allow it.") == 1
+    assert f"  Fix: {ACL.format('t1')}\n" in result.err
+    assert f"  Fix: {ACL.format('t2')}\n" in result.err
+    assert "  Needs: glue:GetTable\n" in result.err
 
 
 def test_scripts_get_all_of_it(frazil: Command) -> None:
-    said = frazil("doctor", "--json")
+    result = frazil("doctor", "--json")
 
-    assert (said.code, said.document["fine"]) == (5, False)
-    assert len(said.document["findings"]) == len(FINDINGS)
+    assert (result.code, result.document["fine"]) == (5, False)
+    assert len(result.document["findings"]) == len(FINDINGS)

@@ -26,12 +26,12 @@ def test_boto3_finds_region_keys_and_addresses(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     monkeypatch.delenv("AWS_PROFILE", raising=False)
 
-    said = Command(monkeypatch, capsys)("env", FRAZIL_HOME=str(tmp_path))
-    for line in said.out.splitlines():
+    result = Command(monkeypatch, capsys)("env", FRAZIL_HOME=str(tmp_path))
+    for line in result.out.splitlines():
         name, _, value = line.removeprefix("export ").partition("=")
         if name.startswith("AWS_"):
             monkeypatch.setenv(name, value)
 
     client = Session().create_client("s3")
-    assert (said.code, client.meta.region_name) == (0, "eu-central-1")
+    assert (result.code, client.meta.region_name) == (0, "eu-central-1")
     assert client.meta.endpoint_url == "http://127.0.0.1:1"

@@ -34,8 +34,8 @@ def everything(graph: dg.Definitions) -> AssetGraph:
 
 def titles(svg: str) -> set[str]:
     """Of nodes and edges."""
-    found = re.findall(r'class="(?:node|edge)">\s*<title>(.*?)</title>', svg)
-    return {unescape(title) for title in found}
+    names = re.findall(r'class="(?:node|edge)">\s*<title>(.*?)</title>', svg)
+    return {unescape(title) for title in names}
 
 
 def expected(graph: AssetGraph) -> set[str]:
@@ -102,10 +102,10 @@ def test_the_command_finds_the_graph_and_writes_both_pictures(
 ) -> None:
     monkeypatch.chdir(tmp_path)
 
-    said = Command(monkeypatch, capsys)("graph", "--json")
+    result = Command(monkeypatch, capsys)("graph", "--json")
 
-    assert said.code == 0, said.err
-    assert said.document["assets"] == len(everything.assets)
+    assert result.code == 0, result.err
+    assert result.document["assets"] == len(everything.assets)
     assert {path.name for path in tmp_path.iterdir()} == {"asset_graph.svg", "asset_graph.png"}
     assert titles((tmp_path / "asset_graph.svg").read_text()) == expected(everything)
 
@@ -113,7 +113,7 @@ def test_the_command_finds_the_graph_and_writes_both_pictures(
 def test_another_kind_of_file_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = Command(monkeypatch, capsys)("graph", "--out", "a.gif")
+    result = Command(monkeypatch, capsys)("graph", "--out", "a.gif")
 
-    assert said.code == 2
-    assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in said.err
+    assert result.code == 2
+    assert "--out a.gif is no picture.\n  Next: Let the name end in .svg or .png." in result.err

@@ -28,10 +28,10 @@ print(json.dumps(kept_away))
 
 def kept_away(imports: list[str], unused: list[str], used: str) -> list[str]:
     """What of some unused modules is not imported along with others, where one more is imported after."""
-    told = [json.dumps(each) for each in (imports, unused, used)]
-    command = [sys.executable, "-c", IMPORTS, *told]
-    found: list[str] = json.loads(subprocess.check_output(command, text=True, timeout=300))
-    return found
+    arguments = [json.dumps(each) for each in (imports, unused, used)]
+    command = [sys.executable, "-c", IMPORTS, *arguments]
+    modules: list[str] = json.loads(subprocess.check_output(command, text=True, timeout=300))
+    return modules
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_every_module_that_goes_without_something_is_there_or_is_the_other_name_
 
     named = {*UNUSED, *LATE, *CALLED, *(module for module, _ in CALLED.values())}
     roots = {name.partition(".")[0] for name in named}
-    found = {root for root in roots if find_spec(root)}
-    assert roots - found <= {"httpcore", "httpcore2"}
-    assert [n for n in named if n.partition(".")[0] in found and find_spec(n) is None] == []
+    installed = {root for root in roots if find_spec(root)}
+    assert roots - installed <= {"httpcore", "httpcore2"}
+    assert [n for n in named if n.partition(".")[0] in installed and find_spec(n) is None] == []
 
 
 USES = """
@@ -83,8 +83,8 @@ print(before, _parse_row_filter("a > 3") == GreaterThan("a", 3), Config().config
 def test_what_comes_late_is_there_where_it_is_used(tmp_path: Path) -> None:
     (tmp_path / ".pyiceberg.yaml").write_text("max-workers: 3\n")
     own = {**os.environ, "PYICEBERG_HOME": str(tmp_path)}
-    told = subprocess.check_output([sys.executable, "-c", USES], text=True, timeout=300, env=own)
-    assert told == "set() True 3 ['OAuth2Client', 'AsyncOAuth2Client']\n"
+    output = subprocess.check_output([sys.executable, "-c", USES], text=True, timeout=300, env=own)
+    assert output == "set() True 3 ['OAuth2Client', 'AsyncOAuth2Client']\n"
 
 
 # What is registered first runs last: it sees what Python would look at for garbage.
@@ -98,8 +98,8 @@ run()
 
 def test_a_command_that_ends_leaves_python_no_garbage_to_look_for() -> None:
     command = [sys.executable, "-c", ENDING, "--help"]
-    told = subprocess.check_output(command, text=True, timeout=300)
-    assert told.splitlines()[-1] == "left to look at: 0 thousand"
+    output = subprocess.check_output(command, text=True, timeout=300)
+    assert output.splitlines()[-1] == "left to look at: 0 thousand"
 
 
 EARLY = """
@@ -117,5 +117,5 @@ print(before, options.installed_pandas, options.Requirement("a").name, isinstanc
 
 
 def test_what_comes_late_may_be_used_while_it_is_being_imported() -> None:
-    told = subprocess.check_output([sys.executable, "-c", EARLY], text=True, timeout=300)
-    assert told == "False True a True\n"
+    output = subprocess.check_output([sys.executable, "-c", EARLY], text=True, timeout=300)
+    assert output == "False True a True\n"

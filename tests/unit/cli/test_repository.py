@@ -33,9 +33,9 @@ def repository(frazil: Command, tmp_path: Path) -> Path:
 
 
 def test_it_has_all_its_files_and_each_names_only_files_that_are_there(repository: Path) -> None:
-    found = {str(file.relative_to(repository)) for file in repository.rglob("*") if file.is_file()}
+    files = {str(file.relative_to(repository)) for file in repository.rglob("*") if file.is_file()}
 
-    assert found == set(TEMPLATES)
+    assert files == set(TEMPLATES)
     compile((repository / "produce_orders.py").read_text(), "produce_orders.py", "exec")
     assert json.loads((repository / "pipelines/shop/orders.avsc").read_text())["name"] == "Order"
 

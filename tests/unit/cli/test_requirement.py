@@ -37,10 +37,10 @@ GIT = {"vcs": "git", "commit_id": COMMIT}
     ],
 )
 def test_it_names_the_index_the_checkout_or_the_commit(origin: dict[str, Any] | None, wanted: str) -> None:
-    found = requirement_of(origin, "1.2.3", "local")
+    requirement = requirement_of(origin, "1.2.3", "local")
 
-    assert found == wanted
-    assert Requirement(found).extras == {"local"}
+    assert requirement == wanted
+    assert Requirement(requirement).extras == {"local"}
 
 
 def test_what_other_machines_do_not_have_is_known() -> None:

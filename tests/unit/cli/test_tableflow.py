@@ -52,8 +52,8 @@ def frazil(
         monkeypatch.setattr(sys, "argv", ["frazil", *arguments, "--json"])
         with pytest.raises(SystemExit) as end:
             run()
-        told = capsys.readouterr()
-        return int(end.value.code or 0), json.loads(told.out or "null"), told.err
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), json.loads(captured.out or "null"), captured.err
 
     return frazil
 
@@ -72,10 +72,10 @@ def test_it_stands_in_the_list_with_its_lag(frazil: Frazil) -> None:
 def test_no_command_writes_it(frazil: Frazil, tableflow: Tableflow, command: str) -> None:
     before = tableflow.table.metadata_location
 
-    code, _, said = frazil(command, THEIRS)
+    code, _, message = frazil(command, THEIRS)
 
     assert code == 1
-    assert f"Tableflow writes {THEIRS}" in said
+    assert f"Tableflow writes {THEIRS}" in message
     assert tableflow.table.metadata_location == before
 
 
@@ -88,11 +88,11 @@ def test_work_for_all_tables_passes_it_over(frazil: Frazil) -> None:
 
 
 def test_whoever_adopts_it_must_say_that_tableflow_is_off(frazil: Frazil, tableflow: Tableflow) -> None:
-    code, _, said = frazil("adopt", OURS)
+    code, _, message = frazil("adopt", OURS)
 
     assert code == 1
-    assert "--tableflow-is-off" in said
-    assert "Do not where Confluent stores the table" in said
+    assert "--tableflow-is-off" in message
+    assert "Do not where Confluent stores the table" in message
     assert not tableflow.catalog.table_exists(("trading", "stock_trades"))
 
     code, adopted, _ = frazil("adopt", OURS, "--tableflow-is-off")
@@ -108,6 +108,6 @@ def test_a_topic_is_adopted_and_released(frazil: Frazil) -> None:
     assert code == 0
     assert (released["both"], released["only_here"]) == (45, 0)
 
-    code, _, said = frazil("land", OURS, "--no-sync")
+    code, _, message = frazil("land", OURS, "--no-sync")
     assert code == 1
-    assert f"`frazil resume {OURS}`" in said
+    assert f"`frazil resume {OURS}`" in message

@@ -19,12 +19,12 @@ def test_the_new_plan_is_agreed_to_where_the_clouds_changed() -> None:
     cloud = Cloud()
     plan = of(cloud).plan()
     cloud.add("aws/bucket", {"public": True})
-    with pytest.raises(PlanStaleError) as told:
+    with pytest.raises(PlanStaleError) as raised:
         of(cloud).apply(plan)
     assert cloud.names() == ["aws/bucket"]
 
     new = of(cloud).plan()
-    assert str(new) == told.value.where
+    assert str(new) == raised.value.where
     of(cloud).apply(new)
 
     assert of(cloud).plan().news == ()

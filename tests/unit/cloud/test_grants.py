@@ -52,12 +52,12 @@ def grants(
     return Grants(snowflake, "snowflake/grants/system", (), to_kind, to, wanted, "SHOP_DATABASE", holders)
 
 
-def healed(shown: Shown, *wanted: Grant, **told: Any) -> list[str]:
+def healed(shown: Shown, *wanted: Grant, **options: Any) -> list[str]:
     """What is said to take away what was granted besides; each was named as what gave it."""
-    held = grants(shown, *wanted, **told)
-    there = held.read({}) or {}
-    named = [gave for change in differences(held.wanted({}), there) for gave in change.is_]
-    held.update(there, {})
+    grant = grants(shown, *wanted, **options)
+    there = grant.read({}) or {}
+    named = [gave for change in differences(grant.wanted({}), there) for gave in change.is_]
+    grant.update(there, {})
     assert len(named) == len(shown.said)
     return shown.said
 
@@ -66,20 +66,20 @@ def healed(shown: Shown, *wanted: Grant, **told: Any) -> list[str]:
 @pytest.mark.parametrize("catalog", ["INTEGRATION", "CATALOG_INTEGRATION"])
 def test_a_kind_is_known_by_its_general_and_by_its_specific_word(volume: str, catalog: str) -> None:
     shown = Shown(row("USAGE", volume, "LAKE"), row("USAGE", catalog, "GLUE"))
-    held = grants(shown, VOLUME, CATALOG)
-    assert differences(held.wanted({}), held.read({}) or {}) == ()
+    grant = grants(shown, VOLUME, CATALOG)
+    assert differences(grant.wanted({}), grant.read({}) or {}) == ()
 
 
 def test_a_user_s_roles_are_found_among_rows_that_name_none() -> None:
     shown = Shown({"role": "READER", "granted_to": "USER"}, row("USAGE", "VOLUME", "LAKE") | {"role": None})
-    held = grants(shown, ROLE, VOLUME, kind="USER")
-    assert differences(held.wanted({}), held.read({}) or {}) == ()
+    grant = grants(shown, ROLE, VOLUME, kind="USER")
+    assert differences(grant.wanted({}), grant.read({}) or {}) == ()
 
 
 def test_names_are_read_as_snowflake_writes_them() -> None:
     odd = Grant("USAGE", "SCHEMA", ("SHOP_DATABASE", 'a.b "c"'))
-    held = grants(Shown(row("USAGE", "SCHEMA", 'SHOP_DATABASE."a.b ""c"""')), odd)
-    assert differences(held.wanted({}), held.read({}) or {}) == ()
+    grant = grants(Shown(row("USAGE", "SCHEMA", 'SHOP_DATABASE."a.b ""c"""')), odd)
+    assert differences(grant.wanted({}), grant.read({}) or {}) == ()
 
 
 def test_what_was_granted_besides_is_named_and_taken_away_but_not_what_pipelines_grant() -> None:
@@ -89,16 +89,18 @@ def test_what_was_granted_besides_is_named_and_taken_away_but_not_what_pipelines
         row("SELECT", "TABLE", "SHOP_DATABASE.SHOP_SCHEMA.LANDED"),
         row("OWNERSHIP", "TABLE", "ELSEWHERE.S.T"),
     )
-    held = grants(shown, VOLUME)
-    (change,) = differences(held.wanted({}), there := held.read({}) or {})
+    grant = grants(shown, VOLUME)
+    (change,) = differences(grant.wanted({}), there := grant.read({}) or {})
     assert change.is_ == ['GRANT ROLE "ACCOUNTADMIN" TO ROLE "SHOP_ROLE"']
-    held.update(there, {})
+    grant.update(there, {})
     assert shown.said == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
 
 
 def test_of_snowflake_s_own_roles_only_what_is_missing_counts() -> None:
-    held = grants(Shown(row("USAGE", "VOLUME", "LAKE"), row("USAGE", "ROLE", "OTHER")), VOLUME, to="SYSADMIN")
-    assert differences(held.wanted({}), held.read({}) or {}) == ()
+    grant = grants(
+        Shown(row("USAGE", "VOLUME", "LAKE"), row("USAGE", "ROLE", "OTHER")), VOLUME, to="SYSADMIN"
+    )
+    assert differences(grant.wanted({}), grant.read({}) or {}) == ()
 
 
 @pytest.mark.parametrize(
@@ -124,31 +126,36 @@ def test_each_kind_is_revoked_by_the_word_that_revoke_knows(kind: str, name: str
 def test_what_can_t_be_written_is_named_and_not_tried_but_the_rest_is_done(kind: str) -> None:
     foreign = row("USAGE", kind, 'D.S."F(VARCHAR, NUMBER):NUMBER"')
     shown = Shown(row("USAGE", "VOLUME", "LAKE"), foreign, row("USAGE", "ROLE", "ACCOUNTADMIN"))
-    held = grants(shown, VOLUME)
+    grant = grants(shown, VOLUME)
     with pytest.raises(DifferentError, match="more than it needs") as named:
-        held.update(held.read({}) or {}, {})
+        grant.update(grant.read({}) or {}, {})
     assert shown.said == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
     assert "F(VARCHAR, NUMBER)" in named.value.where
     assert foreign in shown.shown(named.value.todo.partition(";")[0])
 
     shown.rows["SHOW GRANTS TO"] = (row("USAGE", "VOLUME", "LAKE"),)  # as somebody revoked it
-    held.update(held.read({}) or {}, {})
-    assert differences(held.wanted({}), held.read({}) or {}) == ()
+    grant.update(grant.read({}) or {}, {})
+    assert differences(grant.wanted({}), grant.read({}) or {}) == ()
 
 
 def test_what_comes_from_a_grant_on_all_is_not_revoked_one_by_one() -> None:
     shown = Shown(row("USAGE", "VOLUME", "LAKE"), row("SELECT", "TABLE", "D.S.T") | {"is_inherited": "true"})
-    held = grants(shown, VOLUME)
+    grant = grants(shown, VOLUME)
     with pytest.raises(DifferentError):
-        held.update(held.read({}) or {}, {})
+        grant.update(grant.read({}) or {}, {})
     assert shown.said == []
 
 
 def test_grants_on_what_is_to_come_are_named_and_taken_away() -> None:
-    told = {"grant_to": "ROLE", "grantee_name": "SHOP_ROLE", "grant_option": "false"}
-    on_schema = {"privilege": "SELECT", "grant_on": "TABLE", "name": 'D."a.b".<TABLE>', **told}
-    on_database = {"privilege": "APPLY", "grant_on": "MASKING_POLICY", "name": "D.<MASKING_POLICY>", **told}
-    of_a_pipeline = {"privilege": "SELECT", "grant_on": "VIEW", "name": "SHOP_DATABASE.S.<VIEW>", **told}
+    row_part = {"grant_to": "ROLE", "grantee_name": "SHOP_ROLE", "grant_option": "false"}
+    on_schema = {"privilege": "SELECT", "grant_on": "TABLE", "name": 'D."a.b".<TABLE>', **row_part}
+    on_database = {
+        "privilege": "APPLY",
+        "grant_on": "MASKING_POLICY",
+        "name": "D.<MASKING_POLICY>",
+        **row_part,
+    }
+    of_a_pipeline = {"privilege": "SELECT", "grant_on": "VIEW", "name": "SHOP_DATABASE.S.<VIEW>", **row_part}
     shown = Shown(row("USAGE", "VOLUME", "LAKE"), future=(on_schema, on_database, of_a_pipeline))
     assert healed(shown, VOLUME) == [
         'REVOKE SELECT ON FUTURE TABLES IN SCHEMA "D"."a.b" FROM ROLE "SHOP_ROLE"',

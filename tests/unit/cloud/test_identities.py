@@ -43,8 +43,8 @@ class Store:
 
 
 def spec(**parts: Any) -> DeploymentSpec:
-    told = {"name": "shop", "aws": {"bucket": "shop-bucket"}, "confluent": {}, "snowflake": {}, **parts}
-    return DeploymentSpec.model_validate(told)
+    document = {"name": "shop", "aws": {"bucket": "shop-bucket"}, "confluent": {}, "snowflake": {}, **parts}
+    return DeploymentSpec.model_validate(document)
 
 
 def told(deployment: DeploymentSpec, **who: Any) -> dict[str, Any]:
@@ -52,37 +52,42 @@ def told(deployment: DeploymentSpec, **who: Any) -> dict[str, Any]:
 
 
 def test_each_system_is_told_with_the_identity_made_for_it() -> None:
-    found = told(spec())
+    settings_told = told(spec())
 
-    assert (found["cluster"], found["catalog"]) == ("shop", "glue")
-    assert found["kafka"]["bootstrap_servers"] == "pkc-1:9092"
-    assert found["kafka"]["tls"] is True
-    assert found["kafka"]["cluster_id"] == KNOWN["confluent/cluster"]["id"]
-    assert found["registry"]["url"] == "https://psrc-1"
-    assert found["aws"]["role_arn"] == "arn:aws:iam::1:role/writer"
-    assert found["glue"]["warehouse"] == "s3://shop-bucket/warehouse"
-    assert (found["snowflake"]["user"], found["snowflake"]["account"]) == ("SHOP_USER", "ORG-ACCOUNT")
-    assert found["snowflake"]["login_role"] == "SHOP_SYSTEM_ADMIN_ROLE"
+    assert (settings_told["cluster"], settings_told["catalog"]) == ("shop", "glue")
+    assert settings_told["kafka"]["bootstrap_servers"] == "pkc-1:9092"
+    assert settings_told["kafka"]["tls"] is True
+    assert settings_told["kafka"]["cluster_id"] == KNOWN["confluent/cluster"]["id"]
+    assert settings_told["registry"]["url"] == "https://psrc-1"
+    assert settings_told["aws"]["role_arn"] == "arn:aws:iam::1:role/writer"
+    assert settings_told["glue"]["warehouse"] == "s3://shop-bucket/warehouse"
+    assert (settings_told["snowflake"]["user"], settings_told["snowflake"]["account"]) == (
+        "SHOP_USER",
+        "ORG-ACCOUNT",
+    )
+    assert settings_told["snowflake"]["login_role"] == "SHOP_SYSTEM_ADMIN_ROLE"
 
 
 def test_secrets_are_told_by_where_they_are_kept() -> None:
-    found = told(spec())
+    settings_told = told(spec())
 
     consumer = "aws-secret:/confluent_cloud_resource/shop/kafka_cluster/app_consumer/python_client"
-    assert found["kafka"]["password"] == f"{consumer}#sasl.password"
-    key = found["snowflake"]["private_key"]
+    assert settings_told["kafka"]["password"] == f"{consumer}#sasl.password"
+    key = settings_told["snowflake"]["private_key"]
     assert key == "aws-secret:/snowflake_resource/shop#snowflake_rsa_private_key_{active_key_number}_pem"
-    assert "the-private-key" not in str(found)
+    assert "the-private-key" not in str(settings_told)
 
 
 def test_every_setting_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """D6: the secret and the deployment name one user, who can log in."""
-    found = told(spec())
+    settings_told = told(spec())
     for system in ("kafka", "registry", "snowflake"):
-        found[system] = {k: v for k, v in found[system].items() if not str(v).startswith("aws-secret:")}
-    found["kafka"] |= {"username": "key", "password": "secret"}
+        settings_told[system] = {
+            k: v for k, v in settings_told[system].items() if not str(v).startswith("aws-secret:")
+        }
+    settings_told["kafka"] |= {"username": "key", "password": "secret"}
 
-    settings = Settings.load(**found)
+    settings = Settings.load(**settings_told)
 
     assert settings.s3_endpoint is None
     assert settings.snowflake.user == "SHOP_USER"
@@ -96,10 +101,12 @@ def test_where_confluent_takes_the_role_too_it_reads_no_secrets() -> None:
 
 
 def test_the_stand_ins_are_told_where_the_clouds_are_stand_ins() -> None:
-    found = told(spec(), aws={"endpoint": "http://127.0.0.1:1"}, snowflake={"host": "127.0.0.1", "port": 2})
+    settings_told = told(
+        spec(), aws={"endpoint": "http://127.0.0.1:1"}, snowflake={"host": "127.0.0.1", "port": 2}
+    )
 
-    assert found["s3"]["endpoint"] == found["glue"]["endpoint"] == "http://127.0.0.1:1"
-    assert (found["snowflake"]["host"], found["snowflake"]["port"]) == ("127.0.0.1", 2)
+    assert settings_told["s3"]["endpoint"] == settings_told["glue"]["endpoint"] == "http://127.0.0.1:1"
+    assert (settings_told["snowflake"]["host"], settings_told["snowflake"]["port"]) == ("127.0.0.1", 2)
 
 
 def test_parts_that_a_deployment_lacks_are_not_told() -> None:
@@ -110,7 +117,7 @@ def test_parts_that_a_deployment_lacks_are_not_told() -> None:
 def test_what_was_not_made_is_named(address: str) -> None:
     known = {name: facts for name, facts in KNOWN.items() if name != address}
 
-    with pytest.raises(NotYetError, match=f"lacks {address}") as told:
+    with pytest.raises(NotYetError, match=f"lacks {address}") as raised:
         settings_of(spec(), known, Store(), Settings.load())
-    assert told.value.todo.startswith("`frazil deploy create` makes it")
+    assert raised.value.todo.startswith("`frazil deploy create` makes it")
     assert settings_of(spec(), {**known, address: KNOWN[address]}, Store(), Settings.load())

@@ -17,8 +17,8 @@ from frazil_cloud.key_pair import KeyPair, account_of_token
 
 @pytest.fixture(scope="module")
 def vector() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(Path(__file__).with_name("key_pair.json").read_text())
-    return told
+    document: dict[str, Any] = json.loads(Path(__file__).with_name("key_pair.json").read_text())
+    return document
 
 
 @pytest.fixture(scope="module")

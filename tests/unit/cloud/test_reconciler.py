@@ -199,9 +199,9 @@ def test_the_reason_for_waiting_in_vain_is_told_and_not_the_last_429(cloud: Clou
     cloud.throttle_every = 3
     pending = Thing(cloud, "confluent/cluster", fields={"phase": "PENDING"})
     slow = Reconciler([pending], patience=0.5)
-    with pytest.raises(CloudSlowError, match="confluent/cluster: confluent/cluster is PENDING") as told:
+    with pytest.raises(CloudSlowError, match="confluent/cluster: confluent/cluster is PENDING") as raised:
         slow.apply(slow.plan())
-    assert "What was made stays" in str(told.value)
+    assert "What was made stays" in str(raised.value)
     no = Reconciler([Refused(Cloud(), "aws/bucket")])
     with pytest.raises(NotAllowedError, match="CreateBucket"):
         no.apply(no.plan())
@@ -233,9 +233,9 @@ def test_verifying_uses_every_object_and_tells_which_one_does_not_work(cloud: Cl
     assert set(reconciler.verify().values()) == {None}
     broken = Thing(cloud, "aws/bucket", fields={"public": False}, works=lambda _: "403 on s3:PutObject")
     cloud.remove("confluent/table")
-    found = Reconciler([broken, Thing(cloud, "confluent/table")], patience=0.3).verify()
-    assert "403 on s3:PutObject" in str(found["aws/bucket"])
-    assert isinstance(found["confluent/table"], MissingError)
+    outcomes = Reconciler([broken, Thing(cloud, "confluent/table")], patience=0.3).verify()
+    assert "403 on s3:PutObject" in str(outcomes["aws/bucket"])
+    assert isinstance(outcomes["confluent/table"], MissingError)
 
 
 def test_what_was_taken_out_is_planned_and_removed_behind_all_else(cloud: Cloud) -> None:
@@ -267,8 +267,8 @@ def test_what_was_taken_out_and_holds_data_goes_by_an_explicit_word_only(cloud: 
     topic = Thing(cloud, "confluent/topic/trades", ("confluent/acl/trades",))
     Reconciler([acl, topic]).apply(Reconciler([acl, topic]).plan())
 
-    def without(**told: bool) -> Reconciler:
-        return Reconciler([], former=lambda _: [acl, topic], **told)
+    def without(**options: bool) -> Reconciler:
+        return Reconciler([], former=lambda _: [acl, topic], **options)
 
     plan = without().plan()
     without().apply(plan)
@@ -276,8 +276,8 @@ def test_what_was_taken_out_and_holds_data_goes_by_an_explicit_word_only(cloud: 
     assert "--remove-data" in str(plan.held_back[0])
     assert cloud.names() == ["confluent/acl/trades", "confluent/topic/trades"]
 
-    told = without(removes_data=True)
-    told.apply(told.plan())
+    removing = without(removes_data=True)
+    removing.apply(removing.plan())
     assert cloud.done[-2:] == ["delete confluent/topic/trades", "delete confluent/acl/trades"]
 
 

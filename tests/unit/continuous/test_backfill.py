@@ -21,10 +21,10 @@ from kit.model.world import SPEC, World
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A topic of ten records in one partition, and four in the other."""
-    with edges() as found:
-        monkeypatch.setattr("frazil.landing.position.state.known_facts", found.known_facts)
-        monkeypatch.setattr("frazil.continuous.backfill.topic_fact", found.topic_fact)
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        monkeypatch.setattr("frazil.landing.position.state.known_facts", doubles.known_facts)
+        monkeypatch.setattr("frazil.continuous.backfill.topic_fact", doubles.topic_fact)
+        doubles.world = world = World(Dice())
         for partition in (*[0] * 10, *[1] * 4):
             world.topic.produce(partition)
         yield world
@@ -36,16 +36,16 @@ def lag(world: World) -> int:
 
 
 def test_it_lands_a_bounded_number_of_records_at_a_time_and_tells_how_far_it_is(world: World) -> None:
-    told: list[Filled] = []
+    progress: list[Filled] = []
     clock = iter(range(0, 1000, 10))
 
     filled = backfill(
-        SPEC, world.connections, max_records=5, tell=told.append, clock=lambda: float(next(clock))
+        SPEC, world.connections, max_records=5, tell=progress.append, clock=lambda: float(next(clock))
     )
 
-    assert [each.left for each in told] == [14, 9, 4, 0]
-    assert [each.landed.records for each in told] == [0, 5, 10, 14]
-    assert [each.seconds_left for each in told] == [None, 18.0, 8.0, 0.0]
+    assert [each.left for each in progress] == [14, 9, 4, 0]
+    assert [each.landed.records for each in progress] == [0, 5, 10, 14]
+    assert [each.seconds_left for each in progress] == [None, 18.0, 8.0, 0.0]
     assert (filled.landed.landings, filled.landed.bytes, lag(world)) == (3, 140, 0)
 
 

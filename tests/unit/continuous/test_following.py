@@ -26,12 +26,12 @@ TRADES = TableSpec(topic="trades")
 @pytest.fixture
 def specs(tmp_path: Path) -> list[AnyTable]:
     """A table of a topic, one made of it, and one made of that."""
-    found: list[AnyTable] = [TRADES]
+    specs_made: list[AnyTable] = [TRADES]
     for name, source in (("sells", "trades"), ("large", "sells")):
         file = tmp_path / f"{name}.sql"
         file.write_text(f"SELECT quantity FROM {source}")
-        found.append(DerivedSpec(table=name, namespace="local", kind="rows", sql=file))
-    return found
+        specs_made.append(DerivedSpec(table=name, namespace="local", kind="rows", sql=file))
+    return specs_made
 
 
 class Following:
@@ -80,11 +80,11 @@ def test_what_failed_is_told_with_the_next_batch_once_for_each_target(specs: lis
         following.follower.failed(name_of(TRADES), error)
         following.round(3600.0)
 
-    told = [done for name, done in following.heard.told if isinstance(done, Failure)]
-    kinds = {(failure.kind, failure.target[:1]) for failure in told}
+    failures = [done for name, done in following.heard.told if isinstance(done, Failure)]
+    kinds = {(failure.kind, failure.target[:1]) for failure in failures}
     assert kinds == {("land", ()), ("publish", ("glue",))}
-    assert {failure.error for failure in told} == {error}
-    assert len(told) == 2 * 3
+    assert {failure.error for failure in failures} == {error}
+    assert len(failures) == 2 * 3
 
 
 def test_what_landed_is_shown_before_a_runner_ends_and_what_is_made_of_it_waits(

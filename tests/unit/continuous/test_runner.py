@@ -96,10 +96,10 @@ def test_a_table_that_is_paused_while_it_is_landed_is_no_failure(work: FakeWork)
         wait_for(lambda: work.done.count(("land", A)) > 2)
         work.states[A] = "paused"
         wait_for(lambda: heard.events(A))
-        told = heard.events(A)
+        heard_of = heard.events(A)
         del work.fails[A]
 
-    assert told == ["waits"]
+    assert heard_of == ["waits"]
 
 
 def test_a_silent_kafka_is_told_once_and_so_is_that_it_answers_again(work: FakeWork) -> None:
@@ -118,10 +118,10 @@ def test_a_table_that_waits_for_a_person_is_told_once_and_not_landed(work: FakeW
 
     heard = run_until(work, lambda _: work.looks > 5)
 
-    (told,) = [news for news in heard.lines if news.table == A]
-    assert told.event == "waits"
-    assert told.text.startswith(f"{A}: suspended. Look at it. Next: ")
-    assert f"`frazil resume {A}`" in told.text
+    (line,) = [news for news in heard.lines if news.table == A]
+    assert line.event == "waits"
+    assert line.text.startswith(f"{A}: suspended. Look at it. Next: ")
+    assert f"`frazil resume {A}`" in line.text
     assert ("land", A) not in work.done
 
 
@@ -144,9 +144,9 @@ def test_a_bad_record_is_told_once_with_its_next_step_though_a_look_comes_first(
         seen = work.looks
         wait_for(lambda: work.looks > seen + 2, 60)
 
-    (told,) = [line for line in heard.lines if line.table == A]
-    assert told.event == "failed"
-    assert "`frazil resume a`" in told.text
+    (news,) = [line for line in heard.lines if line.table == A]
+    assert news.event == "failed"
+    assert "`frazil resume a`" in news.text
 
 
 def test_what_was_published_before_a_table_stopped_is_shown_and_told_and_so_is_the_check_that_stops_it(

@@ -16,8 +16,8 @@ BROKEN = RepairError("A record can't be decoded.")
 HUGE = 10**9
 
 
-def started(schedule: Schedule, *found: Due) -> list[str]:
-    schedule.look(found)
+def started(schedule: Schedule, *dues: Due) -> list[str]:
+    schedule.look(dues)
     return [turn.due.spec.topic for turn in schedule.turns()]
 
 
@@ -145,11 +145,11 @@ def test_a_system_that_lets_all_tables_fail_is_told_once_and_so_is_that_it_works
     backoff, down = Backoff(Clock()), PartDownError("The schema registry does not answer.")
     tables = [f"t{n}" for n in range(1000)]
 
-    told = [backoff.failed(table, down) for _ in range(4) for table in tables]
+    is_news = [backoff.failed(table, down) for _ in range(4) for table in tables]
     over = [backoff.worked(table) for table in tables]
     again = [backoff.failed(table, down) for _ in range(2) for table in tables]
 
-    assert (sum(told), sum(over), sum(again)) == (1, 1, 1)
+    assert (sum(is_news), sum(over), sum(again)) == (1, 1, 1)
 
 
 def test_another_failure_of_a_table_is_told_though_a_system_is_down() -> None:

@@ -16,14 +16,14 @@ from frazil_dashboard.drawing import draw
 from frazil_dashboard.page import Chart
 
 
-def drawn(chart: dict[str, Any], found: pa.Table) -> AppTest:
-    def script(chart: object, found: object) -> None:  # its text runs by itself, without our imports
+def drawn(chart: dict[str, Any], table: pa.Table) -> AppTest:
+    def script(chart: object, table: object) -> None:  # its text runs by itself, without our imports
         from frazil_dashboard.drawing import draw
         from frazil_dashboard.page import Chart
 
-        draw(Chart.model_validate(chart), found)
+        draw(Chart.model_validate(chart), table)
 
-    test: AppTest = AppTest.from_function(script, args=(chart, found), default_timeout=60).run()
+    test: AppTest = AppTest.from_function(script, args=(chart, table), default_timeout=60).run()
     return test
 
 
@@ -33,8 +33,8 @@ def test_a_number_has_its_thousands_apart() -> None:
 
 
 def test_a_number_that_is_null_is_none() -> None:
-    found = pa.table({"n": pa.array([None], pa.int64())})
-    assert [m.value for m in drawn({"title": "N", "kind": "number", "sql": "SELECT 1"}, found).metric] == [
+    table = pa.table({"n": pa.array([None], pa.int64())})
+    assert [m.value for m in drawn({"title": "N", "kind": "number", "sql": "SELECT 1"}, table).metric] == [
         "none"
     ]
 
@@ -59,24 +59,24 @@ def marks_of(shown: AppTest) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["line", "bar"])
 def test_heights_of_any_number_are_drawn(kind: str) -> None:
-    found = pa.table({"x": ["b", "a"], "y": pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(38, 2))})
-    shown = drawn({"title": "T", "kind": kind, "sql": "SELECT 1", "x": "x", "y": "y"}, found)
+    table = pa.table({"x": ["b", "a"], "y": pa.array([Decimal("1.5"), Decimal(2)], pa.decimal128(38, 2))})
+    shown = drawn({"title": "T", "kind": kind, "sql": "SELECT 1", "x": "x", "y": "y"}, table)
     assert not shown.exception
     assert marks_of(shown) == [kind]
 
 
 def test_a_line_of_one_point_is_a_bar() -> None:
-    found = pa.table({"x": ["a", "a"], "y": [1, 2], "side": ["BUY", "SELL"]})
+    table = pa.table({"x": ["a", "a"], "y": [1, 2], "side": ["BUY", "SELL"]})
     line = {"title": "T", "kind": "line", "sql": "SELECT 1", "x": "x", "y": "y", "colour": "side"}
-    assert marks_of(drawn(line, found)) == ["bar"]
+    assert marks_of(drawn(line, table)) == ["bar"]
 
 
 def test_a_column_that_is_not_there_is_named_until_the_chart_names_one_that_is() -> None:
     chart = {"title": "T", "kind": "line", "sql": "SELECT 1", "x": "day", "y": "y"}
-    found = pa.table({"x": ["a"], "y": [1]})
+    table = pa.table({"x": ["a"], "y": [1]})
     with pytest.raises(UsageError, match="gives no column day"):
-        draw(Chart.model_validate(chart), found)
-    assert not drawn({**chart, "x": "x"}, found).exception
+        draw(Chart.model_validate(chart), table)
+    assert not drawn({**chart, "x": "x"}, table).exception
 
 
 @pytest.mark.parametrize("text", ["![x](http://127.0.0.1/x)", "a_b*c* `d` <b>$e$</b> :f: ~g~", "ä ö"])

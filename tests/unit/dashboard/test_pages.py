@@ -40,14 +40,14 @@ def page(text: str, folder: Path, duck: Sandbox) -> Page:
 
 
 def test_a_page_has_choices_and_charts(tmp_path: Path, duck: Sandbox) -> None:
-    found = page(PAGE, tmp_path, duck)
-    assert [choice.name for choice in found.choices] == ["symbol", "top"]
-    assert [(chart.kind, chart.x, chart.y) for chart in found.charts] == [("bar", "symbol", "value")]
-    assert len(found.queries) == 2
+    shown_page = page(PAGE, tmp_path, duck)
+    assert [choice.name for choice in shown_page.choices] == ["symbol", "top"]
+    assert [(chart.kind, chart.x, chart.y) for chart in shown_page.charts] == [("bar", "symbol", "value")]
+    assert len(shown_page.queries) == 2
 
 
 @pytest.mark.parametrize(
-    ("good", "bad", "line", "said"),
+    ("good", "bad", "line", "expected"),
     [
         ("= $symbol", "= $symbl", 11, "$symbl is no choice of this page; did you mean $symbol?"),
         ("SELECT DISTINCT symbol FROM trades", "DROP TABLE trades", 4, "This is not one SELECT."),
@@ -63,13 +63,13 @@ def test_a_page_has_choices_and_charts(tmp_path: Path, duck: Sandbox) -> None:
     ],
 )
 def test_a_mistake_is_named_with_its_line(
-    tmp_path: Path, duck: Sandbox, good: str, bad: str, line: int, said: str
+    tmp_path: Path, duck: Sandbox, good: str, bad: str, line: int, expected: str
 ) -> None:
     assert good in PAGE
     with pytest.raises(SpecError) as refused:
         page(PAGE.replace(good, bad), tmp_path, duck)
     assert f"dashboard.yaml:{line}: " in refused.value.what
-    assert said in refused.value.what
+    assert expected in refused.value.what
 
 
 def test_a_page_is_one_document(tmp_path: Path, duck: Sandbox) -> None:
@@ -79,5 +79,8 @@ def test_a_page_is_one_document(tmp_path: Path, duck: Sandbox) -> None:
 
 def test_the_pipelines_that_come_with_frazil_have_pages() -> None:
     pages = load_pages(Settings.load())
-    assert {name: found.title for name, found in pages.items()} == {"airline": "Flights", "trading": "Trades"}
+    assert {name: shown_page.title for name, shown_page in pages.items()} == {
+        "airline": "Flights",
+        "trading": "Trades",
+    }
     assert {choice.name: choice.least for choice in pages["airline"].choices}["top"] == 3

@@ -38,8 +38,8 @@ from kit.model.world import NAME, SPEC, World
 @pytest.fixture
 def world() -> Iterator[World]:
     """A table of two landings."""
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         for _ in range(2):
             world.produce(0)
             land(SPEC, world.connections)
@@ -57,9 +57,9 @@ def once(step: str, others: Callable[[], object]) -> Callable[[str], None]:
     """What others do at the first such step."""
     done: list[str] = []
 
-    def on_step(told: str) -> None:
-        if told == step and not done:
-            done.append(told)
+    def on_step(done_step: str) -> None:
+        if done_step == step and not done:
+            done.append(done_step)
             others()
 
     return on_step
@@ -112,7 +112,7 @@ def test_a_derivation_that_another_one_overtook_leaves_the_rows_that_wait_to_the
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             "org.apache.iceberg.exceptions.NotFoundException: s3://lake/a.parquet",
@@ -121,9 +121,9 @@ def test_a_derivation_that_another_one_overtook_leaves_the_rows_that_wait_to_the
         ("org.apache.iceberg.exceptions.CommitFailedException: Cannot commit", "Derive again."),
     ],
 )
-def test_a_derivation_whose_job_met_others_is_made_again(world: World, text: str, told: str) -> None:
+def test_a_derivation_whose_job_met_others_is_made_again(world: World, text: str, expected: str) -> None:
     with a_job_that_fails(text):
-        assert todo_of(CommitConflictError, lambda: derive(made_spec(), world.connections)) == told
+        assert todo_of(CommitConflictError, lambda: derive(made_spec(), world.connections)) == expected
 
     derive(made_spec(), world.connections)
 
@@ -206,8 +206,8 @@ def test_columns_that_others_came_before_are_added_when_it_is_derived_again(worl
 
 
 def test_a_table_that_nothing_was_written_to_is_an_input_once_its_topic_is_landed() -> None:
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         world.produce(0)
         empty = world.catalog.create_table(NAME.identifier, to_iceberg(table_fields(SPEC, COLUMNS)))
         todo = todo_of(MissingError, lambda: at_head(empty))

@@ -22,9 +22,9 @@ SQL = "SELECT symbol, quantity > :large AS is_large FROM trades"
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """The query's file."""
-    found = tmp_path / "made.sql"
-    found.write_text(SQL)
-    return found
+    path = tmp_path / "made.sql"
+    path.write_text(SQL)
+    return path
 
 
 def made(file: Path, **spec: Any) -> Computation:
@@ -57,8 +57,8 @@ def test_other_windows_make_other_rows_and_another_policy_for_late_ones_does_not
     file.write_text("SELECT start, sum(q) AS total FROM trades GROUP BY start")
 
     def windows(**window: Any) -> str:
-        told = {"start": "start", "length": timedelta(minutes=1), **window}
-        return made(file, kind="windows", parameters={}, window=told).fingerprint
+        settings = {"start": "start", "length": timedelta(minutes=1), **window}
+        return made(file, kind="windows", parameters={}, window=settings).fingerprint
 
     assert windows(length=timedelta(minutes=2)) != windows()
     assert windows(late_rows="drop") == windows()

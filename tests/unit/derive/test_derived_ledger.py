@@ -56,14 +56,14 @@ class History:
     properties: dict[str, str] = field(default_factory=dict)
     uuid: str = UUID_
 
-    def commit(self, operation: Operation = Operation.APPEND, rows: int = 0, **said: str) -> History:
+    def commit(self, operation: Operation = Operation.APPEND, rows: int = 0, **summary: str) -> History:
         number = len(self.snapshots) + 1
-        told = {"added-records": str(rows), "added-files-size": str(100 * rows), "total-records": "50"}
+        totals = {"added-records": str(rows), "added-files-size": str(100 * rows), "total-records": "50"}
         self.snapshots.append(
             Snapshot(
                 **{"snapshot-id": number, "parent-snapshot-id": self.head, "sequence-number": number},
                 **{"timestamp-ms": number, "manifest-list": f"s3://lake/{number}.avro"},
-                summary=Summary(operation, **told, **said),
+                summary=Summary(operation, **totals, **summary),
             )
         )
         self.head = number
@@ -100,10 +100,10 @@ def _ref(snapshot: int) -> SnapshotRef:
 @pytest.fixture
 def history() -> History:
     """A head without rows, as every table of Frazil's has, and three appends."""
-    found = History().commit()
+    made = History().commit()
     for rows in (10, 20, 30):
-        found.commit(rows=rows)
-    return found
+        made.commit(rows=rows)
+    return made
 
 
 def at(number: int) -> Position:
@@ -130,15 +130,15 @@ def test_the_newest_ledger_counts_whatever_upkeep_did_behind_it() -> None:
     assert [s.snapshot_id for s, _ in DerivedLedger.all(history.metadata)] == [2]
 
 
-@pytest.mark.parametrize(("expired", "found"), [((1, 2), LEDGER), ((2, 3), None)])
+@pytest.mark.parametrize(("expired", "expected"), [((1, 2), LEDGER), ((2, 3), None)])
 def test_the_copy_counts_only_where_snapshots_that_would_tell_are_gone(
-    expired: tuple[int, ...], found: DerivedLedger | None
+    expired: tuple[int, ...], expected: DerivedLedger | None
 ) -> None:
     history = History(properties=LEDGER.properties()).commit().commit().commit(Operation.REPLACE)
-    history.head = 1 if found is None else 3
+    history.head = 1 if expected is None else 3
     history.expire(*expired)
 
-    assert DerivedLedger.newest(history.metadata) == found
+    assert DerivedLedger.newest(history.metadata) == expected
 
 
 def test_what_is_new_are_the_rows_that_were_appended(history: History) -> None:

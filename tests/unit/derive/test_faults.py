@@ -20,9 +20,9 @@ NAME = TableName("sales", "sized")
 
 
 def told(raised: PySparkException) -> FrazilError:
-    with pytest.raises(FrazilError) as told, spark_job(derivation_job(NAME)):
+    with pytest.raises(FrazilError) as caught, spark_job(derivation_job(NAME)):
         raise raised
-    return told.value
+    return caught.value
 
 
 def test_a_query_that_spark_does_not_understand_is_the_users_mistake() -> None:

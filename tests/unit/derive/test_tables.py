@@ -28,12 +28,14 @@ def test_the_tables_of_sound_pipelines_are_there_beside_broken_ones(found: Known
 
 
 def test_each_broken_pipeline_tells_its_own_mistakes_with_their_lines(found: KnownTables) -> None:
-    told = {broken.name: sorted(broken.error.what.splitlines()) for broken in found.pipelines.broken}
+    mistakes = {broken.name: sorted(broken.error.what.splitlines()) for broken in found.pipelines.broken}
 
-    assert told.keys() == BROKEN.keys()
+    assert mistakes.keys() == BROKEN.keys()
     for name, lines in BROKEN.items():
-        assert len(told[name]) == len(lines)
-        assert all(line in said for line, said in zip(lines, told[name], strict=True)), told[name]
+        assert len(mistakes[name]) == len(lines)
+        assert all(line in mistake for line, mistake in zip(lines, mistakes[name], strict=True)), mistakes[
+            name
+        ]
 
 
 def test_a_strict_profile_refuses_all_of_them_and_tells_every_mistake(
@@ -54,9 +56,9 @@ def test_two_broken_pipelines_of_one_name_are_both_told(tmp_path: Path) -> None:
         (root / "crm").mkdir(parents=True)
         (root / "crm/defs.yaml").write_text("- no pipeline\n")
 
-    found = load_pipelines(roots, Settings())
+    pipelines = load_pipelines(roots, Settings())
 
-    assert [broken.folder.parent for broken in found.broken] == roots
+    assert [broken.folder.parent for broken in pipelines.broken] == roots
 
 
 def test_an_error_that_nobody_foresaw_ends_its_own_pipeline_only(
@@ -65,11 +67,11 @@ def test_an_error_that_nobody_foresaw_ends_its_own_pipeline_only(
     folder = write_mixed(tmp_path)
     monkeypatch.setattr("frazil.derive.queries.check.unfit", lambda *_: 1 / 0)
 
-    found = known_tables(load_pipelines([folder], Settings()), Settings())
+    tables = known_tables(load_pipelines([folder], Settings()), Settings())
 
-    told = {broken.name: broken.error.what for broken in found.pipelines.broken}
-    assert "reader/defs.yaml:9: ZeroDivisionError: division by zero" in told["reader"]
-    assert "shop" in [pipeline.name for pipeline in found.pipelines.sound]
+    mistakes = {broken.name: broken.error.what for broken in tables.pipelines.broken}
+    assert "reader/defs.yaml:9: ZeroDivisionError: division by zero" in mistakes["reader"]
+    assert "shop" in [pipeline.name for pipeline in tables.pipelines.sound]
 
 
 def test_who_mends_the_file_mends_those_that_wait_for_it_too(tmp_path: Path) -> None:

@@ -99,10 +99,10 @@ def test_keys_and_partitions_are_named_with_what_speaks_against_others() -> None
 
     _, notes = propose("orders", sample, None, {})
 
-    said = " ".join(notes)
-    assert "order_id differs in all 40 records; customer_id does not (0:0 and 0:7 are alike)" in said
-    assert "day(at), customer_id (7 values), status (2 values)" not in said  # 40 records are few for 7
-    assert "day(at), status (2 values)" in said
+    text = " ".join(notes)
+    assert "order_id differs in all 40 records; customer_id does not (0:0 and 0:7 are alike)" in text
+    assert "day(at), customer_id (7 values), status (2 values)" not in text  # 40 records are few for 7
+    assert "day(at), status (2 values)" in text
 
 
 def test_no_value_of_a_record_is_shown() -> None:

@@ -33,15 +33,15 @@ def sample(*values: dict[str, Any]) -> Sample:
 
 
 def proposal(*values: dict[str, Any]) -> Proposal:
-    found, _ = propose("orders", sample(*values), None, {}, listed=True)
-    assert found
-    return found
+    drafted, _ = propose("orders", sample(*values), None, {}, listed=True)
+    assert drafted
+    return drafted
 
 
 def test_fields_are_listed_by_their_values_wherever_they_are() -> None:
-    found = proposal(*ORDERS)
+    drafted = proposal(*ORDERS)
 
-    listed = {each.pop("name"): each for each in found.table["fields"]}
+    listed = {each.pop("name"): each for each in drafted.table["fields"]}
     assert all(each.pop("optional") for each in listed.values())
     assert listed == {
         "id": {"type": "long"}, "at": {"type": "timestamptz"}, "day": {"type": "date"},
@@ -54,17 +54,17 @@ def test_fields_are_listed_by_their_values_wherever_they_are() -> None:
 
 
 def test_each_says_in_how_many_records_it_is_and_what_speaks_against_its_type() -> None:
-    found = proposal(*ORDERS[:3], {"id": 9, "code": "y"})
+    drafted = proposal(*ORDERS[:3], {"id": 9, "code": "y"})
 
-    assert found.reasons["id"] == "in 4 of 4 records"
-    assert found.reasons["day"] == "in 3 of 4 records; not in 0:13"
-    assert found.reasons["code"] == "in 4 of 4 records; mostly string, but integer 1 times, first in 0:10"
+    assert drafted.reasons["id"] == "in 4 of 4 records"
+    assert drafted.reasons["day"] == "in 3 of 4 records; not in 0:13"
+    assert drafted.reasons["code"] == "in 4 of 4 records; mostly string, but integer 1 times, first in 0:10"
 
 
 def test_the_list_is_read_as_it_was_written_and_decodes_the_records(tmp_path: Path) -> None:
-    found = proposal(*ORDERS)
+    drafted = proposal(*ORDERS)
 
-    (file,) = write_pipelines(tmp_path, [Finding("orders", 1, 5, 5, 1, None, (found,))])
+    (file,) = write_pipelines(tmp_path, [Finding("orders", 1, 5, 5, 1, None, (drafted,))])
 
     lines = [line for line in file.read_text().splitlines() if "- {name: " in line]
     assert lines[1].strip() == "- {name: at, type: timestamptz, optional: true}  # in 5 of 5 records"
@@ -72,7 +72,7 @@ def test_the_list_is_read_as_it_was_written_and_decodes_the_records(tmp_path: Pa
     (spec,) = pipeline.tables
     assert [f.model_dump(exclude_unset=True) for f in spec.fields] == [
         {**each, "path": tuple(each["path"])} if isinstance(each.get("path"), list) else each
-        for each in found.table["fields"]
+        for each in drafted.table["fields"]
     ]
     by = FieldsDecoder(spec.fields)
     for value in sample(*ORDERS).values:

@@ -38,7 +38,7 @@ def is_excused(mark: str | None) -> bool:
 def test_each_block_of_a_shell_is_run_by_a_test_or_says_what_it_needs(page: Path) -> None:
     if name(page) in (*RUN, SETTINGS):
         return
-    marks = [found["mark"] for found in _SHELL.finditer(page.read_text())]
+    marks = [block["mark"] for block in _SHELL.finditer(page.read_text())]
 
     assert [mark for mark in marks if not is_excused(mark)] == []
 
@@ -51,8 +51,8 @@ def command_lines() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         if name(page) != "docs/reference/commands.md":  # which shows how a command is used, in brackets
             for block in _BLOCK.findall(page.read_text()):
-                found = (line.split(" # ")[0].strip() for line in block.replace("\\\n", " ").splitlines())
-                yield from ((name(page), line) for line in found if line.startswith("frazil "))
+                lines = (line.split(" # ")[0].strip() for line in block.replace("\\\n", " ").splitlines())
+                yield from ((name(page), line) for line in lines if line.startswith("frazil "))
 
 
 def parsed(group: Any, words: list[str], above: Any = None) -> None:

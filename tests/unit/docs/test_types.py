@@ -69,8 +69,8 @@ def test_what_json_schema_says_beside_types_makes_no_column(more: dict[str, Any]
 def test_extensions_of_proto2_make_no_column() -> None:
     message = 'syntax = "proto2"; message M { required int32 a = 1; extensions 100 to 199; }'
 
-    found = columns("PROTOBUF", f"{message} extend M {{ optional int32 more = 100; }}")
-    assert found == columns("PROTOBUF", message)
+    columns_read = columns("PROTOBUF", f"{message} extend M {{ optional int32 more = 100; }}")
+    assert columns_read == columns("PROTOBUF", message)
 
 
 def test_pyiceberg_writes_no_table_of_version_3(tmp_path: Path) -> None:

@@ -21,9 +21,9 @@ from frazil.spec.topic import TableSpec
 def test_a_spark_of_the_version_that_is_named_is_taken() -> None:
     """By stand-ins that say their versions: no second Spark is at hand, and the embedded one is of this."""
     other: Any = SimpleNamespace(version="3.0.0")
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         _version(other)
-    named = told.value.todo.removeprefix("Run Spark ").rstrip(".")
+    named = raised.value.todo.removeprefix("Run Spark ").rstrip(".")
     assert named == pyspark.__version__
 
     same: Any = SimpleNamespace(version=named)
@@ -32,10 +32,10 @@ def test_a_spark_of_the_version_that_is_named_is_taken() -> None:
 
 def test_workers_without_frazil_are_told_by_the_variable_that_spark_reads() -> None:
     """A cluster's executors with the wheel: `tests/stack/cluster` follows it."""
-    told = _of_python("Traceback\nModuleNotFoundError: No module named 'frazil'\n")
+    error = _of_python("Traceback\nModuleNotFoundError: No module named 'frazil'\n")
 
-    assert "PYSPARK_PYTHON" in told.todo
-    assert told.where == "ModuleNotFoundError: No module named 'frazil'"
+    assert "PYSPARK_PYTHON" in error.todo
+    assert error.where == "ModuleNotFoundError: No module named 'frazil'"
 
 
 def test_a_system_that_was_too_slow_answers_within_more_seconds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,19 +56,19 @@ def test_a_right_that_is_missing_comes_with_its_statement(
     clients.glue.create_database(DatabaseInput={"Name": tmp_path.name})
     wire.always("forbidden", lambda asked: asked.operation == operation)
 
-    found = examined(clients)[OF_AN_ENTRY[operation]]
+    finding = examined(clients)[OF_AN_ENTRY[operation]]
 
-    assert found.status == "missing"
-    assert json.loads(found.mend[found.mend.index("{") :])["Action"] == f"glue:{operation}"
+    assert finding.status == "missing"
+    assert json.loads(finding.mend[finding.mend.index("{") :])["Action"] == f"glue:{operation}"
 
 
 def test_an_entry_that_could_not_be_deleted_is_not_made(clients: Clients, wire: Wire, tmp_path: Path) -> None:
     clients.glue.create_database(DatabaseInput={"Name": tmp_path.name})
     wire.always("forbidden", lambda asked: asked.operation == "DeleteTable")
 
-    found = examined(clients)["make an entry"]
+    finding = examined(clients)["make an entry"]
 
-    assert found.status == "unproven"
+    assert finding.status == "unproven"
     assert clients.glue.get_tables(DatabaseName=tmp_path.name)["TableList"] == []
 
 

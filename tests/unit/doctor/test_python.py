@@ -46,16 +46,16 @@ def test_modules_that_are_compiled_each_time_are_named_with_what_compiles_them(
 ) -> None:
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
 
-    found = look_at_python(modules)
+    finding = look_at_python(modules)
 
-    assert (found.status, found.fine) == ("slow", True)
-    assert "20 of 20 modules" in found.what
-    assert found.mend == f"python -m compileall -q '{place}'"
+    assert (finding.status, finding.fine) == ("slow", True)
+    assert "20 of 20 modules" in finding.what
+    assert finding.mend == f"python -m compileall -q '{place}'"
 
 
 def test_after_that_line_nothing_is_slow(modules: Sequence[ModuleType]) -> None:
-    found = look_at_python(modules)
-    _, _, command = found.mend.rpartition("; ")
+    finding = look_at_python(modules)
+    _, _, command = finding.mend.rpartition("; ")
     subprocess.run([sys.executable, *shlex.split(command)[1:]], check=True)
 
     assert look_at_python(modules).status == "ok"

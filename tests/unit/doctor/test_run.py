@@ -29,8 +29,8 @@ def refusing(error: Exception) -> Callable[[Patient], Probes]:
         raise error
 
     def probes(_: Patient) -> Probes:
-        found = yield Probe("ask", ask, "it", "the line that gives it")
-        if found.fine:
+        finding = yield Probe("ask", ask, "it", "the line that gives it")
+        if finding.fine:
             yield Probe("ask for more", lambda: None)
 
     return probes

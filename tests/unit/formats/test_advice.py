@@ -38,15 +38,21 @@ def registry() -> Iterator[RegistryClient]:
 
 
 def answers(server: Server) -> None:
-    found = {"subject": "any", "version": 1, "id": 7, "schema": json.dumps(ORDER), "schemaType": "AVRO"}
-    version = (200, {}, json.dumps(found).encode())
+    version_given = {
+        "subject": "any",
+        "version": 1,
+        "id": 7,
+        "schema": json.dumps(ORDER),
+        "schemaType": "AVRO",
+    }
+    version = (200, {}, json.dumps(version_given).encode())
     server.answers = {
         "versions/latest": version, "versions/1": version, "versions": (200, {}, b"[1]"),
     }  # fmt: skip
 
 
-def spec(**said: Any) -> TableSpec:
-    return TableSpec.model_validate({"topic": "orders", **said})
+def spec(**fields: Any) -> TableSpec:
+    return TableSpec.model_validate({"topic": "orders", **fields})
 
 
 def told(todo: str) -> dict[str, str]:
@@ -56,8 +62,8 @@ def told(todo: str) -> dict[str, str]:
 
 def columns(of: TableSpec, value: Struct, key: Struct = KEYS) -> list[str]:
     """The table's columns, and those that tell rows apart, as a landing works them out."""
-    found = row_columns(of, key, value)
-    return [*(f.name for f in found.fields), *row_key(of, found).columns]
+    columns_made = row_columns(of, key, value)
+    return [*(f.name for f in columns_made.fields), *row_key(of, columns_made).columns]
 
 
 @pytest.mark.parametrize("leaves_out", [False, True])
@@ -67,20 +73,20 @@ def test_a_format_is_written_as_the_registry_has_it_or_is_left_out(
     with pytest.raises(ConfigureError, match="is of format avro, the spec says json") as refused:
         half_schemas(spec(value_format="json"), VALUE, registry)
 
-    said = {} if leaves_out else told(refused.value.todo)
+    advised = {} if leaves_out else told(refused.value.todo)
 
-    assert said == {} if leaves_out else {"value_format": "avro"}
-    assert half_schemas(spec(**said), VALUE, registry).columns == Struct(ROW.fields[:1])
+    assert advised == {} if leaves_out else {"value_format": "avro"}
+    assert half_schemas(spec(**advised), VALUE, registry).columns == Struct(ROW.fields[:1])
 
 
-@pytest.mark.parametrize("said", [{}, {"record_type": "Order", "subject_names": "record"}])
+@pytest.mark.parametrize("fields", [{}, {"record_type": "Order", "subject_names": "record"}])
 def test_a_record_type_of_avro_is_dropped_or_is_a_subject_of_its_own(
-    registry: RegistryClient, said: dict[str, str]
+    registry: RegistryClient, fields: dict[str, str]
 ) -> None:
     with pytest.raises(ConfigureError, match="picks a message of a Protobuf schema"):
         half_schemas(spec(record_type="Order"), VALUE, registry)
 
-    assert half_schemas(spec(**said), VALUE, registry).columns == Struct(ROW.fields[:1])
+    assert half_schemas(spec(**fields), VALUE, registry).columns == Struct(ROW.fields[:1])
 
 
 def test_changes_in_protobuf_that_are_unwrapped_in_the_connector_are_rows_by_key() -> None:
@@ -149,8 +155,8 @@ def test_rules_that_no_validator_takes_are_left_to_types() -> None:
     writers = [WriterSchema(1, 1, json.dumps(schema), "JSON")]
 
     def decoded(of: TableSpec) -> list[str]:
-        found = schemas_of(of, VALUE, writers)
-        return [f.name for f in found.format.decoder(found).columns]
+        schemas = schemas_of(of, VALUE, writers)
+        return [f.name for f in schemas.format.decoder(schemas).columns]
 
     with pytest.raises(SchemaRefusedError, match="can't be validated") as refused:
         decoded(spec(validate="strict"))
@@ -191,8 +197,8 @@ def obj(**properties: Any) -> str:
 
 
 def avro(*fields: tuple[str, Any]) -> str:
-    found = [{"name": name, "type": kind} for name, kind in fields]
-    return json.dumps({"type": "record", "name": "Root", "fields": found})
+    members = [{"name": name, "type": kind} for name, kind in fields]
+    return json.dumps({"type": "record", "name": "Root", "fields": members})
 
 
 @pytest.mark.parametrize(
@@ -237,7 +243,7 @@ def test_a_refusal_proposes_the_lines_of_text_that_land_the_topic(
         _ = schemas.columns
 
     assert re.findall(r"`unmappable: (.+?)`", refused.value.todo) == lines
-    assert all(found.fields for found in followed(schemas))
+    assert all(landed_schema.fields for landed_schema in followed(schemas))
 
 
 def test_what_the_spec_says_already_stands_in_what_is_proposed() -> None:
@@ -256,8 +262,8 @@ def test_a_key_whose_name_is_a_values_but_for_case_is_left_out() -> None:
     with pytest.raises(SchemaRefusedError, match="differ by case only") as refused:
         columns(spec(), value)
 
-    said = told(refused.value.todo)
+    advised = told(refused.value.todo)
 
-    assert said == {"key_format": "none"}
-    assert half_schemas(spec(**said), KEY, None).columns == Struct(())  # type: ignore[arg-type]
-    assert columns(spec(**said), value, Struct(())) == ["ID"]
+    assert advised == {"key_format": "none"}
+    assert half_schemas(spec(**advised), KEY, None).columns == Struct(())  # type: ignore[arg-type]
+    assert columns(spec(**advised), value, Struct(())) == ["ID"]

@@ -42,9 +42,9 @@ def test_a_format_that_nobody_registered_is_refused_by_its_name(registry: Regist
 
 @pytest.mark.usefixtures("registered")
 def test_its_schemas_become_columns(registry: RegistryClient) -> None:
-    found = topic_columns(SPEC, registry)
+    columns = topic_columns(SPEC, registry)
 
-    assert [f.name for f in found.fields] == ["key", "name", "weight"]
+    assert [f.name for f in columns.fields] == ["key", "name", "weight"]
 
 
 @pytest.mark.usefixtures("registered")

@@ -56,8 +56,8 @@ def test_a_field_becomes_the_values_of_the_mapping_table(case: Case) -> None:
 
     rows = columns.rows([payload(schema, {**point, case.name: written}) for written in case.written])
 
-    found = [row and row[case.name] for row in rows]
-    assert same(found, list(case.read))
+    values = [row and row[case.name] for row in rows]
+    assert same(values, list(case.read))
 
 
 def test_damaged_records_are_bad_or_read_as_fastavro_reads_them() -> None:
@@ -66,14 +66,14 @@ def test_damaged_records_are_bad_or_read_as_fastavro_reads_them() -> None:
     records = damaged([avro_oracle.encode(n, 1) for n in range(50)], 4_000, seed=16)
     judged = [avro_oracle.decode(r[FRAME:]) if r[:FRAME] == b"\0\0\0\0\1" else None for r in records]
 
-    found = columns.rows(records)
+    decoded = columns.rows(records)
 
-    read = [(row, want) for row, want in zip(found, judged, strict=True) if row]
+    read = [(row, want) for row, want in zip(decoded, judged, strict=True) if row]
     assert len(read) > 500
     assert [pair for pair in read if not same(*pair)] == []
     refused = {
         columns.decoder().explain(r)[0]
-        for r, row, want in zip(records, found, judged, strict=True)
+        for r, row, want in zip(records, decoded, judged, strict=True)
         if want and not row
     }
     assert refused <= {"value"}  # of what fastavro takes and Spark refuses, see `test_damage`
@@ -314,7 +314,9 @@ DEFAULTS: tuple[tuple[Any, Any, Any], ...] = (
 
 
 def test_fields_that_an_older_schema_lacks_have_their_defaults_at_any_depth() -> None:
-    fields = [{"name": f"f{n}", "type": kind, "default": said} for n, (kind, said, _) in enumerate(DEFAULTS)]
+    fields = [
+        {"name": f"f{n}", "type": kind, "default": default} for n, (kind, default, _) in enumerate(DEFAULTS)
+    ]
     older, newest = record("In1", z="int"), record("In1", z="int")
     newest["fields"] += fields
     versions = tuple(record(xs=array(part)) for part in (older, newest))
@@ -349,9 +351,11 @@ def test_a_logical_type_upon_a_type_that_avro_does_not_give_it_is_ignored(
     """As Avro's specification says, "Logical Types"; it was multiplied by 1,000."""
     schema = record(f=unit(kind, logical), m=array(unit(kind, logical)))
 
-    found = AvroColumns((schema,)).rows([payload(record(f=kind, m=array(kind)), {"f": value, "m": [value]})])
+    decoded = AvroColumns((schema,)).rows(
+        [payload(record(f=kind, m=array(kind)), {"f": value, "m": [value]})]
+    )
 
-    assert found == [{"f": value, "m": [value]}]
+    assert decoded == [{"f": value, "m": [value]}]
 
 
 def test_branches_that_became_one_are_read_as_the_wider_one() -> None:

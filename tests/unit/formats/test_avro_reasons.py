@@ -38,7 +38,7 @@ TEXT = record(f="string")
 
 
 @pytest.mark.parametrize(
-    ("raw", "code", "said"),
+    ("raw", "code", "expected"),
     [
         (b"\0\0", "too_short", "2 bytes are too short"),
         (b"{" + bytes(9), "magic_byte", "the first byte is 123, not 0"),
@@ -48,11 +48,11 @@ TEXT = record(f="string")
         (framed(1, b"\2\xff"), "utf8", "a text is not UTF-8"),
     ],
 )
-def test_damaged_bytes_are_told_apart(raw: bytes, code: str, said: str) -> None:
-    found, reason = decoder(TEXT).explain(raw)
+def test_damaged_bytes_are_told_apart(raw: bytes, code: str, expected: str) -> None:
+    actual, reason = decoder(TEXT).explain(raw)
 
-    assert found == code
-    assert said in reason
+    assert actual == code
+    assert expected in reason
 
 
 def test_a_number_of_which_fastavro_takes_the_low_bits_is_told() -> None:
@@ -101,7 +101,7 @@ ENTRY = {**record(key=["null", "string"], value="int"), "name": "Entry"}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "value", "said"),
+    ("old", "new", "value", "expected"),
     [
         ("boolean", "boolean", b"\5", "field f: byte 5 is no boolean"),
         (decimal(9, 2), decimal(9, 2), Decimal(2**20), None),
@@ -126,10 +126,10 @@ ENTRY = {**record(key=["null", "string"], value="int"), "name": "Entry"}
         ),
     ],
 )
-def test_a_value_that_does_not_fit_is_named(old: Any, new: Any, value: Any, said: str | None) -> None:
+def test_a_value_that_does_not_fit_is_named(old: Any, new: Any, value: Any, expected: str | None) -> None:
     rest = value if isinstance(value, bytes) else payload(record(f=old), {"f": value})
 
     code, reason = decoder(record(f=old), record(f=new)).explain(framed(1, rest))
 
     assert code == "value"
-    assert reason == f"{said or 'a value does not fit its column'}, by version 2 of subject s-value"
+    assert reason == f"{expected or 'a value does not fit its column'}, by version 2 of subject s-value"

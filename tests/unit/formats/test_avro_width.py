@@ -50,9 +50,9 @@ def test_no_record_becomes_more_values_than_its_bytes_may(group: Any, seed: int)
     payload = RANDOM.encoder(group)(value_of(group, Random(seed)))
     reader = reader_of(tree_of(json.loads(RANDOM.schema(group))))
 
-    found, rows = reader.read(pa.array([payload], pa.binary()))
+    indexes, rows = reader.read(pa.array([payload], pa.binary()))
 
-    assert len(found) == 1
+    assert len(indexes) == 1
     assert places(rows) <= reader.places_per_byte * max(1, len(payload))
 
 

@@ -25,9 +25,9 @@ VALUE = Struct(
 )
 
 
-def columns(said: dict[str, str], **spec: Any) -> dict[str, str]:
-    found = record_columns(TableSpec(topic="t", columns=said, **spec), KEY, VALUE)
-    return {f.name: str(f.type) for f in found.fields}
+def columns(words: dict[str, str], **spec: Any) -> dict[str, str]:
+    actual = record_columns(TableSpec(topic="t", columns=words, **spec), KEY, VALUE)
+    return {f.name: str(f.type) for f in actual.fields}
 
 
 def test_a_field_is_left_out_and_the_others_stay() -> None:
@@ -35,9 +35,9 @@ def test_a_field_is_left_out_and_the_others_stay() -> None:
 
 
 def test_wider_types_and_text_take_the_place_of_those_of_the_schema() -> None:
-    found = columns({"id": "long", "n": "string", "real": "double", "price": "decimal(12, 2)"})
+    columns_read = columns({"id": "long", "n": "string", "real": "double", "price": "decimal(12, 2)"})
 
-    assert [found[name] for name in ("id", "n", "real", "price")] == [
+    assert [columns_read[name] for name in ("id", "n", "real", "price")] == [
         "long", "string", "double", "decimal(12,2)",
     ]  # fmt: skip
 
@@ -47,9 +47,9 @@ def test_a_field_that_the_schema_requires_may_be_optional() -> None:
     value = Struct((Field("n", Primitive("int"), demanded=True),))
     (field,) = record_columns(TableSpec(topic="t", columns={"n": "optional"}), Struct(()), value).fields
 
-    found = list(verdicts(Struct((Field("other", Primitive("int"), optional=True),)), [field], ()))
+    changes = list(verdicts(Struct((Field("other", Primitive("int"), optional=True),)), [field], ()))
 
-    assert [(v.change, v.allowed) for v in found if v.change == "add"] == [("add", True)]
+    assert [(v.change, v.allowed) for v in changes if v.change == "add"] == [("add", True)]
 
 
 def test_what_is_left_out_may_have_a_name_that_no_table_takes() -> None:
@@ -60,7 +60,7 @@ def test_what_is_left_out_may_have_a_name_that_no_table_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("words", "why"),
     [
         ({"many.element": "leave_out"}, "many.element is within many, and only whole columns are named here"),
         ({"sn": "leave_out"}, "neither key nor value has a field sn"),
@@ -73,9 +73,9 @@ def test_what_is_left_out_may_have_a_name_that_no_table_takes() -> None:
         ({"ssn": "long"}, "ssn is string"),
     ],
 )
-def test_what_is_not_there_or_may_not_fit_is_refused(said: dict[str, str], why: str) -> None:
+def test_what_is_not_there_or_may_not_fit_is_refused(words: dict[str, str], why: str) -> None:
     with pytest.raises(SpecError, match=why):
-        columns(said)
+        columns(words)
 
 
 @pytest.mark.parametrize("word", ["leave_out", "long"])
@@ -85,7 +85,7 @@ def test_what_tells_rows_apart_stays_as_it_is(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "mended"),
+    ("words", "mended"),
     [
         ({"sn": "leave_out"}, {"ssn": "leave_out"}),
         ({"n": "float"}, {"n": "long"}),
@@ -93,10 +93,10 @@ def test_what_tells_rows_apart_stays_as_it_is(word: str) -> None:
     ],
 )
 def test_a_word_that_is_mended_or_taken_out_costs_no_other_column(
-    said: dict[str, str], mended: dict[str, str]
+    words: dict[str, str], mended: dict[str, str]
 ) -> None:
     with pytest.raises(SpecError) as refused:
-        columns(said)
+        columns(words)
 
     left_out = {name for name, word in mended.items() if word == "leave_out"}
 

@@ -59,11 +59,11 @@ def types(fields: Sequence[Field]) -> dict[str, Type]:
     ],
 )
 def test_the_table_has_the_columns_of_the_row(kind: str, key: Any, value: Any) -> None:
-    found = row_columns(SPEC, columns(KEY, kind, key), columns(VALUE, kind, value))
+    actual = row_columns(SPEC, columns(KEY, kind, key), columns(VALUE, kind, value))
 
-    assert types(found.fields) == COLUMNS
-    assert {f.name for f in found.fields if f.optional} == {"note", "at", "seen"}
-    assert list(row_key(SPEC, found).columns) == ["key"]
+    assert types(actual.fields) == COLUMNS
+    assert {f.name for f in actual.fields if f.optional} == {"note", "at", "seen"}
+    assert list(row_key(SPEC, actual).columns) == ["key"]
 
 
 def test_files_beside_the_pipeline_tell_the_same_columns(tmp_path: Path) -> None:
@@ -71,18 +71,18 @@ def test_files_beside_the_pipeline_tell_the_same_columns(tmp_path: Path) -> None
     (tmp_path / "value.avsc").write_text(json.dumps(avro_envelope()))
     files = {"key_schema": tmp_path / "key.avsc", "value_schema": tmp_path / "value.avsc"}
 
-    found = file_fields(SPEC.model_copy(update=files))
+    columns_of_files = file_fields(SPEC.model_copy(update=files))
 
-    assert found
-    assert COLUMNS.items() <= types(found).items()
-    assert "after" not in types(found)
+    assert columns_of_files
+    assert COLUMNS.items() <= types(columns_of_files).items()
+    assert "after" not in types(columns_of_files)
 
 
 def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
-    found = table_fields(SPEC, row_columns(SPEC, Struct(ROW.fields[:1]), changes(ROW)))
+    in_table = table_fields(SPEC, row_columns(SPEC, Struct(ROW.fields[:1]), changes(ROW)))
 
     own = {"$$op": TEXT, "$$source-time": Primitive("timestamptz"), "$$source-lsn": LONG}
-    assert own.items() <= types(found).items()
+    assert own.items() <= types(in_table).items()
     assert not own.keys() & set(metadata_names(TableSpec(topic="t", mode="upsert")))
     portable = SPEC.model_copy(update={"metadata_names": "portable"})
     assert "cflt_metadata_source_time" in metadata_names(portable)
@@ -91,10 +91,10 @@ def test_the_table_says_what_was_done_last_and_when_by_the_source() -> None:
 def test_where_deleted_rows_stay_the_table_says_which_and_since_when() -> None:
     soft = SPEC.model_copy(update={"delete": "soft"})
 
-    found = types(table_fields(soft, row_columns(soft, Struct(ROW.fields[:1]), changes(ROW))))
+    kinds = types(table_fields(soft, row_columns(soft, Struct(ROW.fields[:1]), changes(ROW))))
 
     own = {"$$deleted": Primitive("boolean"), "$$deleted-at": Primitive("timestamptz")}
-    assert own.items() <= found.items()
+    assert own.items() <= kinds.items()
     assert not own.keys() & set(metadata_names(SPEC))
 
 
@@ -129,8 +129,8 @@ def test_numbers_that_debezium_names_are_times(kind: str, name: str, expected: T
     key = Struct((Field("key", TEXT),))
 
     assert types(row_columns(SPEC, key, columns(VALUE, "AVRO", avro)).fields)["f"] == expected
-    found = types(row_columns(SPEC, key, columns(VALUE, "JSON", shape)).fields)["f"]
-    assert found == expected
+    kind_read = types(row_columns(SPEC, key, columns(VALUE, "JSON", shape)).fields)["f"]
+    assert kind_read == expected
 
 
 def test_in_other_modes_they_stay_numbers() -> None:
@@ -146,9 +146,9 @@ def test_what_older_records_of_the_source_lack_is_optional_or_has_its_default() 
     zero = {"name": "price", "type": {"type": "int", "connect.default": 0}, "default": 0}
     schemas = avro_envelope(), avro_envelope([*FIELDS, zero])
 
-    found = row_columns(SPEC, Struct((Field("key", TEXT),)), columns(VALUE, "AVRO", *schemas))
+    actual = row_columns(SPEC, Struct((Field("key", TEXT),)), columns(VALUE, "AVRO", *schemas))
 
-    assert types(found.fields)["price"] == INT
+    assert types(actual.fields)["price"] == INT
 
 
 def test_a_rename_speaks_of_the_row_and_reads_what_was_written_before_it() -> None:
@@ -156,10 +156,10 @@ def test_a_rename_speaks_of_the_row_and_reads_what_was_written_before_it() -> No
     spec = TableSpec.model_validate({"topic": "t", "mode": "cdc", "migrations": [rename]})
 
     writers = [WriterSchema(1, 1, json.dumps(avro_envelope()), "AVRO")]
-    found: HalfSchemas = schemas_of(spec, VALUE, writers)
+    schemas: HalfSchemas = schemas_of(spec, VALUE, writers)
 
-    assert ("after.note", "remark") in found.renames
-    assert ("before.note", "remark") in found.renames
+    assert ("after.note", "remark") in schemas.renames
+    assert ("before.note", "remark") in schemas.renames
     assert schemas_of(spec, KEY, writers).renames == (("note", "remark"),)
 
 
@@ -168,7 +168,7 @@ def changes(row: Type, op: Type = TEXT, *more: Field) -> Struct:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [
         (ROW, "there is no field after. It must be a record"),
         (changes(TEXT), "field after is string. It must be a record"),
@@ -177,22 +177,22 @@ def changes(row: Type, op: Type = TEXT, *more: Field) -> Struct:
         (Struct((Field("payload", changes(ROW)), Field("other", TEXT))), "there is no field after"),
     ],
 )
-def test_what_is_no_envelope_is_refused(value: Struct, told: str) -> None:
+def test_what_is_no_envelope_is_refused(value: Struct, expected: str) -> None:
     with pytest.raises(SchemaRefusedError) as refused:
         envelope(SPEC, ROW, value)
 
-    assert told in refused.value.what
+    assert expected in refused.value.what
     assert "mode: upsert" in refused.value.todo
 
 
 def test_what_the_source_does_not_tell_is_null() -> None:
     bare = envelope(SPEC, ROW, changes(ROW))
     mysql = Struct((Field("ts_ms", LONG), Field("lsn", TEXT)))
-    told = envelope(SPEC, ROW, changes(ROW, TEXT, Field("source", mysql)))
+    recipe = envelope(SPEC, ROW, changes(ROW, TEXT, Field("source", mysql)))
 
     assert not bare.arrow.has_lsn
-    assert not told.arrow.has_lsn
-    assert told.arrow.has_time
+    assert not recipe.arrow.has_lsn
+    assert recipe.arrow.has_time
     assert not bare.arrow.has_time
 
 
@@ -204,8 +204,8 @@ def test_an_order_by_the_sources_log_needs_its_numbers_and_lets_a_delete_make_a_
     for other in (changes(ROW), changes(ROW, TEXT, Field("source", Struct((Field("lsn", TEXT),))))):
         with pytest.raises(SchemaRefusedError, match="can't be put in order"):
             row_columns(by_lsn, key, other)
-    found = row_columns(by_lsn, key, changes(ROW, TEXT, source))
-    assert all(f.optional for f in found.fields)
+    in_row = row_columns(by_lsn, key, changes(ROW, TEXT, source))
+    assert all(f.optional for f in in_row.fields)
 
 
 def test_protobuf_is_refused() -> None:

@@ -63,15 +63,17 @@ OF_OTHERS = ("bad", "bad key", "no key")
 def test_each_record_gets_its_verdict_and_its_reason(written: str) -> None:
     source = Debezium(written)
 
-    found = source.decoded([made(source) for made, _ in CASES])
+    batch = source.decoded([made(source) for made, _ in CASES])
 
-    said = [what for _, what in CASES]
-    assert found.ok.tolist() == [what in GOOD for what in said]
-    assert found.bad.tolist() == [what not in GOOD for what in said]
-    assert found.change
-    faults = [None if what in (*GOOD, *OF_OTHERS) else what for what in said]
-    assert values_of(found.change.fault) == faults
-    assert found.change.truncates.tolist() == [what == "truncate" or n == 23 for n, what in enumerate(said)]
+    expected = [what for _, what in CASES]
+    assert batch.ok.tolist() == [what in GOOD for what in expected]
+    assert batch.bad.tolist() == [what not in GOOD for what in expected]
+    assert batch.change
+    faults = [None if what in (*GOOD, *OF_OTHERS) else what for what in expected]
+    assert values_of(batch.change.fault) == faults
+    assert batch.change.truncates.tolist() == [
+        what == "truncate" or n == 23 for n, what in enumerate(expected)
+    ]
 
 
 @WAYS
@@ -88,8 +90,8 @@ def test_in_the_place_of_the_envelope_stands_the_row_and_a_delete_has_none(writt
         (source.key("d"), None),
     ]
 
-    found = source.decoded(raws)
-    columns = {name: values_of(array) for name, array in found.columns().items()}
+    batch = source.decoded(raws)
+    columns = {name: values_of(array) for name, array in batch.columns().items()}
 
     moment = 1_759_992_800_500_000  # 2025-10-09T06:53:20.5Z
     assert columns == {
@@ -99,21 +101,21 @@ def test_in_the_place_of_the_envelope_stands_the_row_and_a_delete_has_none(writt
         "at": [AT, None, AT, None],
         "seen": [moment, None, moment, None],
     }
-    assert found.change
-    assert values_of(found.change.op) == ["c", "d", "u", None, None]
-    assert values_of(found.change.time) == [1_760_000_000_123_000, None, LAST * 1000, None, None]
-    assert values_of(found.change.lsn) == [None, 77, 2**63 - 1, None, None]
+    assert batch.change
+    assert values_of(batch.change.op) == ["c", "d", "u", None, None]
+    assert values_of(batch.change.time) == [1_760_000_000_123_000, None, LAST * 1000, None, None]
+    assert values_of(batch.change.lsn) == [None, 77, 2**63 - 1, None, None]
 
 
 @WAYS
 def test_tombstones_that_are_to_be_left_out_are_neither_rows_nor_bad(written: str) -> None:
     source = Debezium(written, on_null_value="skip")
 
-    found = source.decoded(
+    batch = source.decoded(
         [(source.key("k"), None), (None, None), (source.key("k"), source.change("d", None))]
     )
 
-    assert (found.ok.tolist(), found.bad.tolist()) == ([False, False, True], [False, False, False])
+    assert (batch.ok.tolist(), batch.bad.tolist()) == ([False, False, True], [False, False, False])
 
 
 @WAYS
@@ -135,12 +137,14 @@ def test_drawn_changes_among_damaged_ones_are_what_was_sent(written: str, seed: 
             rows.append(None)
             continue
         raws.append((None if op == "t" else source.key(key), value))
-        told = after or {"quantity": None, "note": None, "at": None}
-        rows.append((None if op == "t" else key, told["quantity"], told["note"], told["at"]))
+        after_values = after or {"quantity": None, "note": None, "at": None}
+        rows.append(
+            (None if op == "t" else key, after_values["quantity"], after_values["note"], after_values["at"])
+        )
 
-    found = source.decoded(raws)
-    columns = found.columns()
+    batch = source.decoded(raws)
+    columns = batch.columns()
     names = ("key", "quantity", "note", "at")
     good = iter(zip(*(values_of(columns[name]) for name in names), strict=True))
 
-    assert [next(good) if ok else None for ok in found.ok] == rows
+    assert [next(good) if ok else None for ok in batch.ok] == rows

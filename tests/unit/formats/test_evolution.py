@@ -166,10 +166,10 @@ def test_what_to_do_about_a_field_of_any_name_can_be_pasted(name: str, wanted: t
     todo = " ".join(v.todo for v in refused(verdicts(Struct((Field(name, INT),)), asked, [])))
     lines = re.findall(r"`(- \{.+?\}\})`", todo)
 
-    told = TableSpec.model_validate({"topic": "t", "migrations": [yaml.safe_load(line)[0] for line in lines]})
+    spec = TableSpec.model_validate({"topic": "t", "migrations": [yaml.safe_load(line)[0] for line in lines]})
 
     assert lines
-    assert {migration.column for migration in told.migrations} == {name}
+    assert {migration.column for migration in spec.migrations} == {name}
 
 
 @pytest.mark.parametrize("name", [*(n for n in ODD_NAMES if n.isprintable()), "a.b", "a-b", "🧊", "``"])

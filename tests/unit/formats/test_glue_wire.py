@@ -75,6 +75,6 @@ def test_messages_are_counted_as_aws_counts_them() -> None:
     """The example in the documentation of its `MessageIndexFinder`: B = 0, B.A = 1, B.A.D = 2, B.C = 3."""
     text = 'syntax = "proto3"; message B { message C {} message A { message D {} } }'
 
-    found = glue_messages(WriterSchema(1, 1, text, "PROTOBUF"), "s")
+    indexes = glue_messages(WriterSchema(1, 1, text, "PROTOBUF"), "s")
 
-    assert found == (b"\2\0", b"\4\0\2", b"\6\0\2\0", b"\4\0\0")
+    assert indexes == (b"\2\0", b"\4\0\2", b"\6\0\2\0", b"\4\0\0")

@@ -95,9 +95,9 @@ def test_a_logical_type_of_another_type_is_no_part_of_an_avro_schema() -> None:
     assert str(schemas.format.decoder(schemas).columns) == "struct<a: long>"
 
 
-@pytest.mark.parametrize(("told", "kept"), [("half \ud800", "half ?"), ("whole \U0001f68b",) * 2, (7, "")])
-def test_what_a_schema_says_of_a_field_can_be_written(told: Any, kept: str) -> None:
-    texts = {"AVRO": record({**INT, "doc": told}), "JSON": obj(a={"type": "integer", "description": told})}
+@pytest.mark.parametrize(("doc", "kept"), [("half \ud800", "half ?"), ("whole \U0001f68b",) * 2, (7, "")])
+def test_what_a_schema_says_of_a_field_can_be_written(doc: Any, kept: str) -> None:
+    texts = {"AVRO": record({**INT, "doc": doc}), "JSON": obj(a={"type": "integer", "description": doc})}
     for kind, text in texts.items():
         schemas = HalfSchemas(VALUE, SCHEMA_FORMATS[kind], "t-value", (WriterSchema(1, 1, text, kind),))
         made = to_iceberg(schemas.columns.fields)
@@ -134,15 +134,15 @@ def test_what_is_no_json_schema_is_refused_with_its_field(text: str, field: str)
 
 
 @pytest.mark.parametrize(
-    ("values", "found"), [(["a", "\ud800"], [True, False]), (["\udfff"], [False, False])]
+    ("values", "expected"), [(["a", "\ud800"], [True, False]), (["\udfff"], [False, False])]
 )
-def test_half_of_a_surrogate_pair_is_no_value_that_a_record_has(values: Any, found: list[bool]) -> None:
+def test_half_of_a_surrogate_pair_is_no_value_that_a_record_has(values: Any, expected: list[bool]) -> None:
     writer = WriterSchema(1, 1, obj(a={"enum": values}), "JSON")
     decoder = JsonDecoder(HalfSchemas(VALUE, Json(), "s", (writer,), framed=False))
 
     batch = decoder.arrow().decode(pa.array([b'{"a":"a"}', b'{"a":"\\ud800"}'], pa.binary()))
 
-    assert batch.ok.to_pylist() == found
+    assert batch.ok.to_pylist() == expected
 
 
 def test_a_reference_to_what_is_no_json_is_refused() -> None:

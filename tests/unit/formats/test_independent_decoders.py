@@ -56,39 +56,39 @@ UNTOLD = {("avro", "union_int_long"), ("avro", "union_float_double")}
 """Of these the independent decoder says that it can't tell: fastavro's value does not name its branch."""
 
 
-def right(told: Any, wanted: Any) -> bool:
+def right(decoded: Any, wanted: Any) -> bool:
     """Whether a decoder tells a value as PyIceberg must read it."""
     match wanted:
-        case dict() if isinstance(told, dict):
-            return told.keys() == wanted.keys() and all(right(told[k], wanted[k]) for k in wanted)
+        case dict() if isinstance(decoded, dict):
+            return decoded.keys() == wanted.keys() and all(right(decoded[k], wanted[k]) for k in wanted)
         case dict():
-            pairs = [(key, each) for key, each in told if any(right(key, k) for k in wanted)]
-            return len(pairs) == len(told) == len(wanted) and all(
+            pairs = [(key, each) for key, each in decoded if any(right(key, k) for k in wanted)]
+            return len(pairs) == len(decoded) == len(wanted) and all(
                 right(each, value) for key, each in pairs for k, value in wanted.items() if right(key, k)
             )
         case list() | tuple():
-            return len(told) == len(wanted) and all(map(right, told, wanted))
+            return len(decoded) == len(wanted) and all(map(right, decoded, wanted))
         case datetime():
             since = wanted.replace(tzinfo=None) - datetime(1970, 1, 1)
-            return bool(told == (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+            return bool(decoded == (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
         case date():
-            return bool(told == wanted.toordinal() - date(1970, 1, 1).toordinal())
+            return bool(decoded == wanted.toordinal() - date(1970, 1, 1).toordinal())
         case float():
             return (
-                float(told) == wanted
-                or (math.isnan(told) and math.isnan(wanted))
-                or _as_float(told) == wanted
+                float(decoded) == wanted
+                or (math.isnan(decoded) and math.isnan(wanted))
+                or _as_float(decoded) == wanted
             )
         case Decimal():
-            return Decimal(told) == wanted
+            return Decimal(decoded) == wanted
         case _:
-            return type(told) is type(wanted) and bool(told == wanted)
+            return type(decoded) is type(wanted) and bool(decoded == wanted)
 
 
-def _as_float(told: Any) -> float:
+def _as_float(value: Any) -> float:
     """With the digits that a float has: these decoders leave that to whoever compares."""
-    found: float = struct.unpack("f", struct.pack("f", told))[0]
-    return found
+    rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    return rounded
 
 
 @pytest.mark.parametrize(("form", "case"), CASES)
@@ -96,9 +96,9 @@ def test_each_case_has_its_right_value(form: str, case: Case) -> None:
     for n in range(RECORDS):
         record, untold = TOLD[form, n], (form, case.name) in UNTOLD
         assert record is not None
-        told = record[case.name]
-        assert isinstance(told, Unknown) == untold
-        assert untold or right(told, case.read[n]), (told, case.read[n])
+        value = record[case.name]
+        assert isinstance(value, Unknown) == untold
+        assert untold or right(value, case.read[n]), (value, case.read[n])
 
 
 BOOL, TEXT, INT = ({"type": t} for t in ("boolean", "string", "integer"))
@@ -132,10 +132,10 @@ def test_the_branch_is_taken_that_json_schema_lets_the_value_be(
     writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
     decoder = JsonDecoder(HalfSchemas(VALUE, Json(), "s-value", (writer,)))
 
-    found = decoder.values(b"\0\0\0\0\1" + json.dumps({"u": value}).encode())
+    record = decoder.values(b"\0\0\0\0\1" + json.dumps({"u": value}).encode())
 
-    assert found is not None
-    assert [name for name, held in found["u"].items() if held is not None] == [taken]
+    assert record is not None
+    assert [name for name, branch in record["u"].items() if branch is not None] == [taken]
 
 
 def test_what_stands_beside_a_text_for_what_no_column_holds_is_told() -> None:
@@ -146,8 +146,8 @@ def test_what_stands_beside_a_text_for_what_no_column_holds_is_told() -> None:
     asked = HalfSchemas(VALUE, Avro(), "s-value", (writer,), unmappable=Unmappable.of("text"))
     record = {"n": 7, "node": {"up": {"up": {"up": None}}}, "z": "end"}
 
-    found = AvroDecoder(asked).values(payload(schema, record))
+    columns = AvroDecoder(asked).values(payload(schema, record))
 
-    assert found is not None
-    assert (found["n"], found["z"]) == (7, "end")
-    assert isinstance(found["node"]["up"], Unknown)
+    assert columns is not None
+    assert (columns["n"], columns["z"]) == (7, "end")
+    assert isinstance(columns["node"]["up"], Unknown)

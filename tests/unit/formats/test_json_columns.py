@@ -35,10 +35,10 @@ def decoded(
     read: Callable[[pa.Table], list[dict[str, Any]]] = plain,
 ) -> list[dict[str, Any] | None]:
     """Per record its columns; None where it is bad."""
-    found = by.arrow().decode(pa.array(raws, pa.binary()))
-    found.data.validate(full=True)
-    good = iter(read(pa.Table.from_struct_array(found.data.filter(found.ok))))
-    return [next(good) if ok else None for ok in found.ok.to_numpy(False)]
+    batch = by.arrow().decode(pa.array(raws, pa.binary()))
+    batch.data.validate(full=True)
+    good = iter(read(pa.Table.from_struct_array(batch.data.filter(batch.ok))))
+    return [next(good) if ok else None for ok in batch.ok.to_numpy(False)]
 
 
 def framed(schema_id: int, text: str | bytes) -> bytes:
@@ -103,12 +103,12 @@ def test_each_record_is_read_with_the_schema_it_was_written_with() -> None:
     old_texts, new_texts = ('{"n":1,"s":5}', '{"n":128}', "{}"), ('{"n":128,"s":"a"}', "{}")
     raws = [*(framed(1, text) for text in old_texts), *(framed(2, text) for text in new_texts)]
 
-    found = by.arrow().decode(pa.array([*raws, framed(3, "{}"), None, b"\1"], pa.binary()))
+    batch = by.arrow().decode(pa.array([*raws, framed(3, "{}"), None, b"\1"], pa.binary()))
 
-    assert found.ok.to_pylist() == [True, False, False, True, True, False, False, False]
-    writers = [None if place is None else by.writers[place] for place in found.writer.to_pylist()]
+    assert batch.ok.to_pylist() == [True, False, False, True, True, False, False, False]
+    writers = [None if place is None else by.writers[place] for place in batch.writer.to_pylist()]
     assert writers == [1, 1, 1, 2, 2, None, None, None]
-    assert found.data.field("n").filter(found.ok).to_pylist() == [1, 128, None]
+    assert batch.data.field("n").filter(batch.ok).to_pylist() == [1, 128, None]
 
 
 def test_every_rule_counts_where_validation_is_strict() -> None:

@@ -26,9 +26,9 @@ def framed(text: str) -> bytes:
 
 @pytest.mark.parametrize(("text", "code"), BAD)
 def test_each_bad_text_has_its_reason(text: str, code: str) -> None:
-    found, reason = decoder().explain(framed(text))
+    actual, reason = decoder().explain(framed(text))
 
-    assert found == code
+    assert actual == code
     assert reason
 
 

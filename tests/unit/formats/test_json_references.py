@@ -94,12 +94,12 @@ def test_a_base_may_stand_at_every_level() -> None:
     }
     schema = {"$ref": "#/$defs/d0", "$defs": {**parts, f"d{levels}": base, "base": obj(id=STRING)}}
 
-    found: Type = mapped(schema)
+    outer: Type = mapped(schema)
     for _ in range(levels):
-        assert isinstance(found, Struct)
-        assert [f.name for f in found] == ["child", "id", "made"]
-        found = found.fields[0].type
-    assert found == struct(id=TEXT)
+        assert isinstance(outer, Struct)
+        assert [f.name for f in outer] == ["child", "id", "made"]
+        outer = outer.fields[0].type
+    assert outer == struct(id=TEXT)
 
 
 def test_a_type_beside_a_union_is_that_of_all_its_branches() -> None:

@@ -255,10 +255,10 @@ def test_older_versions_are_read_where_every_value_has_a_place_in_the_newest_col
         version(5, obj("a", "b", a=INTEGER, b=STRING)),
     ]
 
-    found = readable(versions, "s-value")
+    nodes = readable(versions, "s-value")
 
-    assert list(found) == [5, 3, 2]
-    assert found[3] == found[5]  # any value, which is no column: what fits the newest version is read by it
+    assert list(nodes) == [5, 3, 2]
+    assert nodes[3] == nodes[5]  # any value, which is no column: what fits the newest version is read by it
 
 
 def test_columns_are_optional_where_an_older_version_may_leave_something_out() -> None:

@@ -19,9 +19,9 @@ def decoder(schema: dict[str, Any]) -> Any:
 
 
 def test_many_empty_objects_are_a_bad_record_that_says_why() -> None:
-    found = decoder(SCHEMA)
+    decoder_ = decoder(SCHEMA)
 
-    code, why = found.explain(b'{"wide": [' + b"{}," * 400_000 + b"{}]}")
+    code, why = decoder_.explain(b'{"wide": [' + b"{}," * 400_000 + b"{}]}")
 
     assert code == "too_wide"
     assert "80,000,200 values in memory" in why
@@ -44,9 +44,11 @@ def test_a_text_whose_size_alone_may_be_the_reason_says_its_size() -> None:
 def test_what_stands_beside_a_wide_object_is_not_counted_as_one() -> None:
     members: dict[str, Any] = SCHEMA["properties"]
     small = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    found = decoder({"type": "object", "properties": {**members, "small": {"type": "array", "items": small}}})
+    decoder_ = decoder(
+        {"type": "object", "properties": {**members, "small": {"type": "array", "items": small}}}
+    )
 
     beside = b'{"wide": [{}], "small": [' + b"{}," * 400_000 + b"{}]}"
 
-    assert found.explain(beside)[0] == "value", "nothing is wrong with it"
-    assert found.explain(beside.replace(b"wide", b"SMALL").replace(b"small", b"wide"))[0] == "too_wide"
+    assert decoder_.explain(beside)[0] == "value", "nothing is wrong with it"
+    assert decoder_.explain(beside.replace(b"wide", b"SMALL").replace(b"small", b"wide"))[0] == "too_wide"

@@ -38,10 +38,10 @@ def decoder(*fields: dict[str, Any]) -> FieldsDecoder:
 def rows(by: FieldsDecoder, *texts: str | bytes | None) -> list[dict[str, Any] | None]:
     """Per record its columns, as a worker decodes them; None where it is bad."""
     raw = pa.array([t.encode() if isinstance(t, str) else t for t in texts], pa.binary())
-    found = pickle.loads(pickle.dumps(by.arrow())).decode(raw)
-    found.data.validate(full=True)
-    assert found.writer.null_count == len(raw)
-    return [row if ok else None for row, ok in zip(found.data.to_pylist(), found.ok.to_pylist(), strict=True)]
+    batch = pickle.loads(pickle.dumps(by.arrow())).decode(raw)
+    batch.data.validate(full=True)
+    assert batch.writer.null_count == len(raw)
+    return [row if ok else None for row, ok in zip(batch.data.to_pylist(), batch.ok.to_pylist(), strict=True)]
 
 
 def why(by: FieldsDecoder, text: str) -> str:
@@ -51,7 +51,7 @@ def why(by: FieldsDecoder, text: str) -> str:
 def test_fields_anywhere_in_a_record_become_columns_side_by_side() -> None:
     by = decoder(ID, CITY, ZIP)
 
-    found = rows(
+    decoded = rows(
         by,
         '{"address": {"zip.code": "1", "city": "Brno", "street": 5}, "id": 1, "coupon": {}}',
         '{"id": 2, "address": {"zip.code": "1", "city": null}}',
@@ -59,7 +59,7 @@ def test_fields_anywhere_in_a_record_become_columns_side_by_side() -> None:
         None,
     )
 
-    assert found == [
+    assert decoded == [
         {"id": 1, "city": "Brno", "zip": "1"},
         {"id": 2, "city": None, "zip": "1"},
         {"id": 3, "city": None, "zip": "1"},
@@ -158,9 +158,9 @@ def test_the_independent_decoder_agrees_on_each_value() -> None:
         {"name": "price", "type": "decimal(5,2)"},
     )  # fmt: skip
 
-    found = by.values(b'{"id": 1, "day": "1970-01-02", "at": "1970-01-01T00:00:01", "price": 1.5}')
+    values = by.values(b'{"id": 1, "day": "1970-01-02", "at": "1970-01-01T00:00:01", "price": 1.5}')
 
-    assert found == {"id": 1, "city": None, "day": 1, "at": 1_000_000, "price": Decimal("1.5")}
+    assert values == {"id": 1, "city": None, "day": 1, "at": 1_000_000, "price": Decimal("1.5")}
 
 
 def test_names_that_no_column_may_have_are_reached_by_their_path() -> None:
@@ -171,7 +171,7 @@ def test_names_that_no_column_may_have_are_reached_by_their_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "more", "told"),
+    ("fields", "more", "expected"),
     [
         ([ID], {"value_format": "avro"}, "write value_format: json, not avro"),
         ([ID], {"value_format": "auto"}, "write value_format: json, not auto"),
@@ -195,12 +195,12 @@ def test_names_that_no_column_may_have_are_reached_by_their_path() -> None:
     ],
 )  # fmt: skip
 def test_a_list_that_can_not_be_meant_is_a_mistake_of_the_spec(
-    fields: list[dict[str, Any]], more: dict[str, Any], told: str
+    fields: list[dict[str, Any]], more: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(ValidationError) as error:
         spec(*fields, **more)
 
-    assert told in str(error.value)
+    assert expected in str(error.value)
 
 
 def test_another_list_changes_a_table_as_another_schema_would() -> None:

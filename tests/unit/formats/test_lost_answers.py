@@ -45,8 +45,8 @@ def test_what_befalls_one_answer_is_told_and_the_next_look_finds_all_versions(
         client.remembered.clear()
         with suppress(PartDownError):
             subject_versions(client, "t-value")
-        found = subject_versions(client, "t-value")
-        assert [(v.schema_id, v.text) for v in found] == [(7, '"int"')]
+        versions = subject_versions(client, "t-value")
+        assert [(v.schema_id, v.text) for v in versions] == [(7, '"int"')]
     assert wire.met["registry", fate] == 3
 
 
@@ -67,13 +67,13 @@ def test_a_schema_whose_registration_is_not_answered_is_registered_or_told_as_un
 ) -> None:
     wire, client = wire_and_client
     wire.once(fate, lambda asked: asked.method == "POST" and "/versions" in asked.path)
-    told = ""
+    message = ""
 
     try:
         version = register(client, "u-value", WantedSchema("AVRO", '"int"'))
     except PartDownError as e:
-        told = e.meaning
+        message = e.meaning
         version = register(client, "u-value", WantedSchema("AVRO", '"int"'))
 
     assert version.schema_id == 7
-    assert "Nothing was changed" not in told
+    assert "Nothing was changed" not in message

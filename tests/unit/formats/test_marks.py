@@ -24,9 +24,9 @@ INFINITE = [-9223372036832400000, 9223372036825200000]
 def flags(find: Any, kind: Type, values: pa.Array) -> list[bool]:
     """By the array as it is, and by a part of a longer one."""
     whole = pa.concat_arrays([values, values]).slice(len(values) - 1, len(values))
-    found = find(kind, values).tolist()
-    assert find(kind, whole).tolist() == [found[-1], *found[:-1]]
-    return [bool(hit) for hit in found]
+    hits = find(kind, values).tolist()
+    assert find(kind, whole).tolist() == [hits[-1], *hits[:-1]]
+    return [bool(hit) for hit in hits]
 
 
 @pytest.mark.parametrize(

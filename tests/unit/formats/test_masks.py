@@ -118,8 +118,8 @@ def test_the_independent_decoder_masks_in_the_same_way() -> None:
 
 
 def _rows(kind: Struct) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = masks().arrow().of(batch()).to_pylist()
-    return found
+    rows: list[dict[str, Any]] = masks().arrow().of(batch()).to_pylist()
+    return rows
 
 
 def test_no_key_is_in_what_people_may_see_and_all_of_it_reaches_a_worker() -> None:
@@ -158,15 +158,15 @@ def test_a_mask_that_a_field_can_not_have_is_refused(columns: dict[str, Any], wh
 def test_what_tells_rows_apart_may_be_hashed_only() -> None:
     key, value = Struct((Field("id", LONG),)), Struct((Field("n", LONG),))
 
-    found = record_columns(spec(mode="upsert", columns={"id": {"mask": "hash"}}), key, value)
-    assert [str(f.type) for f in found.key] == ["string"]
+    columns = record_columns(spec(mode="upsert", columns={"id": {"mask": "hash"}}), key, value)
+    assert [str(f.type) for f in columns.key] == ["string"]
     for choice in ({"mask": "redact"}, {"mask": "last4"}, {"drop": True}):
         with pytest.raises(SpecError, match="id tells rows apart"):
             record_columns(spec(mode="upsert", columns={"id": choice}), key, value)
 
 
 @pytest.mark.parametrize(
-    ("reason", "said"),
+    ("reason", "expected"),
     [
         (("value", "field email: 'ann@example.com' is no moment"), "field email: value; what"),
         (("key_value", "key: field ann@example.com: 1"), "value; what"),
@@ -174,11 +174,11 @@ def test_what_tells_rows_apart_may_be_hashed_only() -> None:
         (("truncated", "the payload ends early"), "the payload ends early"),
     ],
 )
-def test_no_word_about_a_bad_record_holds_what_is_in_it(reason: tuple[str, str], said: str) -> None:
+def test_no_word_about_a_bad_record_holds_what_is_in_it(reason: tuple[str, str], expected: str) -> None:
     code, words = withheld(reason, Struct(()), VALUE)
 
     assert code == reason[0]
-    assert words.startswith(said)
+    assert words.startswith(expected)
     assert "ann" not in words
 
 
@@ -202,8 +202,8 @@ def test_a_spec_that_would_leak_or_contradict_itself_is_refused(more: dict[str, 
 
 
 def test_a_mask_and_a_word_stand_side_by_side() -> None:
-    found = spec(columns={"a": "leave_out", "b": {"mask": "hash", "key": "people"}})
+    masked = spec(columns={"a": "leave_out", "b": {"mask": "hash", "key": "people"}})
 
-    assert (found.column_words, found.masks) == (
+    assert (masked.column_words, masked.masks) == (
         {"a": "leave_out"}, {"b": ColumnMask(mask="hash", key="people")},
     )  # fmt: skip

@@ -26,7 +26,7 @@ def columns(key: Struct, value: Struct, **spec: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "expected"),
     [
         (BYTES, struct("Key"), "key of the key and Key of the value differ by case only"),
         (struct("a", "ID"), struct("id"), "ID of the key and id of the value differ by case only"),
@@ -36,8 +36,8 @@ def columns(key: Struct, value: Struct, **spec: Any) -> list[str]:
         (struct("$$RAW-key"), struct("a"), r"but for case: \$\$raw-key"),
     ],
 )
-def test_names_that_differ_by_case_only_are_refused(key: Struct, value: Struct, said: str) -> None:
-    with pytest.raises(SchemaRefusedError, match=rf"{said}[\s\S]*topic t[\s\S]*Rename"):
+def test_names_that_differ_by_case_only_are_refused(key: Struct, value: Struct, expected: str) -> None:
+    with pytest.raises(SchemaRefusedError, match=rf"{expected}[\s\S]*topic t[\s\S]*Rename"):
         columns(key, value)
 
 
@@ -98,7 +98,7 @@ def test_fields_that_are_renamed_as_told_are_columns(names: list[str], todo: str
     with pytest.raises(SchemaRefusedError) as refused:
         columns(BYTES, Struct((log, *struct(*names))))
 
-    found = columns(BYTES, Struct((log, *struct(*renamed))))
+    columns_read = columns(BYTES, Struct((log, *struct(*renamed))))
 
     assert refused.value.todo == todo
-    assert found[1:3] == ["log", *renamed]
+    assert columns_read[1:3] == ["log", *renamed]

@@ -54,17 +54,17 @@ def by_confluent(kind: str, raw: bytes, headers: Headers) -> bytes | None:
 
     It takes the first header of a name and Java's the last one, so these texts have one at most.
     """
-    found = SchemaId(kind)
+    schema_id_read = SchemaId(kind)
     context = SerializationContext("t", MessageField.VALUE, headers)
     try:
-        payload = dual_schema_id_deserializer(raw, context, found).read()  # type: ignore[arg-type]
+        payload = dual_schema_id_deserializer(raw, context, schema_id_read).read()  # type: ignore[arg-type]
     except (SerializationError, EOFError, struct.error):
         return None
     known = {guid: i for i, guid in GUIDS.items()}
-    schema_id = found.id if found.guid is None else known.get(found.guid)
+    schema_id = schema_id_read.id if schema_id_read.guid is None else known.get(schema_id_read.guid)
     if schema_id is None:
         return None
-    indexes = found.message_indexes if kind == "PROTOBUF" else None
+    indexes = schema_id_read.message_indexes if kind == "PROTOBUF" else None
     return SchemaId(kind, schema_id, message_indexes=indexes).id_to_bytes() + payload
 
 
@@ -91,9 +91,9 @@ def test_a_header_names_the_schema_that_confluents_client_finds(
     raw, headers = [r for r, _ in records], [h for _, h in records]
     naming = named(kind)
 
-    found = by_columns(naming, raw, headers)
+    prefixed = by_columns(naming, raw, headers)
 
-    for one, of, got in zip(raw, headers, found, strict=True):
+    for one, of, got in zip(raw, headers, prefixed, strict=True):
         assert naming.prefixed_one(one, of) == got
         if not any(name == HEADER and value is not None for name, value in of):
             assert got == (b"\0\0\0\0\x09" if kind == "AVRO" and one == MARK else one)
@@ -159,17 +159,17 @@ def test_headers_of_records_far_into_a_batch_are_their_own() -> None:
         [[b"x"], [b"\1" + GUIDS[7].bytes], [b"y", b"\1" + GUIDS[9].bytes]], pa.list_(pa.binary())
     )
 
-    found = named().prefixed(pa.array([b"{}", b"[]"], pa.binary()), names, values.slice(1))
+    prefixed = named().prefixed(pa.array([b"{}", b"[]"], pa.binary()), names, values.slice(1))
 
-    assert found.to_pylist() == [b"\0\0\0\0\x07{}", b"\0\0\0\0\x09[]"]
+    assert prefixed.to_pylist() == [b"\0\0\0\0\x07{}", b"\0\0\0\0\x09[]"]
 
 
 def test_the_index_of_a_message_is_read_from_the_header() -> None:
     stream = io.BytesIO(b"\1" + GUIDS[7].bytes + b"\x02\x02")
 
-    (found,) = by_columns(named("PROTOBUF"), [b"\x08\x01"], [[(HEADER, stream.getvalue())]])
+    (prefixed,) = by_columns(named("PROTOBUF"), [b"\x08\x01"], [[(HEADER, stream.getvalue())]])
 
-    assert found == b"\0\0\0\0\x07\x02\x02\x08\x01"
+    assert prefixed == b"\0\0\0\0\x07\x02\x02\x08\x01"
 
 
 APICURIO = "apicurio.value.contentId"
@@ -188,10 +188,10 @@ def test_apicurios_header_has_the_id_of_the_schemas_content() -> None:
         [("apicurio.value.globalId", content_id(7))],
     ]
 
-    found = by_columns(named(), [b"{}"] * 5, headers)
+    prefixed = by_columns(named(), [b"{}"] * 5, headers)
 
-    assert found == [b"\0\0\0\0\x07{}", b"", b"", b"\0\0\0\0\x07{}", b""]
-    assert [named().prefixed_one(b"{}", each) for each in headers] == found
+    assert prefixed == [b"\0\0\0\0\x07{}", b"", b"", b"\0\0\0\0\x07{}", b""]
+    assert [named().prefixed_one(b"{}", each) for each in headers] == prefixed
     assert [named().reason(b"{}", each) is None for each in headers] == [True, False, False, True, False]
     _, why = named().reason(b"{}", headers[4]) or ("", "")
     assert "apicurio.registry.use-id" in why

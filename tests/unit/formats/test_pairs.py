@@ -41,9 +41,9 @@ def tree(schema: Any) -> Any:
 
 def reader_of(writer: Any, reader: Any) -> Any:
     """The reader's type of one field, as it is written."""
-    found = reader_for(tree(record(("f", writer))), tree(record(("f", reader))))
-    assert [f["name"] for f in found["fields"]] == ["f"]
-    return json.loads(avro_text(found))["fields"][0]["type"]
+    resolved = reader_for(tree(record(("f", writer))), tree(record(("f", reader))))
+    assert [f["name"] for f in resolved["fields"]] == ["f"]
+    return json.loads(avro_text(resolved))["fields"][0]["type"]
 
 
 SAME_AS_AVRO = [
@@ -73,7 +73,7 @@ def test_what_avro_allows_is_allowed(writer: Any, reader: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("writer", "reader", "said"),
+    ("writer", "reader", "expected"),
     [
         ("long", "boolean", "field f: long can't be read as boolean"),
         (record(("x", "string"), name="N"), record(("x", "int"), name="N"), "field f.x: string can't"),
@@ -85,10 +85,10 @@ def test_what_avro_allows_is_allowed(writer: Any, reader: Any) -> None:
         ([fixed(4), "string"], fixed(5), "field f: 4 bytes can't be read as 5"),
     ],
 )
-def test_a_misfit_names_the_field_and_says_why(writer: Any, reader: Any, said: str) -> None:
-    found = misfit(tree(record(("f", writer))), tree(record(("f", reader))))
+def test_a_misfit_names_the_field_and_says_why(writer: Any, reader: Any, expected: str) -> None:
+    misfit_found = misfit(tree(record(("f", writer))), tree(record(("f", reader))))
 
-    assert re.match(said, str(found))
+    assert re.match(expected, str(misfit_found))
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_a_reader_keeps_what_spark_would_misread(writer: Any, reader: Any, expec
 
 
 def test_milliseconds_of_the_day_stay_milliseconds_where_the_newest_counts_micros() -> None:
-    found = reader_for(tree(record(("f", TIME_MILLIS))), tree(record(("f", TIME_MICROS))))
+    reader = reader_for(tree(record(("f", TIME_MILLIS))), tree(record(("f", TIME_MICROS))))
 
-    assert found["fields"][0]["type"] == TIME_MILLIS
+    assert reader["fields"][0]["type"] == TIME_MILLIS
 
 
 def test_a_symbol_that_is_gone_can_still_be_read_unless_it_has_a_default() -> None:
@@ -156,9 +156,9 @@ def test_a_field_is_found_by_its_alias_and_takes_no_default() -> None:
     renamed = {"name": "g", "aliases": ["f"], "type": MICROS, "default": 0}
     reader = {"type": "record", "name": "other.Name", "fields": [renamed]}
 
-    found = reader_for(tree(record(("f", MILLIS))), tree(reader))
+    reader_made = reader_for(tree(record(("f", MILLIS))), tree(reader))
 
-    assert found == {
+    assert reader_made == {
         "type": "record",
         "name": "R",
         "fields": [{"name": "g", "aliases": ["f"], "type": MILLIS}],

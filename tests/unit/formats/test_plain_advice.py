@@ -21,16 +21,16 @@ Dependencies = tuple[tuple[str, str], ...]
 ITEM = {"type": "record", "name": "Item", "fields": [{"name": "id", "type": "long"}]}
 
 
-def columns(kind: str, text: str, referred: Dependencies = (), **said: Any) -> dict[str, Type]:
+def columns(kind: str, text: str, referred: Dependencies = (), **fields: Any) -> dict[str, Type]:
     """The columns of a schema's values, by their names."""
-    spec = TableSpec.model_validate({"topic": "orders", **said})
+    spec = TableSpec.model_validate({"topic": "orders", **fields})
     writer = WriterSchema(1, 1, text, kind, dependencies=referred)
     return {f.name: f.type for f in schemas_of(spec, VALUE, [writer]).columns}
 
 
-def refusal(kind: str, text: str, **said: Any) -> SchemaRefusedError:
+def refusal(kind: str, text: str, **fields: Any) -> SchemaRefusedError:
     with pytest.raises(SchemaRefusedError) as refused:
-        columns(kind, text, **said)
+        columns(kind, text, **fields)
     return refused.value
 
 
@@ -230,8 +230,8 @@ ORDER = "message Order { int64 id = 1; %s f = 2; }"
 
 def messages(levels: int) -> str:
     """A message in a message, and so on."""
-    held = (f"message M{n} {{ {f'M{n - 1}' if n else 'int64'} a = 1; }}" for n in range(levels))
-    return proto(ORDER % f"M{levels - 1}", *held)
+    texts = (f"message M{n} {{ {f'M{n - 1}' if n else 'int64'} a = 1; }}" for n in range(levels))
+    return proto(ORDER % f"M{levels - 1}", *texts)
 
 
 @pytest.mark.parametrize(
@@ -348,9 +348,9 @@ def test_what_has_to_have_columns_in_a_schema_that_is_cut_is_made_flatter() -> N
         within = json.loads(nested(levels))["properties"]
         return json.dumps({"properties": {**within, "many": {"$ref": "#/$defs/D0"}}, "$defs": many | last})
 
-    said = {"unmappable": {"*": "text", "f" + ".a" * 20: "refuse"}}
-    refused = refusal("JSON", schema(30), **said)
+    fields = {"unmappable": {"*": "text", "f" + ".a" * 20: "refuse"}}
+    refused = refusal("JSON", schema(30), **fields)
 
     assert "the schema is cut 12 levels deep" in refused.what
     assert "Make it flatter." in refused.todo
-    assert columns("JSON", schema(1), **said)["f"] == Struct((Field("a", LONG, True),))
+    assert columns("JSON", schema(1), **fields)["f"] == Struct((Field("a", LONG, True),))

@@ -13,9 +13,9 @@ RAW = pa.array([b"a", None, b"\xff", b""], pa.binary())
 
 def decoder(name: str) -> ArrowDecoder:
     plain = PLAIN_FORMATS[name]
-    found = plain.decoder(HalfSchemas(KEY, plain, "s")).arrow()
-    assert found
-    return pickle.loads(pickle.dumps(found))  # type: ignore[no-any-return]
+    arrow = plain.decoder(HalfSchemas(KEY, plain, "s")).arrow()
+    assert arrow
+    return pickle.loads(pickle.dumps(arrow))  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def decoder(name: str) -> ArrowDecoder:
 def test_bytes_that_are_no_text_are_bad_and_a_missing_key_is_none(
     name: str, rows: list[object], ok: list[bool]
 ) -> None:
-    found = decoder(name).decode(RAW)
-    assert found.data.to_pylist() == rows
-    assert found.ok.to_pylist() == ok
-    assert found.writer.to_pylist() == [None] * 4
+    batch = decoder(name).decode(RAW)
+    assert batch.data.to_pylist() == rows
+    assert batch.ok.to_pylist() == ok
+    assert batch.writer.to_pylist() == [None] * 4

@@ -50,8 +50,8 @@ def decoded(payloads: Sequence[bytes], cls: Any, text: str = WIDE) -> list[Any]:
     message = message_class(text, "M").DESCRIPTOR
     decoder: Messages = cls(message, message_to_logical(message, "s"))
     rows, reasons = decoder.decode(pa.array(payloads, pa.binary()))
-    found = rows.to_pylist(maps_as_pydicts="strict")
-    return [reasons[n][0] if n in reasons else row for n, row in enumerate(found)]
+    values = rows.to_pylist(maps_as_pydicts="strict")
+    return [reasons[n][0] if n in reasons else row for n, row in enumerate(values)]
 
 
 def batches(*texts: str, is_framed: bool = True, record_type: str | None = None) -> ProtobufBatches:
@@ -65,9 +65,9 @@ def recipe(*texts: str, is_framed: bool = True, record_type: str | None = None) 
     return ProtobufDecoder(schemas)._recipe
 
 
-def rows(found: ProtobufBatches, *raw: bytes | None) -> list[Any]:
+def rows(decoding: ProtobufBatches, *raw: bytes | None) -> list[Any]:
     """Each record's columns, or None where it is bad."""
-    result = found.decode(pa.array(raw, pa.binary()))
+    result = decoding.decode(pa.array(raw, pa.binary()))
     assert len(result) == len(raw)
     listed = result.to_pylist(maps_as_pydicts="strict")
     return [row["d"] if row["ok"] else None for row in listed]
@@ -99,10 +99,10 @@ def test_a_header_is_as_long_as_its_indexes(raw: bytes, header: Header) -> None:
     ],
 )
 def test_what_is_no_header_has_a_reason(raw: bytes, code: str) -> None:
-    with pytest.raises(WireError) as told:
+    with pytest.raises(WireError) as raised:
         header_of(raw)
 
-    assert told.value.reason[0] == code
+    assert raised.value.reason[0] == code
     assert batches(WIDE).explain(raw)[0] == code
 
 
@@ -111,10 +111,10 @@ def test_one_bad_row_leaves_the_others_alone(cls: Any) -> None:
     good = [M(n=n).SerializeToString() for n in range(200)]
     good[77], good[150] = b"\x0a\x7fz", b"\xff"
 
-    found = decoded(good, cls)
+    values = decoded(good, cls)
 
-    assert [n for n, row in enumerate(found) if row == "payload"] == [77, 150]
-    assert [row["n"] for row in found if row != "payload"] == [n for n in range(200) if n not in (77, 150)]
+    assert [n for n, row in enumerate(values) if row == "payload"] == [77, 150]
+    assert [row["n"] for row in values if row != "payload"] == [n for n in range(200) if n not in (77, 150)]
 
 
 @pytest.mark.parametrize("cls", DECODERS)
@@ -165,10 +165,10 @@ def test_odd_but_valid_bytes_land_as_google_reads_them(
 ) -> None:
     plain = M(n=1).SerializeToString()
 
-    found = decoded([plain, payload, plain], cls)
+    values = decoded([plain, payload, plain], cls)
 
-    assert found[1][column] == value
-    assert found[0]["n"] == found[2]["n"] == 1
+    assert values[1][column] == value
+    assert values[0]["n"] == values[2]["n"] == 1
 
 
 @pytest.mark.parametrize("cls", DECODERS)
@@ -180,9 +180,9 @@ def test_text_that_is_not_utf_8_is_no_row(cls: Any) -> None:
 def test_proto2_closed_enums_and_required_fields_are_heeded(cls: Any) -> None:
     text = 'syntax = "proto2"; message M { required int32 a = 1; optional E e = 2; } enum E { X = 1; Y = 2; }'
 
-    found = decoded([b"\x08\1\x10\2", b"\x08\1\x10\7", b"\x10\2"], cls, text)
+    values = decoded([b"\x08\1\x10\2", b"\x08\1\x10\7", b"\x10\2"], cls, text)
 
-    assert found == [{"a": 1, "e": "Y"}, {"a": 1, "e": None}, "required"]
+    assert values == [{"a": 1, "e": "Y"}, {"a": 1, "e": None}, "required"]
 
 
 @pytest.mark.parametrize("cls", DECODERS)
@@ -208,35 +208,35 @@ def test_what_ptars_can_t_read_google_reads(text: str) -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_records_land_as_google_reads_them_or_not_at_all(seed: int) -> None:
     raw = damaged([oracle.encode(n, ID) for n in range(50)], 3000, seed)
-    found = batches(oracle.SCHEMA)
+    decoding = batches(oracle.SCHEMA)
     own = b"\0" + ID.to_bytes(4, "big")
 
     expected = [oracle.decode(r[FRAME:]) if r[:FRAME] == own else None for r in raw]
     differing = [
-        (r, row, e) for r, row, e in zip(raw, rows(found, *raw), expected, strict=True) if not same(row, e)
+        (r, row, e) for r, row, e in zip(raw, rows(decoding, *raw), expected, strict=True) if not same(row, e)
     ]
 
     assert differing == []
-    assert all(all(found.explain(r)) for r, e in zip(raw, expected, strict=True) if e is None)
+    assert all(all(decoding.explain(r)) for r, e in zip(raw, expected, strict=True) if e is None)
 
 
 def test_versions_and_messages_mixed_in_one_batch_keep_their_order() -> None:
     older = 'syntax = "proto3"; message M { int32 n = 1; } message Nested { message M { int32 n = 1; } }'
     newer = 'syntax = "proto3"; message First { int32 x = 1; } message M { int64 n = 1; bool b = 2; }'
-    found = batches(older, newer, record_type="M")
+    decoding = batches(older, newer, record_type="M")
     raw = [
         framed(ID, b"\x08\1"), None, framed(ID + 1, b"\x08\2\x10\1", b"\2\2"), b"junk", framed(ID, b"\x08\3"),
         framed(ID + 1, b"\x08\4", b"\0"), framed(ID, b"\x08\5", b"\2\0"), framed(ID + 9, b""),
     ]  # fmt: skip
 
     first, second, third, fifth = ({"n": n, "b": True if n == 2 else None} for n in (1, 2, 3, 5))
-    assert rows(found, *raw) == [first, None, second, None, third, None, fifth, None]
-    writers = found.decode(pa.array(raw, pa.binary())).field("w").to_pylist()
+    assert rows(decoding, *raw) == [first, None, second, None, third, None, fifth, None]
+    writers = decoding.decode(pa.array(raw, pa.binary())).field("w").to_pylist()
     assert writers == [1, None, 0, None, 1, None, 1, None]
 
 
 def test_each_bad_record_says_why() -> None:
-    found = batches(WIDE)
+    decoding = batches(WIDE)
     reasons = {
         framed(ID, b"\x08\1", b"\2\4"): "message_type",
         framed(ID, b"\x08\1", b"\2\x20"): "message_indexes",
@@ -245,8 +245,8 @@ def test_each_bad_record_says_why() -> None:
         framed(ID, M(big=2**63).SerializeToString()): "range",
     }
 
-    assert rows(found, *reasons) == [None] * len(reasons)
-    assert {raw: found.explain(raw)[0] for raw in reasons} == reasons
+    assert rows(decoding, *reasons) == [None] * len(reasons)
+    assert {raw: decoding.explain(raw)[0] for raw in reasons} == reasons
 
 
 def test_another_message_of_the_same_columns_is_a_row() -> None:
@@ -258,10 +258,10 @@ def test_another_message_of_the_same_columns_is_a_row() -> None:
 def test_a_version_that_does_not_fit_says_which_field() -> None:
     older = 'syntax = "proto3"; message M { Inner i = 1; } message Inner { string a = 1; }'
     newer = 'syntax = "proto3"; message M { Inner i = 1; } message Inner { int32 a = 1; }'
-    found = batches(older, newer)
+    decoding = batches(older, newer)
 
-    assert rows(found, framed(ID, b"")) == [None]
-    code, why = found.explain(framed(ID, b""))
+    assert rows(decoding, framed(ID, b"")) == [None]
+    code, why = decoding.explain(framed(ID, b""))
     assert code == "schema_id"
     assert "field i.a: string can't become int without loss" in why
 
@@ -272,10 +272,10 @@ def test_an_empty_payload_is_a_message_of_defaults() -> None:
 
 def test_bare_payloads_are_of_the_newest_schema() -> None:
     texts = ['syntax = "proto3"; message M { int32 n = 1; }', 'syntax = "proto3"; message M { int64 n = 1; }']
-    found = batches(*texts, is_framed=False)
+    decoding = batches(*texts, is_framed=False)
 
-    assert rows(found, b"\x08\5", None, b"", b"\xff") == [{"n": 5}, None, {"n": 0}, None]
-    assert found.explain(b"\xff")[0] == "payload"
+    assert rows(decoding, b"\x08\5", None, b"", b"\xff") == [{"n": 5}, None, {"n": 0}, None]
+    assert decoding.explain(b"\xff")[0] == "payload"
 
 
 def test_a_batch_without_records_is_one() -> None:
@@ -330,12 +330,12 @@ UNCHECKED = """message M {{ {0} s = 1; {1} r = 2; map<string, int32> m = 3; {2} 
 )  # fmt: skip
 def test_a_string_that_is_not_utf8_makes_its_record_bad(text: str, payload: bytes) -> None:
     good = framed(ID, b"\x0a\x01a")
-    found = batches(text)
+    decoding = batches(text)
 
-    told = rows(found, *[good] * 20, framed(ID, payload), *[good] * 20)
+    decoded_rows = rows(decoding, *[good] * 20, framed(ID, payload), *[good] * 20)
 
-    assert [row is None for row in told] == [False] * 20 + [True] + [False] * 20
-    assert found.explain(framed(ID, payload))[0] == "utf8"
+    assert [row is None for row in decoded_rows] == [False] * 20 + [True] + [False] * 20
+    assert decoding.explain(framed(ID, payload))[0] == "utf8"
 
 
 EMPTY = 'syntax = "proto3"; message Other {{ int32 n = 1; }} message M {{ {0} }} message Placed {{ {1} }}'
@@ -350,8 +350,8 @@ def test_records_of_a_version_that_is_no_table_by_itself_are_read_by_the_newest(
     gone = message_class(then, "M")(id="b", gone="x").SerializeToString()
 
     for newest in (now, moved):
-        found = batches(then, newest, record_type="M")
-        read = rows(found, *(framed(ID, payload, b"\x02\x02") for payload in (old, gone)))
+        decoding = batches(then, newest, record_type="M")
+        read = rows(decoding, *(framed(ID, payload, b"\x02\x02") for payload in (old, gone)))
 
         assert read == [
             {"id": "a", "added": 0, "event": {"placed": {"at": ""}, "gone": None}},
@@ -373,7 +373,7 @@ def test_where_a_value_could_be_taken_for_another_they_stay_bad(then: str, now: 
     texts = EMPTY.format(then, ""), EMPTY.format(now, "string at = 1;")
     payload = message_class(texts[0], "M")(placed={}, n=5).SerializeToString()
 
-    found = batches(*texts, record_type="M")
+    decoding = batches(*texts, record_type="M")
 
-    assert rows(found, framed(ID, payload, b"\x02\x02")) == [None]
-    assert found.explain(framed(ID, payload, b"\x02\x02"))[0] == "schema_id"
+    assert rows(decoding, framed(ID, payload, b"\x02\x02")) == [None]
+    assert decoding.explain(framed(ID, payload, b"\x02\x02"))[0] == "schema_id"

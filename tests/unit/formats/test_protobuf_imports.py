@@ -72,10 +72,10 @@ def test_a_reference_that_is_named_like_a_module_of_the_compiler_is_not_run(tmp_
         ("grpc_tools/protoc.py", f"open({str(marker)!r}, 'w').close()"),
     )
 
-    found = compiled(WriterSchema(7, 1, TEXT, "PROTOBUF", (), references), "orders-value")
+    compiled_schema = compiled(WriterSchema(7, 1, TEXT, "PROTOBUF", (), references), "orders-value")
 
     assert not marker.exists()
-    assert "M" in file_of(found).message_types_by_name
+    assert "M" in file_of(compiled_schema).message_types_by_name
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -99,11 +99,11 @@ def test_a_reference_may_have_any_plain_name() -> None:
     texts = [(name, f'syntax = "proto3"; message M{n} {{}}') for n, name in enumerate(names)]
     main = "".join(f'import "{name}";' for name in names) + "message M { M0 a = 1; M5 b = 2; }"
 
-    found = compiled(
+    compiled_schema = compiled(
         WriterSchema(7, 1, f'syntax = "proto3"; {main}', "PROTOBUF", (), tuple(texts)), "orders-value"
     )
 
-    assert {file.name for file in file_of(found).dependencies} == set(names)
+    assert {file.name for file in file_of(compiled_schema).dependencies} == set(names)
 
 
 def test_a_compiler_that_takes_too_long_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,8 +87,8 @@ def test_what_a_registry_always_has_needs_no_reference() -> None:
 def test_googles_types_have_their_columns() -> None:
     money = Struct((Field("currency_code", STRING), Field("units", LONG), Field("nanos", INT)))
 
-    found = columns("message M { google.type.Money f = 1; }", "google/type/money.proto")
-    assert found == (Field("f", money, optional=True),)
+    fields = columns("message M { google.type.Money f = 1; }", "google/type/money.proto")
+    assert fields == (Field("f", money, optional=True),)
 
 
 def test_nothing_else_of_this_machine_is_imported() -> None:

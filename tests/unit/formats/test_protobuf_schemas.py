@@ -105,28 +105,28 @@ def test_whatever_may_be_absent_is_an_optional_column(line: str, kind: Type) -> 
 
 
 def test_a_oneof_is_an_optional_struct_behind_the_other_fields() -> None:
-    found = message("oneof o { int32 a = 1; Leg b = 2; }", "string s = 3;")
+    columns_read = message("oneof o { int32 a = 1; Leg b = 2; }", "string s = 3;")
 
     members = Struct((Field("a", INT, True), Field("b", LEG, True)))
-    assert found.fields == (Field("s", STRING), Field("o", members, optional=True))
+    assert columns_read.fields == (Field("s", STRING), Field("o", members, optional=True))
 
 
 def test_proto2_tells_required_from_optional() -> None:
-    found = columns(
+    columns_read = columns(
         'syntax = "proto2"; message M { required int32 a = 1; optional int32 b = 2 [default = 7];'
         " repeated int32 c = 3; optional group G = 4 { optional int32 n = 1; } }"
     )
 
     group = Field("g", Struct((Field("n", INT, True),)), True)
-    assert found.fields == (Field("a", INT), Field("b", INT, True), Field("c", List(INT)), group)
+    assert columns_read.fields == (Field("a", INT), Field("b", INT, True), Field("c", List(INT)), group)
 
 
 def test_an_edition_says_itself_what_has_presence() -> None:
-    found = columns(
+    columns_read = columns(
         'edition = "2023"; message M { int32 a = 1; int32 b = 2 [features.field_presence = IMPLICIT]; }'
     )
 
-    assert found.fields == (Field("a", INT, optional=True), Field("b", INT))
+    assert columns_read.fields == (Field("a", INT, optional=True), Field("b", INT))
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_what_no_column_holds_is_refused_by_its_path(line: str, why: str) -> Non
 
 
 def test_the_error_of_protoc_is_told_without_paths_of_this_machine() -> None:
-    with pytest.raises(SchemaRefusedError, match=r'"Missing" is not defined') as told:
+    with pytest.raises(SchemaRefusedError, match=r'"Missing" is not defined') as raised:
         columns('syntax = "proto3"; message M { Missing m = 1; }')
 
-    assert "/tmp" not in str(told.value)
+    assert "/tmp" not in str(raised.value)
 
 
 def test_an_import_may_not_leave_its_folder() -> None:
@@ -163,11 +163,11 @@ def test_an_import_may_not_leave_its_folder() -> None:
 
 def test_imports_come_from_references() -> None:
     inner = 'syntax = "proto3"; package p; message Leg { int32 n = 1; }'
-    found = columns(
+    columns_read = columns(
         'syntax = "proto3"; import "dir/leg.proto"; message M { p.Leg leg = 1; }', **{"dir/leg.proto": inner}
     )
 
-    assert found.fields == (Field("leg", LEG, optional=True),)
+    assert columns_read.fields == (Field("leg", LEG, optional=True),)
 
 
 def test_what_clients_register_in_base64_is_understood() -> None:
@@ -190,8 +190,8 @@ def test_indexes_count_messages_as_they_are_declared() -> None:
     )
     file = file_of(compiled(proto(text), "s"))
 
-    found = [message_at(file, indexes) for indexes in ((0,), (1,), (0, 0), (0, 1), (2,), (0, 9), (-1,))]
-    names = [m and m.full_name for m in found]
+    messages = [message_at(file, indexes) for indexes in ((0,), (1,), (0, 0), (0, 1), (2,), (0, 9), (-1,))]
+    names = [m and m.full_name for m in messages]
     assert names == ["A", "C", "A.MEntry", "A.B", None, None, None]
 
 

@@ -40,9 +40,9 @@ def nested(tag: bytes, inner: bytes) -> bytes:
 @pytest.mark.parametrize("deep", [False, True], ids=["at the top", "within"])
 @pytest.mark.parametrize("count", [50_000, 500_000])
 def test_many_empty_messages_are_a_bad_record_and_take_no_memory(deep: bool, count: int) -> None:
-    found = decoder()
+    decoder_made = decoder()
     raw = FRAME + (nested(b"\x12", EMPTY * count) if deep else EMPTY * count)
-    batches = batches_of(found.arrow())
+    batches = batches_of(decoder_made.arrow())
     batches.decode(pa.array([FRAME], pa.binary()))
     before = pa.total_allocated_bytes()
 
@@ -50,15 +50,15 @@ def test_many_empty_messages_are_a_bad_record_and_take_no_memory(deep: bool, cou
 
     assert rows.field("ok").to_pylist() == [True, False, True]
     assert pa.total_allocated_bytes() - before < 20 * 2**20
-    code, why = found.explain(raw)
+    code, why = decoder_made.explain(raw)
     assert code == "too_wide"
     assert f"{count * FIELDS:,}" in why
 
 
 def test_records_that_are_just_narrow_enough_are_decoded_some_at_a_time() -> None:
-    found = decoder()
+    decoder_made = decoder()
     each = FRAME + EMPTY * (MOST_PLACES // FIELDS)
-    records = ArrowRecords(PlainColumns((), False), found.arrow(), (False, True))
+    records = ArrowRecords(PlainColumns((), False), decoder_made.arrow(), (False, True))
     batch = pa.RecordBatch.from_pydict(
         {"raw_key": pa.nulls(40, pa.binary()), "raw_value": pa.array([FRAME, each] * 20, pa.binary())}
     )
@@ -73,9 +73,9 @@ def test_records_that_are_just_narrow_enough_are_decoded_some_at_a_time() -> Non
 
 def test_a_record_of_plain_numbers_is_never_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(width, "MOST_PLACES", 1000)
-    found = decoder()
+    decoder_made = decoder()
     full = nested(b"\x0a", b"".join(bytes([*varint(n << 3), 1]) for n in range(1, FIELDS + 1)))
-    rows = batches_of(found.arrow()).decode(pa.array([FRAME + full * 100], pa.binary()))
+    rows = batches_of(decoder_made.arrow()).decode(pa.array([FRAME + full * 100], pa.binary()))
 
     assert rows.field("ok").to_pylist() == [True]
     assert rows.field("d").to_pylist()[0]["wide"] == [{f"f{n}": 1 for n in range(1, FIELDS + 1)}] * 100

@@ -66,12 +66,12 @@ def row(name: str, record: Any, *, strict: bool = False) -> dict[str, Any]:
     decoder, raw = decoder_of(name, strict=strict), encoded(schemas(name), record)
     arrow = decoder.arrow()
     assert arrow
-    found = arrow.decode(pa.array([raw, raw[:-1]], pa.binary()))
-    assert found.ok.to_pylist() == [True, False], decoder.explain(raw)
-    told = decoder.values(raw)
-    assert told is not None
-    made: dict[str, Any] = rows_of(pa.Table.from_struct_array(found.data))[0]
-    assert list(differences(decoder.columns, told, made)) == []
+    batch = arrow.decode(pa.array([raw, raw[:-1]], pa.binary()))
+    assert batch.ok.to_pylist() == [True, False], decoder.explain(raw)
+    values = decoder.values(raw)
+    assert values is not None
+    made: dict[str, Any] = rows_of(pa.Table.from_struct_array(batch.data))[0]
+    assert list(differences(decoder.columns, values, made)) == []
     return made
 
 
@@ -279,9 +279,9 @@ CASES: list[tuple[str, Any, dict[tuple[str | int, ...], Any]]] = [
 def test_a_real_record_of_a_public_schema_lands_with_every_value(
     name: str, record: Any, wanted: dict[tuple[str | int, ...], Any]
 ) -> None:
-    found = row(name, record)
+    decoded = row(name, record)
 
-    assert {path: at(found, *path) for path in wanted} == wanted
+    assert {path: at(decoded, *path) for path in wanted} == wanted
 
 
 def test_a_resource_within_another_is_its_json() -> None:

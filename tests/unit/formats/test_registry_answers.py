@@ -54,10 +54,10 @@ def test_a_body_of_another_shape_is_no_schema(
         "versions": (200, {}, json.dumps(versions).encode()),
     }
 
-    with pytest.raises(PartDownError) as told:
+    with pytest.raises(PartDownError) as raised:
         subject_versions(client, "t-value")
 
-    assert server.url.removeprefix("http://") in told.value.where
+    assert server.url.removeprefix("http://") in raised.value.where
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -68,12 +68,12 @@ def test_a_redirection_is_told_as_such_and_not_followed(
         "versions/latest": (status, {"Location": "https://me:secret@login.example/in?to=x"}, b"")
     }
 
-    with pytest.raises(ConfigureError, match=f"leads elsewhere .HTTP {status}.") as told:
+    with pytest.raises(ConfigureError, match=f"leads elsewhere .HTTP {status}.") as raised:
         subject_versions(client, "t-value")
 
-    assert "https://login.example/in" in told.value.where
-    assert "secret" not in str(told.value)
-    assert "FRAZIL_REGISTRY__URL" in (told.value.todo or "")
+    assert "https://login.example/in" in raised.value.where
+    assert "secret" not in str(raised.value)
+    assert "FRAZIL_REGISTRY__URL" in (raised.value.todo or "")
 
 
 def test_all_versions_of_a_subject_that_is_deleted_softly_are_read(
@@ -86,9 +86,9 @@ def test_all_versions_of_a_subject_that_is_deleted_softly_are_read(
         "versions?deleted=true": (200, {}, b"[1, 2]"),
     }
 
-    found = subject_versions(client, "t-value")
+    versions = subject_versions(client, "t-value")
 
-    assert [(version.schema_id, version.is_deleted) for version in found] == [(7, True), (8, True)]
+    assert [(version.schema_id, version.is_deleted) for version in versions] == [(7, True), (8, True)]
 
 
 def test_the_newest_version_that_is_not_deleted_is_the_last_one(
@@ -103,9 +103,9 @@ def test_the_newest_version_that_is_not_deleted_is_the_last_one(
         "versions?": (200, {}, b"[1]"),
     }
 
-    found = subject_versions(client, "t-value")
+    versions = subject_versions(client, "t-value")
 
-    assert [(version.schema_id, version.is_deleted) for version in found] == [(8, True), (7, False)]
+    assert [(version.schema_id, version.is_deleted) for version in versions] == [(8, True), (7, False)]
 
 
 REFERS = {
@@ -143,8 +143,8 @@ def test_a_newest_version_whose_reference_is_gone_is_refused_and_no_key_becomes_
 ) -> None:
     versions: dict[str, tuple[int, dict[str, str], bytes]] = {}
     for word in ("key", "value"):
-        told = json.dumps(REFERS if word == half else {**GOOD, "schema": BARE}).encode()
-        versions[f"t-{word}/versions/"] = (200, {}, told)
+        body = json.dumps(REFERS if word == half else {**GOOD, "schema": BARE}).encode()
+        versions[f"t-{word}/versions/"] = (200, {}, body)
         versions[f"t-{word}/versions"] = (200, {}, b"[1]")
     server.answers = versions
 
@@ -165,11 +165,11 @@ def test_a_refusal_without_a_reason_of_its_own_is_mended_by_the_registrys_addres
 
     with serving() as other:
         other.answers = {"versions/": (200, {}, json.dumps(GOOD).encode()), "versions": (200, {}, b"[1]")}
-        (found,) = subject_versions(registry_client(Settings(registry={"url": other.url})), "t-value")
+        (version,) = subject_versions(registry_client(Settings(registry={"url": other.url})), "t-value")
 
     assert "FRAZIL_REGISTRY__URL" in refused.value.todo
     assert server.url.removeprefix("http://") in refused.value.where
-    assert found.schema_id == GOOD["id"]
+    assert version.schema_id == GOOD["id"]
 
 
 @pytest.mark.parametrize("registers", [False, True])
@@ -192,8 +192,8 @@ def test_a_spec_whose_schema_differs_is_as_the_registry_says_or_the_registry_as_
     else:
         wanted = replace(wanted, text=subject_versions(client, "t-value")[-1].text)
     fresh = registry_client(Settings(registry={"url": server.url}))
-    found = version_like(fresh, "t-value", wanted)
+    version = version_like(fresh, "t-value", wanted)
 
     assert refused.value.todo.startswith("Make the file the registry's schema, or register the new version")
-    assert found
-    assert found.version == (2 if registers else 1)
+    assert version
+    assert version.version == (2 if registers else 1)

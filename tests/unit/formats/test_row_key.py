@@ -25,16 +25,16 @@ def spec(*key_fields: str) -> TableSpec:
 
 
 def test_the_key_is_the_fields_of_the_records_key() -> None:
-    found = row_key(spec(), columns((ID, AMOUNT), TEXT, ID))
+    key = row_key(spec(), columns((ID, AMOUNT), TEXT, ID))
 
-    assert dict(found.columns) == {"id": "_key.`id`", "amount": "_key.`amount`"}
+    assert dict(key.columns) == {"id": "_key.`id`", "amount": "_key.`amount`"}
 
 
 def test_fields_that_are_named_may_stand_in_the_value() -> None:
-    found = row_key(spec("text", "id"), columns((ID,), TEXT))
+    key = row_key(spec("text", "id"), columns((ID,), TEXT))
 
-    assert dict(found.columns) == {"text": "_value.`text`", "id": "_key.`id`"}
-    assert found.missing(b"k", None) == (
+    assert dict(key.columns) == {"text": "_value.`text`", "id": "_key.`id`"}
+    assert key.missing(b"k", None) == (
         "null_key",
         "the value is null, and text of the key stands in it: no row can be told",
     )
@@ -45,14 +45,14 @@ def test_where_every_record_is_a_row_nothing_tells_rows_apart() -> None:
 
 
 def test_a_record_without_a_key_is_told_by_what_it_lacks() -> None:
-    found = row_key(spec(), columns((ID, AMOUNT), TEXT))
+    key = row_key(spec(), columns((ID, AMOUNT), TEXT))
 
-    assert found.missing(None, b"v") == ("null_key", "the record has no key: nothing tells which row it is")
-    assert found.missing(b"k", None) == ("null_key", "the key is not whole: id or amount is null")
+    assert key.missing(None, b"v") == ("null_key", "the record has no key: nothing tells which row it is")
+    assert key.missing(b"k", None) == ("null_key", "the key is not whole: id or amount is null")
 
 
 @pytest.mark.parametrize(
-    ("of", "names", "told"),
+    ("of", "names", "expected"),
     [
         (columns((PRICE,)), (), "field price is double, and such values can't tell rows apart"),
         (columns((), TAGS, ID), ("id", "tags"), "field tags is list<string>, and such values"),
@@ -66,12 +66,12 @@ def test_a_record_without_a_key_is_told_by_what_it_lacks() -> None:
     ],
 )
 def test_what_is_no_key_is_refused_with_the_field(
-    of: RecordColumns, names: tuple[str, ...], told: str
+    of: RecordColumns, names: tuple[str, ...], expected: str
 ) -> None:
     with pytest.raises(FrazilError) as refused:
         row_key(spec(*names), of)
 
-    assert told in refused.value.what
+    assert expected in refused.value.what
     assert "key_fields" in refused.value.todo
 
 

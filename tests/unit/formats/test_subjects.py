@@ -43,7 +43,7 @@ def test_texts_and_notes_make_no_difference(other: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "expected"),
     [
         (changed(a={"default": None}), "a default (field): not in the registry, null wanted"),
         (changed(a={"type": "long"}), 'a: "int" in the registry, "long" wanted'),
@@ -60,8 +60,8 @@ def test_texts_and_notes_make_no_difference(other: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_a_difference_is_named_with_its_path(other: dict[str, Any], said: str) -> None:
-    assert said in said_of(PLAIN, other)
+def test_a_difference_is_named_with_its_path(other: dict[str, Any], expected: str) -> None:
+    assert expected in said_of(PLAIN, other)
 
 
 ORDER: dict[str, Any] = {
@@ -94,7 +94,7 @@ def test_order_and_texts_make_no_difference_in_json_schema(other: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "expected"),
     [
         (order(id={"type": "number"}), 'properties.id.type: "integer" in the registry, "number" wanted'),
         ({**ORDER, "required": ["id"]}, 'required: ["id", "lines"] in the registry, ["id"] wanted'),
@@ -103,8 +103,8 @@ def test_order_and_texts_make_no_difference_in_json_schema(other: dict[str, Any]
         (order(flag={}), "properties.flag: not in the registry, {} wanted"),
     ],
 )
-def test_a_difference_in_json_schema_is_named_with_its_path(other: dict[str, Any], said: str) -> None:
-    assert any(line.startswith(said) for line in said_of(ORDER, other, "JSON"))
+def test_a_difference_in_json_schema_is_named_with_its_path(other: dict[str, Any], expected: str) -> None:
+    assert any(line.startswith(expected) for line in said_of(ORDER, other, "JSON"))
 
 
 PROTO = """syntax = "proto3";
@@ -135,7 +135,7 @@ def test_layout_and_comments_make_no_difference_in_protobuf(old: str, new: str) 
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("id = 1", "id = 7", "message_type.Order.field.id.number: 1 in the registry, 7 wanted"),
         ("int64 id", "int32 id", 'message_type.Order.field.id.type: "TYPE_INT64" in the registry'),
@@ -144,12 +144,12 @@ def test_layout_and_comments_make_no_difference_in_protobuf(old: str, new: str) 
         ("message Line", "message None {}\nmessage Line", "message_type.Line (position): 1 in the registry"),
     ],
 )
-def test_a_difference_in_protobuf_is_named_with_its_path(old: str, new: str, said: str) -> None:
-    assert any(said in line for line in said_of_proto(old, new))
+def test_a_difference_in_protobuf_is_named_with_its_path(old: str, new: str, expected: str) -> None:
+    assert any(expected in line for line in said_of_proto(old, new))
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "expected"),
     [
         ("a.avsc", "{", "a.avsc: this is no Avro schema: Expecting property name"),
         ("a.avsc", '{"name": "a"}', "a.avsc: this is no Avro schema: 'type' is missing"),
@@ -161,7 +161,7 @@ def test_a_difference_in_protobuf_is_named_with_its_path(old: str, new: str, sai
     ],
 )
 def test_a_file_that_holds_no_schema_is_named_with_the_reason(
-    tmp_path: Path, name: str, text: str, said: str
+    tmp_path: Path, name: str, text: str, expected: str
 ) -> None:
     file = tmp_path / name
     file.write_text(text)
@@ -169,7 +169,7 @@ def test_a_file_that_holds_no_schema_is_named_with_the_reason(
     with pytest.raises(SpecError) as caught:
         read_schema(file)
 
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
     assert str(file) in str(caught.value)
 
 

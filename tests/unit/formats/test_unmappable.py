@@ -95,10 +95,10 @@ def test_what_is_within_a_record_of_its_own_kind_is_its_json(value: dict[str, An
     assert arrow
     raw = payload(NODE, value)
 
-    found = arrow.decode(pa.array([raw, raw[:-1], raw + b"\0", None], pa.binary()))
+    batch = arrow.decode(pa.array([raw, raw[:-1], raw + b"\0", None], pa.binary()))
 
-    assert found.ok.to_pylist() == [True, False, False, False]
-    row = found.data.to_pylist()[0]
+    assert batch.ok.to_pylist() == [True, False, False, False]
+    row = batch.data.to_pylist()[0]
     assert [json.loads(text) for text in row["kids"]] == as_json(value["kids"])
     by = {name: None if text is None else json.loads(text) for name, text in row["by"]}
     assert by == as_json(value["by"])
@@ -148,11 +148,11 @@ FREE = {
 def test_free_form_json_is_its_own_text_within_the_record(free: Any, many: list[Any], spaced: bool) -> None:
     text = json.dumps({"free": free, "n": 1, "many": many, "more": free}, indent=2 if spaced else None)
 
-    found = free_row(text)
+    decoded = free_row(text)
 
-    assert found is not None
-    assert (found["free"] is None) if free is None else json.loads(found["free"]) == free
-    assert [each if each is None else json.loads(each) for each in found["many"]] == many
+    assert decoded is not None
+    assert (decoded["free"] is None) if free is None else json.loads(decoded["free"]) == free
+    assert [each if each is None else json.loads(each) for each in decoded["many"]] == many
 
 
 @pytest.mark.parametrize(
@@ -177,17 +177,17 @@ def test_a_text_that_is_required_must_be_there(schema: Any, optional: bool) -> N
 
 
 def test_numbers_stay_as_they_are_written() -> None:
-    found = free_row('{"free": {"b": 1.10, "a": [1e400, -0]}, "n": 1.50E+2, "many": []}')
+    decoded = free_row('{"free": {"b": 1.10, "a": [1e400, -0]}, "n": 1.50E+2, "many": []}')
 
-    assert found == {"free": '{"a":[1e400,-0],"b":1.10}', "n": Decimal("150.00"), "many": []}
+    assert decoded == {"free": '{"a":[1e400,-0],"b":1.10}', "n": Decimal("150.00"), "many": []}
     bad = '{"free": {"a": 1, "a": 1}}', '{"free": NaN}', '{"free": 1} 2'
     assert [free_row(text) for text in bad] == [None] * 3
 
 
 def free_row(text: str) -> dict[str, Any] | None:
     """What a record of `FREE` becomes; None where it is bad."""
-    found = free_decoder().decode(pa.array([text.encode()], pa.binary()))
-    row: dict[str, Any] | None = found.data[0].as_py() if found.ok[0].as_py() else None
+    batch = free_decoder().decode(pa.array([text.encode()], pa.binary()))
+    row: dict[str, Any] | None = batch.data[0].as_py() if batch.ok[0].as_py() else None
     return row
 
 
@@ -237,9 +237,9 @@ def landed(schema: Any, *texts: bytes) -> list[Any]:
     decoder = of_json(schema).decoder()
     arrow, raws = decoder.arrow(), [b"\0\0\0\0\1" + text for text in texts]
     assert arrow
-    found = arrow.decode(pa.array(raws, pa.binary()))
-    assert all(decoder.explain(raw)[1] for raw, ok in zip(raws, found.ok.to_pylist(), strict=True) if not ok)
-    return [row if ok else None for row, ok in zip(found.data.to_pylist(), found.ok.to_pylist(), strict=True)]
+    batch = arrow.decode(pa.array(raws, pa.binary()))
+    assert all(decoder.explain(raw)[1] for raw, ok in zip(raws, batch.ok.to_pylist(), strict=True) if not ok)
+    return [row if ok else None for row, ok in zip(batch.data.to_pylist(), batch.ok.to_pylist(), strict=True)]
 
 
 @pytest.mark.parametrize(
@@ -250,8 +250,8 @@ def test_a_record_that_has_no_columns_at_all_is_one_text(schema: Any) -> None:
 
     assert (field.name, str(field.type)) == ("value", "string")
     assert field.doc == "JSON text: its schema has no columns."
-    found = landed(schema, b'{"b": 1.10, "a": [null]}', b'"t"', b'{"a": 1, "a": 2}', b"{", b"null")
-    assert found == [{"value": '{"a":[null],"b":1.10}'}, {"value": '"t"'}, None, None, None]
+    rows = landed(schema, b'{"b": 1.10, "a": [null]}', b'"t"', b'{"a": 1, "a": 2}', b"{", b"null")
+    assert rows == [{"value": '{"a":[null],"b":1.10}'}, {"value": '"t"'}, None, None, None]
     with pytest.raises(SchemaRefusedError):
         _ = of_json(schema, Unmappable.of({"*": "text", "a": "refuse"})).columns
 
@@ -288,7 +288,7 @@ def test_the_union_that_a_record_is_keeps_its_branches() -> None:
     }
 
     (value,) = of_json(schema).columns
-    found = landed(
+    rows = landed(
         schema,
         b'{"kind": "a", "data": {"x": 1.0}}',
         b'{"kind": "b", "data": "{}"}',
@@ -298,7 +298,7 @@ def test_the_union_that_a_record_is_keeps_its_branches() -> None:
     )
 
     assert [f.name for f in value.type.fields] == ["a", "b", "c"]
-    kinds = [row and {name: held for name, held in row["value"].items() if held} for row in found]
+    kinds = [row and {name: content for name, content in row["value"].items() if content} for row in rows]
     assert kinds == [
         {"a": {"data": '{"x":1.0}', "kind": "a"}},
         {"b": {"data": "{}", "kind": "b"}},

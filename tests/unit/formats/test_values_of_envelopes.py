@@ -28,11 +28,11 @@ def test_the_row_is_what_stands_after(debezium: Debezium, op: str) -> None:
 def test_of_a_row_that_ended_the_key_is_known(debezium: Debezium, tombstone: bool) -> None:
     raw = None if tombstone else debezium.change("d", None, ROW)
 
-    found = debezium.decoder().values(debezium.key("a"), raw)
+    values = debezium.decoder().values(debezium.key("a"), raw)
 
-    assert found is not None
-    assert found["key"] == "a"
-    assert all(isinstance(found[name], Unknown) for name in ROW if name != "key")
+    assert values is not None
+    assert values["key"] == "a"
+    assert all(isinstance(values[name], Unknown) for name in ROW if name != "key")
 
 
 def test_a_damaged_envelope_tells_nothing(debezium: Debezium) -> None:

@@ -83,10 +83,10 @@ def test_protobuf_has_the_same_bounds() -> None:
     raw = [framed(1, cls(d={"value": written(n), "scale": 2}).SerializeToString()) for n in [*HELD, *BEYOND]]
 
     schemas = HalfSchemas(VALUE, Protobuf(), "s", (proto(text),))
-    found = ProtobufDecoder(schemas).arrow().decode(pa.array(raw, pa.binary()))
+    batch = ProtobufDecoder(schemas).arrow().decode(pa.array(raw, pa.binary()))
 
-    assert found.ok.to_pylist() == [True] * len(HELD) + [False] * len(BEYOND)
-    assert [row["d"] for row in found.data.to_pylist()[: len(HELD)]] == HELD
+    assert batch.ok.to_pylist() == [True] * len(HELD) + [False] * len(BEYOND)
+    assert [row["d"] for row in batch.data.to_pylist()[: len(HELD)]] == HELD
 
 
 def test_they_are_refused_where_the_spec_says_so() -> None:
@@ -152,8 +152,8 @@ def json_rows(schema: dict[str, Any], text: str) -> list[dict[str, Any]]:
     """The rows that a bare text becomes by columns: one, or none."""
     writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
     decoder = JsonDecoder(HalfSchemas(VALUE, Json(), "s", (writer,), framed=False, unmappable=TEXTS))
-    found = decoder.arrow().decode(pa.array([text.encode()], pa.binary()))
-    rows: list[dict[str, Any]] = found.data.filter(found.ok).to_pylist()
+    batch = decoder.arrow().decode(pa.array([text.encode()], pa.binary()))
+    rows: list[dict[str, Any]] = batch.data.filter(batch.ok).to_pylist()
     return rows
 
 
@@ -165,8 +165,8 @@ def test_json_holds_their_digits_as_text(kind: str) -> None:
 
     for number in SPECIAL:
         as_text = base64.b64encode(written(number)).decode() if kind == "string" else f"{number:f}"
-        held = f'"{as_text}"' if kind == "string" else as_text
-        assert json_rows(schema, f'{{"d":{held},"o":null,"many":[{held}]}}') == [
+        digits = f'"{as_text}"' if kind == "string" else as_text
+        assert json_rows(schema, f'{{"d":{digits},"o":null,"many":[{digits}]}}') == [
             {"d": f"{number:f}", "o": None, "many": [f"{number:f}"]}
         ]
     writer = WriterSchema(1, 1, json.dumps(schema), "JSON")
@@ -175,14 +175,14 @@ def test_json_holds_their_digits_as_text(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "held"),
+    ("kind", "number"),
     [("string", "1.5"), ("string", '""'), ("string", '"%%%"'), ("number", '"1.5"'), ("number", "1e99999999"),
      ("number", "true"), ("number", "{}")],
 )  # fmt: skip
-def test_what_is_no_decimal_is_a_bad_record_of_json(kind: str, held: str) -> None:
+def test_what_is_no_decimal_is_a_bad_record_of_json(kind: str, number: str) -> None:
     schema = {"type": "object", "properties": {"d": json_decimal(kind)}}
 
-    assert json_rows(schema, f'{{"d":{held}}}') == []
+    assert json_rows(schema, f'{{"d":{number}}}') == []
 
 
 def test_within_a_union_of_json_they_are_refused() -> None:
@@ -206,9 +206,9 @@ def test_protobuf_holds_their_digits_as_text() -> None:
 
     schemas = HalfSchemas(VALUE, Protobuf(), "s", (proto(text),), unmappable=TEXTS)
     decoder = ProtobufDecoder(schemas)
-    found = decoder.arrow().decode(pa.array(raw, pa.binary()))
+    batch = decoder.arrow().decode(pa.array(raw, pa.binary()))
 
-    rows = found.data.to_pylist()
+    rows = batch.data.to_pylist()
     assert [row["d"] for row in rows] == [f"{n:f}" for n in SPECIAL]
     wanted = decoder.values(raw[0]) or {}
     assert list(differences(decoder.columns, wanted, rows[0])) == []

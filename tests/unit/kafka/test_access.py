@@ -68,7 +68,7 @@ def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "missing"),
+    ("settings", "missing"),
     [
         ({"mechanism": "PLAIN", "username": "KEY"}, "PLAIN needs password"),
         ({"mechanism": "SCRAM-SHA-512"}, "SCRAM-SHA-512 needs username and password"),
@@ -81,9 +81,9 @@ def test_a_certificate_that_is_not_there_is_named(tmp_path: Path) -> None:
         ({"user": "KEY"}, "Extra inputs"),
     ],
 )
-def test_what_is_missing_is_asked_for(told: dict[str, Any], missing: str) -> None:
+def test_what_is_missing_is_asked_for(settings: dict[str, Any], missing: str) -> None:
     with pytest.raises(ValidationError, match=missing):
-        KafkaSettings(**told)
+        KafkaSettings(**settings)
 
 
 def test_the_environment_says_it_by_names_with_two_underscores(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,10 +39,10 @@ def test_a_call_that_the_login_before_was_refused_is_made_again_by_the_new_one(
                 raise KafkaException(refused)
             return "answered"
 
-    with pytest.raises(PartDownError, match="replaced meanwhile") as told:
+    with pytest.raises(PartDownError, match="replaced meanwhile") as raised:
         call()
 
-    assert told.value.todo == "Try again: the new login is read."
+    assert raised.value.todo == "Try again: the new login is read."
     assert call() == "answered"
 
 
@@ -56,21 +56,21 @@ def test_a_topic_that_is_being_deleted_is_made_once_kafka_is_done_with_it(
     admin: Any = SimpleNamespace(create_topics=lambda *_, **__: {"orders": next(left)})
     monkeypatch.setattr(provisioning, "describe", lambda *_: {})
 
-    with pytest.raises(ConfigureError, match="is being deleted") as told:
+    with pytest.raises(ConfigureError, match="is being deleted") as raised:
         _create(admin, TableSpec(topic="orders"))
 
-    assert told.value.todo == "Try again when Kafka is done with it."
+    assert raised.value.todo == "Try again when Kafka is done with it."
     assert _create(admin, TableSpec(topic="orders"))
 
 
 def test_brokers_are_reached_by_the_addresses_that_they_tell_once_these_are_mended() -> None:
     with socket.create_server(("127.0.0.1", 0)) as open_way:
-        told = SimpleNamespace(id=1, host="127.0.0.1", port=1)
-        admin: Any = SimpleNamespace(list_topics=lambda **_: SimpleNamespace(brokers={1: told}))
+        broker = SimpleNamespace(id=1, host="127.0.0.1", port=1)
+        admin: Any = SimpleNamespace(list_topics=lambda **_: SimpleNamespace(brokers={1: broker}))
         with pytest.raises(PartDownError, match="1 of 1 brokers") as refused:
             _reach(admin, Settings())
 
-        told.port = open_way.getsockname()[1]  # as mended advertised.listeners say it
+        broker.port = open_way.getsockname()[1]  # as mended advertised.listeners say it
         _reach(admin, Settings())
 
     assert "fix advertised.listeners" in refused.value.todo

@@ -20,8 +20,8 @@ class Log:
 
     def look(self, starts: Mapping[int, int]) -> dict[int, Found]:
         self.looks += 1
-        found = {p: next((r for r in self.partitions[p] if r[0] >= at), None) for p, at in starts.items()}
-        return {p: record for p, record in found.items() if record}
+        records = {p: next((r for r in self.partitions[p] if r[0] >= at), None) for p, at in starts.items()}
+        return {p: record for p, record in records.items() if record}
 
 
 def per_record(steps: list[tuple[int, int]], log: list[Found], start: int, to: int) -> list[Found]:

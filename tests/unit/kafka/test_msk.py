@@ -44,9 +44,9 @@ def test_the_keys_of_the_identity_sign_each_clients_token(broker: Broker, author
     settings = settings_of(broker, authority)
 
     with kafka_errors(broker.address, reader := consumer(settings)):
-        told = [admin_client(settings).list_topics(timeout=30), reader.list_topics(timeout=30)]
+        listings = [admin_client(settings).list_topics(timeout=30), reader.list_topics(timeout=30)]
 
-    assert [len(each.brokers) for each in told] == [1, 1]
+    assert [len(each.brokers) for each in listings] == [1, 1]
     assert {*broker.seen} == {KEY}
 
 
@@ -56,7 +56,7 @@ def test_the_keys_of_the_identity_sign_each_clients_token(broker: Broker, author
 def test_a_token_that_another_key_signed_is_refused_and_the_settings_are_named(
     broker: Broker, authority: Authority, wrong: dict[str, str]
 ) -> None:
-    admin, told = admin_client(settings_of(broker, authority, **wrong)), [""]
+    admin, messages = admin_client(settings_of(broker, authority, **wrong)), [""]
 
     def is_refused() -> bool:
         try:
@@ -65,13 +65,13 @@ def test_a_token_that_another_key_signed_is_refused_and_the_settings_are_named(
         except PartDownError:  # librdkafka says late why it does not get in
             return False
         except ConfigureError as e:
-            told[0] = str(e)
+            messages[0] = str(e)
         return True
 
     wait_for(is_refused)
-    assert "Access denied" in told[0]
-    assert "FRAZIL_KAFKA__" in told[0]
-    assert SECRET not in told[0]
+    assert "Access denied" in messages[0]
+    assert "FRAZIL_KAFKA__" in messages[0]
+    assert SECRET not in messages[0]
 
 
 def test_without_any_keys_the_settings_are_named_and_no_broker_is_asked(

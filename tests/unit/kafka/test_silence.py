@@ -16,7 +16,7 @@ def test_frazil_up_is_advised_for_brokers_of_this_machine(
 ) -> None:
     client = kind({"bootstrap.servers": servers, "group.id": "g", "log_level": 0})
 
-    with pytest.raises(PartDownError) as told, kafka_errors("topic t", client):
+    with pytest.raises(PartDownError) as raised, kafka_errors("topic t", client):
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
-    assert ("`frazil up`" in told.value.todo) is here
+    assert ("`frazil up`" in raised.value.todo) is here

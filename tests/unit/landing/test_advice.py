@@ -55,8 +55,8 @@ from kit.model.world import NAME, SPEC, World
 @pytest.fixture
 def world() -> Iterator[World]:
     """A table of three landings: two records of partition 0, one of partition 1."""
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         for partition in (0, 1, 0):
             world.produce(partition)
             land(SPEC, world.connections)
@@ -89,19 +89,19 @@ def told(todo: str, command: str) -> list[str]:
 
 def spans(words: list[str]) -> dict[int, Span]:
     """What `--accept-loss` names."""
-    found = [tuple(map(int, re.split("[:-]", word))) for word in words if word != "--accept-loss"]
-    return {partition: (start, to) for partition, start, to in found}
+    places = [tuple(map(int, re.split("[:-]", word))) for word in words if word != "--accept-loss"]
+    return {partition: (start, to) for partition, start, to in places}
 
 
 def vandalize(world: World, *, copy: bool) -> None:
     """Another engine writes over what Frazil noted, in a snapshot or in the properties, too."""
     table = world.catalog.load_table(NAME.identifier)
-    said = read_ledger(table.metadata).properties() | {"frazil.records": "many"}
+    summary = read_ledger(table.metadata).properties() | {"frazil.records": "many"}
     oracle, world.catalog.law.seen = world.catalog.law.seen, lambda _: None  # it reads every note
     with table.transaction() as tx:
         if copy:
-            tx.set_properties(said)
-        with tx.update_snapshot(snapshot_properties=said).fast_append():
+            tx.set_properties(summary)
+        with tx.update_snapshot(snapshot_properties=summary).fast_append():
             pass
     world.catalog.law.seen = oracle
 
@@ -262,10 +262,10 @@ def test_a_cut_of_a_topic_that_was_made_again_is_made_once_the_landing_went_on(w
     world.produce(1)
     with pytest.raises(TopicChangedError, match="recreated") as refused:
         begin_cut("month", "shop", [SPEC], world.connections)
-    with pytest.raises(TopicChangedError) as said:
+    with pytest.raises(TopicChangedError) as raised:
         land(SPEC, world.connections)
 
-    land(SPEC, world.connections, adopt_topic=told(said.value.todo, "land") == ["--adopt-topic"])
+    land(SPEC, world.connections, adopt_topic=told(raised.value.todo, "land") == ["--adopt-topic"])
 
     assert told(refused.value.todo, "land") == []
     assert begin_cut("month", "shop", [SPEC], world.connections).is_complete
@@ -296,8 +296,8 @@ def test_a_replay_that_asks_for_more_than_the_table_holds_is_done_within_it_and_
 
 
 def test_a_replay_of_what_was_never_landed_is_done_once_it_is(world: World) -> None:
-    with edges() as found:
-        found.world = empty = World(Dice())
+    with edges() as doubles:
+        doubles.world = empty = World(Dice())
         empty.produce(0)
         ensure_table(
             SPEC, TableHandle(empty.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))
@@ -314,8 +314,8 @@ def test_a_replay_of_what_was_never_landed_is_done_once_it_is(world: World) -> N
 def test_a_table_that_holds_nothing_is_not_stopped_and_frazil_leaves_it_to_tableflow_by_its_mode(
     world: World,
 ) -> None:
-    with edges() as found:
-        found.world = empty = World(Dice())
+    with edges() as doubles:
+        doubles.world = empty = World(Dice())
         empty.produce(0)
         ensure_table(
             SPEC, TableHandle(empty.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))
@@ -329,8 +329,8 @@ def test_a_table_that_holds_nothing_is_not_stopped_and_frazil_leaves_it_to_table
 
 
 def test_a_table_that_is_not_there_is_made_by_its_landing(world: World) -> None:
-    with edges() as found:
-        found.world = empty = World(Dice())
+    with edges() as doubles:
+        doubles.world = empty = World(Dice())
         empty.produce(0)
         with pytest.raises(MissingError) as refused:
             TableHandle(empty.connections.catalog, NAME).load()
@@ -412,9 +412,9 @@ def test_a_file_whose_statistics_lie_is_found_once_a_compaction_wrote_it_anew(
 ) -> None:
     lying, honest = files(world, landings(world)[0]), remainder.files_matching
 
-    def by_statistics(*told: Any) -> Any:
-        found = honest(*told)
-        return replace(found, entries=[e for e in found.entries if e.data_file.file_path not in lying])
+    def by_statistics(*args: Any) -> Any:
+        matching = honest(*args)
+        return replace(matching, entries=[e for e in matching.entries if e.data_file.file_path not in lying])
 
     monkeypatch.setattr(remainder, "files_matching", by_statistics)
     with pytest.raises(CommitConflictError, match="leave out a file") as refused:

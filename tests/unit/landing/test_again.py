@@ -54,8 +54,8 @@ STOPPING = SPEC.model_copy(update={"on_lost_records": "stop"})
 @pytest.fixture
 def world() -> Iterator[World]:
     """A table of two landings, and a record that waits."""
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         for _ in range(2):
             world.produce(0)
             land(SPEC, world.connections)
@@ -66,17 +66,17 @@ def world() -> Iterator[World]:
 
 def offsets(world: World, table: Any = None) -> list[int]:
     """Those of partition 0 that are rows."""
-    found = table or world.table
-    return sorted(at for _, p, at in world.store.rows(found, found.metadata.current_snapshot_id) if not p)
+    loaded = table or world.table
+    return sorted(at for _, p, at in world.store.rows(loaded, loaded.metadata.current_snapshot_id) if not p)
 
 
 def once(step: str, others: Callable[[], object]) -> Callable[[str], None]:
     """What others do at the first such step."""
     done: list[str] = []
 
-    def on_step(told: str) -> None:
-        if told == step and not done:
-            done.append(told)
+    def on_step(done_step: str) -> None:
+        if done_step == step and not done:
+            done.append(done_step)
             others()
 
     return on_step
@@ -168,7 +168,7 @@ def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "told", "left"),
+    ("work", "expected", "left"),
     [
         (
             lambda world: land(SPEC, world.connections),
@@ -202,10 +202,10 @@ def test_a_landing_whose_files_lack_a_row_is_made_again(world: World) -> None:
     ids=["landing", "rollback", "layout", "schema", "properties"],
 )
 def test_a_commit_that_others_were_quicker_than_is_made_again(
-    world: World, work: Callable[[World], object], told: str, left: list[int]
+    world: World, work: Callable[[World], object], expected: str, left: list[int]
 ) -> None:
     with others_are_quicker(world):
-        assert todo_of(CommitConflictError, lambda: work(world)) == told
+        assert todo_of(CommitConflictError, lambda: work(world)) == expected
     assert offsets(world) == [0, 1]
 
     work(world)
@@ -219,8 +219,8 @@ def snapshots(world: World) -> list[int]:
 
 
 def test_a_cut_is_made_once_the_pipeline_is_landed_and_by_a_name_as_told() -> None:
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         world.produce(0)
         ensure_table(
             SPEC, TableHandle(world.connections.catalog, NAME), RecordColumns(Struct(()), Struct(()))

@@ -47,8 +47,8 @@ def glue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wire, Setti
     folder = tmp_path_factory.mktemp("glue")
     with glue_in_process(folder) as url, wired({"glue": url}) as (wire, urls):
         keys = {"access_key": "key", "secret_key": "secret"}
-        told = {"endpoint": urls["glue"], "warehouse": folder.as_uri()}
-        yield wire, Settings().with_changes(catalog="glue", glue=told, aws=keys)
+        access = {"endpoint": urls["glue"], "warehouse": folder.as_uri()}
+        yield wire, Settings().with_changes(catalog="glue", glue=access, aws=keys)
 
 
 @pytest.fixture
@@ -65,9 +65,9 @@ def by_rest(rest: RestTables, ends: dict[str, int]) -> Clients:
 
 
 def states(clients: Clients) -> list[TableState]:
-    found, down = known_states([SPEC], clients, lambda: 2e9)
+    states_known, down = known_states([SPEC], clients, lambda: 2e9)
     assert not down
-    return found
+    return states_known
 
 
 @pytest.mark.parametrize(("happen", "at"), HISTORIES.values(), ids=HISTORIES)
@@ -189,8 +189,8 @@ def test_a_table_that_cant_be_read_is_told_and_keeps_no_other_from_being_landed(
 ) -> None:
     specs, clients, topics = copies(rest, lake, 3)
     topics.ends |= dict.fromkeys(topics.ends, 5)
-    location, told = rest.tables["t001"]
-    rest.tables["t001"] = location, {**told, "format-version": 9}
+    location, document = rest.tables["t001"]
+    rest.tables["t001"] = location, {**document, "format-version": 9}
 
     seen = look_for_arrivals(specs, clients, later, {})
 

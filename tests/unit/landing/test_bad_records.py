@@ -47,23 +47,23 @@ def test_where_many_are_bad_for_good_landings_as_small_as_the_error_says_read_ea
     written = Written("", most, most, 0, 0, (), None, bad_rows=tuple(rows))
     decoder: Any = SimpleNamespace(explain=lambda *_: ("malformed", "it is bad"))
 
-    found = find_bad(None, decoder, plan, written)  # type: ignore[arg-type]
+    bad_records = find_bad(None, decoder, plan, written)  # type: ignore[arg-type]
 
     assert plan.capped
-    assert [b.offset for b in found] == list(range(most))
+    assert [b.offset for b in bad_records] == list(range(most))
 
 
 def test_bad_records_that_were_not_found_a_second_time_are_looked_for_again() -> None:
     decoder: Any = SimpleNamespace(explain=lambda *_: ("malformed", "it is bad"))
     unread: Any = None
     rows = tuple({"partition": 0, "offset": n, **RAW} for n in (3, 7))
-    with pytest.raises(AuditFailedError, match="found 2 bad records of topic trades, the second 1") as told:
+    with pytest.raises(AuditFailedError, match="found 2 bad records of topic trades, the second 1") as raised:
         find_bad(unread, decoder, PLAN, Written("", 9, 2, 0, 0, (), None, bad_rows=rows[:1]))
 
-    found = find_bad(unread, decoder, PLAN, Written("", 9, 2, 0, 0, (), None, bad_rows=rows))
+    bad_records = find_bad(unread, decoder, PLAN, Written("", 9, 2, 0, 0, (), None, bad_rows=rows))
 
-    assert told.value.todo == "Try again: the topic may be compacted right now."
-    assert [bad.offset for bad in found] == [3, 7]
+    assert raised.value.todo == "Try again: the topic may be compacted right now."
+    assert [bad.offset for bad in bad_records] == [3, 7]
 
 
 def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out() -> None:
@@ -81,8 +81,8 @@ def test_a_suspension_names_the_first_record_of_each_partition_and_the_ways_out(
 
 def test_of_a_part_that_is_too_large_it_is_said_that_no_dead_letter_keeps_it() -> None:
     """Whoever set dead_letter, as the error said, had that part in the topic only, while that keeps it."""
-    told = bounded({}, {"value": 70_000_000}, 1)[TOO_LARGE]
-    large = {0: BadRecord(0, 3, *why_too_large(str(told)), {})}
+    marked = bounded({}, {"value": 70_000_000}, 1)[TOO_LARGE]
+    large = {0: BadRecord(0, 3, *why_too_large(str(marked)), {})}
 
     error = suspended(TableName("lake", "trades"), "trades", large)
 
@@ -91,7 +91,7 @@ def test_of_a_part_that_is_too_large_it_is_said_that_no_dead_letter_keeps_it() -
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected"),
     [
         ("magic_byte", "Set framing: none if they are Avro, JSON or Protobuf without these five bytes"),
         ("key_too_short", "or key_format: string or bytes"),
@@ -102,14 +102,14 @@ def test_of_a_part_that_is_too_large_it_is_said_that_no_dead_letter_keeps_it() -
     ],
 )
 def test_where_all_records_fail_alike_it_says_what_to_set_and_offers_to_skip_none(
-    code: str, said: str
+    code: str, expected: str
 ) -> None:
     alike = [BadRecord(0, n, code, "it is bad", {}) for n in range(3)]
 
     setting = setting_for(alike, read=3, landed=0)
     error = suspended(TableName("lake", "trades"), "trades", first_bad(alike), setting, 3)
 
-    assert said in error.todo
+    assert expected in error.todo
     assert "--past" not in error.todo
     assert "none of 3 records can be decoded, all for the same reason" in error.what
 

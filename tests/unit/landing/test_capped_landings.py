@@ -17,18 +17,18 @@ CAPPED = SPEC.model_copy(update={"max_records": 2, "on_lost_records": "stop"})
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         for _ in range(6):
             world.topic.produce(0)
         yield world
 
 
 def test_an_error_behind_an_earlier_landing_of_the_call_says_what_that_one_landed(world: World) -> None:
-    with pytest.raises(OffsetsLostError) as told:
+    with pytest.raises(OffsetsLostError) as raised:
         land(CAPPED, world.connections, on_step=retention_after_a_landing(world))
 
-    assert told.value.meaning == (
+    assert raised.value.meaning == (
         "1 earlier landing of this call is published, with 2 records. Then: 2 offsets are lost. "
         "Nothing was landed."
     )
@@ -38,10 +38,10 @@ def test_an_error_of_the_first_landing_is_told_as_it_is(world: World) -> None:
     land(CAPPED, world.connections, max_records=2)
     world.topic.retain(0, 4)
 
-    with pytest.raises(OffsetsLostError) as told:
+    with pytest.raises(OffsetsLostError) as raised:
         land(CAPPED, world.connections)
 
-    assert told.value.meaning == "2 offsets are lost. Nothing was landed."
+    assert raised.value.meaning == "2 offsets are lost. Nothing was landed."
 
 
 def retention_after_a_landing(world: World) -> Step:

@@ -107,9 +107,9 @@ def test_files_of_dead_letters_that_waited_for_hours_are_not_named_as_orphan_rem
     keep_dead_letters(TableHandle(catalog, NAME), LEDGER, [bad(0, 1)])
     write, real = dead_letters.write_files, time.time
 
-    def and_sleep(*told: Any) -> Any:
+    def and_sleep(*args: Any) -> Any:
         monkeypatch.setattr("time.time", lambda: real() + DAY)
-        return write(*told)
+        return write(*args)
 
     monkeypatch.setattr(dead_letters, "write_files", and_sleep)
     later = replace(LEDGER, spans={0: (10, 20), 1: (3, 3)}, landing="landing_2_b")
@@ -163,11 +163,11 @@ def test_a_survey_counts_by_reason(catalog: Catalog) -> None:
     nothing = survey(TableHandle(catalog, NAME))
     keep_dead_letters(TableHandle(catalog, NAME), LEDGER, [bad(0, 1), bad(0, 2), bad(1, 1, "too_short")])
 
-    found = survey(TableHandle(catalog, NAME))
+    letters = survey(TableHandle(catalog, NAME))
 
     assert (nothing.rows, nothing.by_reason, nothing.newest) == (0, {}, None)
-    assert (found.rows, found.by_reason) == (3, {"too_short": 1, "truncated": 2})
-    assert found.newest == datetime(2026, 1, 2, tzinfo=UTC)
+    assert (letters.rows, letters.by_reason) == (3, {"too_short": 1, "truncated": 2})
+    assert letters.newest == datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def test_many_keys_are_found_as_few_are(catalog: Catalog) -> None:

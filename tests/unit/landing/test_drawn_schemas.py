@@ -65,18 +65,18 @@ def protoc() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InMemoryCatalog]:
-    found = InMemoryCatalog("test", warehouse=str(tmp_path_factory.mktemp("warehouse")), **OWN_CODE)
-    found.create_namespace("n")
-    yield found
-    found.close()
+    memory = InMemoryCatalog("test", warehouse=str(tmp_path_factory.mktemp("warehouse")), **OWN_CODE)
+    memory.create_namespace("n")
+    yield memory
+    memory.close()
 
 
 @pytest.fixture(scope="module")
 def duck() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as found:
-        extensions(found, "avro", "iceberg")
-        found.execute("SET TimeZone = 'UTC'")
-        yield found
+    with duckdb.connect() as connection:
+        extensions(connection, "avro", "iceberg")
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
 
 
 _MARKS = re.compile(r"(\[\]|\{\})+$")
@@ -111,11 +111,11 @@ def _live(
     first = write(root, 1)
     schemas = _schemas(first)
     if names := refusals(root):
-        with pytest.raises(SchemaRefusedError) as told:
+        with pytest.raises(SchemaRefusedError) as raised:
             record_columns(SPEC, Struct(()), schemas.columns)
-        said = f"{told.value.what} {told.value.where}"
-        assert any(name in said or repr(name) in said for name in names), told.value
-        if told.value.field:
+        text = f"{raised.value.what} {raised.value.where}"
+        assert any(name in text or repr(name) in text for name in names), raised.value
+        if raised.value.field:
             followed(schemas)
         return
     assert record_columns(SPEC, Struct(()), schemas.columns)
@@ -129,10 +129,10 @@ def _live(
     schemas = _schemas(first, second)
     planned = plan_evolution(SPEC, table, RecordColumns(Struct(()), schemas.columns))
     if stopping := [change.field for change in changes if change.refused]:
-        told = [v.field for v in refused(planned.verdicts)]
+        raised = [v.field for v in refused(planned.verdicts)]
         assert planned.staged is None
-        assert [name for name in stopping if not any(_ends(field, name) for field in told)] == []
-        assert [field for field in told if not any(_ends(field, name) for name in stopping)] == []
+        assert [name for name in stopping if not any(_ends(field, name) for field in raised)] == []
+        assert [field for field in raised if not any(_ends(field, name) for name in stopping)] == []
         _check(catalog.load_table(table.name()), duck, root, values)
         return
     assert refused(planned.verdicts) == []
@@ -191,12 +191,12 @@ def _decoded(
         assert of.name == "avro"
         assert _leaves(schemas.columns) > LEAVES_OF_ITEMS
         return expected or [value for _, value in records]
-    found = columns.decode(pa.array(raw, pa.binary()))
-    assert found.ok.to_pylist() == [True] * len(raw)
-    rows = rows_of(pa.Table.from_struct_array(found.data))
+    batch = columns.decode(pa.array(raw, pa.binary()))
+    assert batch.ok.to_pylist() == [True] * len(raw)
+    rows = rows_of(pa.Table.from_struct_array(batch.data))
     pairs = [(decoder.values(r) or {}, row) for r, row in zip(raw, rows, strict=True)]
-    assert [told for one, row in pairs for told in differences(schemas.columns, one, row)] == []
-    return list(found.data.to_pylist(maps_as_pydicts="strict"))
+    assert [difference for one, row in pairs for difference in differences(schemas.columns, one, row)] == []
+    return list(batch.data.to_pylist(maps_as_pydicts="strict"))
 
 
 def _leaves(kind: Type) -> int:
@@ -242,17 +242,17 @@ def _check(table: Table, duck: duckdb.DuckDBPyConnection, root: Group, expected:
     by_duckdb = duck.sql(f"SELECT * FROM iceberg_scan('{at}')").to_arrow_table()
     _compare(_rows(by_duckdb, root), expected)
     try:
-        found = table.scan().to_arrow()
+        table_rows = table.scan().to_arrow()
     except pa.ArrowInvalid as e:
         if "nulls in input cannot be viewed as non-nullable" not in str(e):  # see docs/limits.md
             raise
         return
-    _compare(_rows(found, root), expected)
+    _compare(_rows(table_rows, root), expected)
 
 
-def _rows(found: pa.Table, root: Group) -> list[Any]:
+def _rows(table: pa.Table, root: Group) -> list[Any]:
     """Rows without Frazil's own columns."""
-    return [{name: row[name] for name, _ in root.fields} for row in plain(found)]
+    return [{name: row[name] for name, _ in root.fields} for row in plain(table)]
 
 
 def _compare(rows: list[Any], expected: list[Any]) -> None:

@@ -93,16 +93,16 @@ def test_branches_that_were_named_with_dots_keep_their_rows_under_their_new_name
     have = table(Field("e", old), Field("many", List(old)), Field("by", Map(STRING, old)), Field("a.b", INT))
     wanted = (Field("e", new), Field("many", List(new)), Field("by", Map(STRING, new)), Field("a.b", INT))
 
-    found = planned(have, *wanted)
+    evolution = planned(have, *wanted)
 
-    assert refused(found.verdicts) == []
-    assert {v.change for v in found.verdicts} == {"rename"}
+    assert refused(evolution.verdicts) == []
+    assert {v.change for v in evolution.verdicts} == {"rename"}
     before = {
         name.replace("shop.v", "shop_v").replace(".Order", "_Order"): i
         for name, i in ids(have.schema()).items()
     }
-    assert ids(found.schema) == before
-    assert found.staged
+    assert ids(evolution.schema) == before
+    assert evolution.staged
 
 
 @pytest.mark.parametrize(
@@ -187,24 +187,24 @@ def test_a_partition_column_is_neither_dropped_nor_retyped(migration: Migration)
 
 def test_what_did_not_fit_a_table_that_was_behind_its_schema_fits_it_once_it_follows() -> None:
     have, wanted = table(Field("a", INT)), (Field("a", INT), Field("b", INT, optional=True))
-    with pytest.raises(FaultError, match="no column for b") as told:
+    with pytest.raises(FaultError, match="no column for b") as raised:
         refuse_unmatched(Struct(wanted), from_iceberg(have.schema()), "n.t", META)
 
     refuse_unmatched(Struct(wanted), from_iceberg(planned(have, *wanted).schema), "n.t", META)
 
-    assert told.value.todo.startswith("Land again: the table then follows its schema.")
+    assert raised.value.todo.startswith("Land again: the table then follows its schema.")
 
 
 def test_without_the_migration_the_schema_lands_into_a_new_table_of_other_partitions() -> None:
     have = table(Field("a", INT), Field("b", INT), by="a")
     before = have.metadata
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         planned(have, Field("b", INT), migrations=(Migration(id="x", drop=Drop(column="a")),))
 
-    found = planned(table(Field("b", INT), by="b"), Field("b", INT))
+    evolution = planned(table(Field("b", INT), by="b"), Field("b", INT))
 
-    assert told.value.todo == "Take it out of defs.yaml, and land into a new table with other partitions."
-    assert (found.verdicts, names(found.schema)) == ((), ["b"])
+    assert raised.value.todo == "Take it out of defs.yaml, and land into a new table with other partitions."
+    assert (evolution.verdicts, names(evolution.schema)) == ((), ["b"])
     assert have.metadata == before
 
 
@@ -258,7 +258,7 @@ def _nested(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Type]:
 def structs(inner: st.SearchStrategy[Type]) -> st.SearchStrategy[Any]:
     field = st.builds(Field, st.sampled_from("abcd"), inner, st.booleans())
     fields = st.lists(field, min_size=1, max_size=4, unique_by=lambda f: f.name)
-    return fields.map(lambda found: Struct(tuple(found)))
+    return fields.map(lambda drawn: Struct(tuple(drawn)))
 
 
 SCHEMAS = structs(st.recursive(_PLAIN, _nested, max_leaves=6))
@@ -285,10 +285,10 @@ def test_a_table_without_rows_takes_whatever_the_schemas_ask_for() -> None:
 
     evolution = planned(with_head(have), *wanted)
 
-    found = from_iceberg(evolution.schema)
-    assert sorted(f.name for f in found if f.name not in META) == ["a", "fee", "s"]
-    assert {f.name: f for f in wanted} == {f.name: f for f in found if f.name not in META}
-    assert [f.name for f in found][-len(META) :] == [*META]
+    columns_now = from_iceberg(evolution.schema)
+    assert sorted(f.name for f in columns_now if f.name not in META) == ["a", "fee", "s"]
+    assert {f.name: f for f in wanted} == {f.name: f for f in columns_now if f.name not in META}
+    assert [f.name for f in columns_now][-len(META) :] == [*META]
     assert not refused(evolution.verdicts)
     assert evolution.staged
     assert refused(planned(with_head(have, rows=1), *wanted).verdicts)

@@ -14,9 +14,9 @@ PLAN = Plan("orders", "id", {0: (5, 9), 1: (0, 0)}, capped=False)
 
 
 def told(job: Job, text: str) -> FrazilError:
-    with pytest.raises(FrazilError) as told, spark_job(job):
+    with pytest.raises(FrazilError) as raised, spark_job(job):
         raise PySparkException(text)
-    return told.value
+    return raised.value
 
 
 def test_records_that_vanish_while_they_are_read_are_lost_whatever_else_is_said() -> None:

@@ -99,11 +99,13 @@ def test_nothing_is_adopted_where_the_log_is_the_one_that_was_landed() -> None:
     assert history.settled() is history
 
 
-@pytest.mark.parametrize(("noted", "told"), [(NO_ID, NO_ID), (NO_ID, "a"), ("a", NO_ID)])
-def test_a_broker_that_gives_no_topic_id_is_believed_as_far_as_its_offsets_go(noted: str, told: str) -> None:
-    plan = make_plan(History(NAME, facts({0: 0}, {0: 12}, told), ledger({0: 9}, noted)), MANY)
+@pytest.mark.parametrize(("noted", "topic_id"), [(NO_ID, NO_ID), (NO_ID, "a"), ("a", NO_ID)])
+def test_a_broker_that_gives_no_topic_id_is_believed_as_far_as_its_offsets_go(
+    noted: str, topic_id: str
+) -> None:
+    plan = make_plan(History(NAME, facts({0: 0}, {0: 12}, topic_id), ledger({0: 9}, noted)), MANY)
 
-    assert (plan.spans, plan.topic_id) == ({0: (9, 12)}, told)
+    assert (plan.spans, plan.topic_id) == ({0: (9, 12)}, topic_id)
 
 
 def test_what_a_broker_does_not_tell_is_named_as_not_guarded() -> None:

@@ -27,11 +27,11 @@ def test_the_same_masks_ask_for_nothing() -> None:
 
 
 def test_a_mask_of_a_column_that_holds_rows_stops_the_table_and_names_the_line_and_what_stays() -> None:
-    (found,) = verdicts({}, {"email": HASHED})
+    (verdict,) = verdicts({}, {"email": HASHED})
 
-    assert not found.allowed
-    assert "keep email as it came" in found.rule
-    assert "- {id: mask-email-hash, mask: {column: email, to: hash}}" in found.todo
+    assert not verdict.allowed
+    assert "keep email as it came" in verdict.rule
+    assert "- {id: mask-email-hash, mask: {column: email, to: hash}}" in verdict.todo
 
 
 def test_an_approved_one_is_taken_once() -> None:

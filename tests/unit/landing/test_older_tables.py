@@ -44,10 +44,10 @@ def old(tmp_path: Path) -> Iterator[Lake]:
     schema = to_iceberg(table_fields(SPEC, COLUMNS))
     catalog.create_table(NAME.identifier, schema, properties={BY_WRITERS: "true"})
     for start in (0, 2):
-        told = first_version(start, start + 2)
+        properties = first_version(start, start + 2)
         with lake.table.transaction() as tx:
-            tx.set_properties(told)
-            tx.append(rows(lake.table, start, start + 1), snapshot_properties=told)
+            tx.set_properties(properties)
+            tx.append(rows(lake.table, start, start + 1), snapshot_properties=properties)
     yield lake
     catalog.close()
 

@@ -32,10 +32,10 @@ SUSPENDING = SPEC.model_copy(update={"on_bad_record": "suspend"})
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """A table that holds one record of its topic, and does not hold a second one."""
-    with edges() as found:
+    with edges() as doubles:
         for module in ("arrivals", "position.state"):
-            monkeypatch.setattr(f"frazil.landing.{module}.known_facts", found.known_facts)
-        found.world = world = World(Dice())
+            monkeypatch.setattr(f"frazil.landing.{module}.known_facts", doubles.known_facts)
+        doubles.world = world = World(Dice())
         world.topic.produce(0)
         land(SPEC, world.connections)
         world.topic.produce(0)

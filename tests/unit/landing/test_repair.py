@@ -73,15 +73,15 @@ def test_a_whole_record_may_be_given() -> None:
 
 
 @pytest.mark.parametrize(
-    ("repair", "told"),
+    ("repair", "expected"),
     [
         (lambda _: "text", "it gives str"),
         (lambda _: OTHER, "it gives another record"),
         (lambda r: r.raw_value.nothing, "it raises AttributeError"),
     ],
 )
-def test_a_function_that_fails_is_told_with_the_record(repair: Any, told: str) -> None:
-    with pytest.raises(ConfigureError, match=told) as error:
+def test_a_function_that_fails_is_told_with_the_record(repair: Any, expected: str) -> None:
+    with pytest.raises(ConfigureError, match=expected) as error:
         repaired([LETTER], repair)
 
     assert error.value.where == "topic trades, partition 0, offset 7"

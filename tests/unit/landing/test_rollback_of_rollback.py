@@ -17,8 +17,8 @@ from kit.model.world import World
 
 @pytest.fixture(params=[False, True], ids=["a row per record", "a row per key"])
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
-    with edges() as found:
-        found.world = world = World(Dice(), keyed=request.param)
+    with edges() as doubles:
+        doubles.world = world = World(Dice(), keyed=request.param)
         for partition in (0, 1, 0):
             world.produce(partition)
             land(world.spec, world.connections)

@@ -67,10 +67,10 @@ def test_batches_of_letters_are_opened_in_place_beside_others() -> None:
     )  # fmt: skip
     opening = Opening({"letters": sealing_key(KEYS, "letters")})
 
-    (found,) = opening.run(rows.to_batches())
+    (batch,) = opening.run(rows.to_batches())
 
-    assert found["raw_value"].to_pylist() == [b"\0secret", b"v"]
-    assert found["raw_key"].to_pylist() == [None, b"k"]
+    assert batch["raw_value"].to_pylist() == [b"\0secret", b"v"]
+    assert batch["raw_key"].to_pylist() == [None, b"k"]
 
 
 def test_no_key_is_in_what_people_may_see() -> None:

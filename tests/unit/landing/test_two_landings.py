@@ -17,8 +17,8 @@ from kit.model.world import SPEC, World
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         world.topic.produce(0)
         land(SPEC, world.connections)
         yield world

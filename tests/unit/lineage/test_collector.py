@@ -19,10 +19,10 @@ from kit.lineage.collecting import Collecting, collecting
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collecting]:
-    with collecting() as found:
+    with collecting() as collector:
         monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "http")
-        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", found.url)
-        yield found
+        monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", collector.url)
+        yield collector
 
 
 def batch() -> list[Any]:
@@ -105,8 +105,8 @@ def test_where_openlineage_is_told_of_no_collector_that_is_said_and_setting_one_
         monkeypatch.setenv("OPENLINEAGE__TRANSPORT__URL", server.url)
     collector.send(batch)
 
-    told = [line for line in lines(caplog) if "OpenLineage is told of no collector." in line]
-    assert len(told) == 1
+    warnings = [line for line in lines(caplog) if "OpenLineage is told of no collector." in line]
+    assert len(warnings) == 1
     assert len(server.events) == 2
 
 

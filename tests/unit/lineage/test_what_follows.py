@@ -207,6 +207,6 @@ def test_an_error_of_lineage_has_no_secret_of_the_settings(tmp_path: Path, colle
 @pytest.mark.parametrize("error", [NotYetError, PausedError, OvertakenError])
 def test_work_that_waits_or_was_overtaken_has_not_failed(error: type[FrazilError]) -> None:
     assert Failure.of("land", error("Later.", todo="Nothing.")) is None
-    found = Failure.of("publish", ValueError("Nobody foresaw this."), ("glue", "d", "t"))
-    assert found is not None
-    assert found.target == ("glue", "d", "t")
+    failed_work = Failure.of("publish", ValueError("Nobody foresaw this."), ("glue", "d", "t"))
+    assert failed_work is not None
+    assert failed_work.target == ("glue", "d", "t")

@@ -37,9 +37,9 @@ def as_if_it_ran(home: Home) -> Path:
 
 def test_a_home_that_may_be_written_to_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigureError, match="can't be made") as told:
+    with pytest.raises(ConfigureError, match="can't be made") as raised:
         Home(tmp_path / "file" / "home").make()
-    assert "FRAZIL_HOME" in told.value.todo
+    assert "FRAZIL_HOME" in raised.value.todo
 
     Home(tmp_path / "elsewhere").make()
 
@@ -51,9 +51,9 @@ def test_a_file_of_ports_that_can_not_be_read_is_deleted_and_the_data_stays(home
     (home.root / "data").mkdir(exist_ok=True)
     (home.root / "data" / "rows").write_text("rows")
     home.ports.write_text("{")
-    with pytest.raises(ConfigureError, match="can't be read") as told:
+    with pytest.raises(ConfigureError, match="can't be read") as raised:
         known_stack(home)
-    assert told.value.todo.startswith("Delete it, then `frazil down`")  # what runs has the older ports
+    assert raised.value.todo.startswith("Delete it, then `frazil down`")  # what runs has the older ports
 
     home.ports.unlink()
     prepared_stack(home, {})
@@ -63,9 +63,9 @@ def test_a_file_of_ports_that_can_not_be_read_is_deleted_and_the_data_stays(home
 
 
 def test_ports_that_collide_or_are_none_are_chosen_anew(home: Home) -> None:
-    with pytest.raises(UsageError, match="is wanted by") as told:
+    with pytest.raises(UsageError, match="is wanted by") as raised:
         choose(home.ports, {"kafka": DEFAULTS["kafka-controller"]})
-    name = told.value.todo.partition("--port ")[2].partition("=")[0]
+    name = raised.value.todo.partition("--port ")[2].partition("=")[0]
     assert choose(home.ports, {"kafka": DEFAULTS["kafka-controller"], name: 19999})[name] == 19999
 
     with pytest.raises(UsageError, match="is none") as offset:
@@ -83,8 +83,8 @@ def test_a_port_that_is_held_is_freed_or_another_one_chosen(home: Home) -> None:
     with socket.create_server((LOOPBACK, 0)) as holder:
         port = holder.getsockname()[1]
         assert is_taken(port)
-        told = taken("kafka", "kafka", port).todo
-    assert "`frazil up --port kafka=NUMBER`" in told
+        todo = taken("kafka", "kafka", port).todo
+    assert "`frazil up --port kafka=NUMBER`" in todo
     assert not is_taken(port)
 
     remember(home.ports, choose(home.ports, parse(["kafka=19092"])))
@@ -111,9 +111,9 @@ def test_a_stack_that_runs_gets_other_ports_or_other_parts_once_it_is_down(home:
 @pytest.mark.parametrize("way", ["opened", "without northwind"])
 def test_a_locked_stack_is_opened_for_northwind_or_goes_on_without(home: Home, way: str) -> None:
     prepared_stack(home, {}, locked=True)
-    with pytest.raises(ConfigureError, match="locked stack") as told:
+    with pytest.raises(ConfigureError, match="locked stack") as raised:
         prepared_stack(home, {}, northwind=True)
-    assert told.value.todo == "`frazil up --no-secure`, or `frazil up --without northwind`."
+    assert raised.value.todo == "`frazil up --no-secure`, or `frazil up --without northwind`."
 
     if way == "opened":
         stack = prepared_stack(home, {}, locked=False, northwind=True)
@@ -125,17 +125,17 @@ def test_a_locked_stack_is_opened_for_northwind_or_goes_on_without(home: Home, w
 
 def test_a_part_is_named_as_the_stack_has_it(home: Home) -> None:
     stack = prepared_stack(home, {})
-    with pytest.raises(UsageError, match="no part kafak") as told:
+    with pytest.raises(UsageError, match="no part kafak") as raised:
         stack.status(["kafak"])
-    names = told.value.todo.removeprefix("Its parts are ").rstrip(".").split(", ")
+    names = raised.value.todo.removeprefix("Its parts are ").rstrip(".").split(", ")
 
     assert [each.name for each in stack.status(names[:1])] == names[:1]
 
 
 def test_a_database_that_is_not_there_comes_with_the_option_that_is_named(home: Home) -> None:
-    with pytest.raises(PartDownError, match="no database") as told:
+    with pytest.raises(PartDownError, match="no database") as raised:
         change_rows(home, DEFAULTS, count=1)
-    assert told.value.todo == "`frazil up --with northwind` starts one."
+    assert raised.value.todo == "`frazil up --with northwind` starts one."
 
     prepared_stack(home, {}, northwind=True)
     with pytest.raises(PartDownError, match="does not answer") as silent:
@@ -145,9 +145,9 @@ def test_a_database_that_is_not_there_comes_with_the_option_that_is_named(home: 
 
 def test_a_lock_of_jars_that_is_restored_is_read(tmp_path: Path) -> None:
     lock = tmp_path / "jars.lock"
-    with pytest.raises(ConfigureError, match="can't be read") as told:
+    with pytest.raises(ConfigureError, match="can't be read") as raised:
         read_lock(lock)
-    assert "git" in told.value.todo
+    assert "git" in raised.value.todo
 
     lock.write_text(jars.LOCK.read_text())
 
@@ -176,9 +176,9 @@ def test_a_jar_that_the_network_kept_back_is_fetched_by_the_next_try(
     here = Jars(
         tmp_path / "cache", [Jar("kafka", "org.example:thing:1.0", hashlib.sha256(b"jar").hexdigest())], fetch
     )
-    with pytest.raises(RetryError, match="can't be fetched") as told:
+    with pytest.raises(RetryError, match="can't be fetched") as raised:
         here.paths("kafka")
-    assert told.value.todo.endswith("try again.")
+    assert raised.value.todo.endswith("try again.")
 
     fails.clear()
 

@@ -68,14 +68,14 @@ def served(server: ThreadingHTTPServer) -> Iterator[int]:
 
 
 def token(address: str, authority: Authority, form: dict[str, str]) -> str:
-    told = json.loads(get(f"{address}{TOKENS}", body=urlencode(form).encode(), ca=authority.file))
-    assert told["expires_in"] > 0
-    return str(told["access_token"])
+    document = json.loads(get(f"{address}{TOKENS}", body=urlencode(form).encode(), ca=authority.file))
+    assert document["expires_in"] > 0
+    return str(document["access_token"])
 
 
-def ask(address: str, authority: Authority, said: str) -> dict[str, str]:
+def ask(address: str, authority: Authority, authorization: str) -> dict[str, str]:
     answer: dict[str, str] = json.loads(
-        get(f"{address}/v1/config", {"Authorization": said}, ca=authority.file)
+        get(f"{address}/v1/config", {"Authorization": authorization}, ca=authority.file)
     )
     return answer
 
@@ -104,7 +104,7 @@ def signed_token(secret: str, **claims: int) -> str:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "authorization",
     [
         "",
         "Basic ZnJhemlsOndyb25n",
@@ -116,9 +116,11 @@ def signed_token(secret: str, **claims: int) -> str:
     ],
     ids=["nothing", "a login", "nonsense", "another key", "expired", "without an end", "unsigned"],
 )
-def test_whoever_has_no_token_that_holds_is_not_let_in(address: str, authority: Authority, said: str) -> None:
+def test_whoever_has_no_token_that_holds_is_not_let_in(
+    address: str, authority: Authority, authorization: str
+) -> None:
     with pytest.raises(HTTPError, match="401"):
-        ask(address, authority, said)
+        ask(address, authority, authorization)
 
 
 @pytest.mark.parametrize(

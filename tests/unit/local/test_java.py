@@ -25,14 +25,14 @@ def test_the_java_from_pypi_starts_though_spark_asks_for_a_module_that_it_lacks(
 ) -> None:
     java = java_home(tmp_path / "java with space") / "bin" / "java"
 
-    said = subprocess.run(
+    done = subprocess.run(
         [java, "--add-modules=jdk.incubator.vector", "-Dtwo=two words", "-version"],
         capture_output=True,
         text=True,
         check=True,
     )
 
-    assert 'openjdk version "21' in said.stderr
+    assert 'openjdk version "21' in done.stderr
 
 
 def test_several_commands_may_be_the_first_one(tmp_path: Path) -> None:

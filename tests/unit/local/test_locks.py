@@ -38,15 +38,20 @@ def test_a_stack_is_open_unless_it_is_locked(home: Home) -> None:
 
 def test_the_profile_of_a_locked_one_has_all_that_its_clients_need(home: Home) -> None:
     prepared_stack(home, {}, locked=True)
-    told = settings(home)
+    profile = settings(home)
 
-    assert told.kafka.protocol == "SASL_SSL"
-    assert told.registry.url.startswith("https://")
-    assert told.rest.by_token
-    assert told.rest.token_url
-    assert told.rest.token_url.startswith(told.rest.uri)
-    assert {told.kafka.ca, told.registry.ca, told.rest.ca} == {home.tls / "ca.pem"}
-    given = (told.kafka.password, told.registry.user_info, told.rest.client_secret, told.spark.token)
+    assert profile.kafka.protocol == "SASL_SSL"
+    assert profile.registry.url.startswith("https://")
+    assert profile.rest.by_token
+    assert profile.rest.token_url
+    assert profile.rest.token_url.startswith(profile.rest.uri)
+    assert {profile.kafka.ca, profile.registry.ca, profile.rest.ca} == {home.tls / "ca.pem"}
+    given = (
+        profile.kafka.password,
+        profile.registry.user_info,
+        profile.rest.client_secret,
+        profile.spark.token,
+    )
     assert [each.get_secret_value().removeprefix("frazil:") for each in given if each] == [
         secret(home, part) for part in PARTS
     ]

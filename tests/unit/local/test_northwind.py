@@ -86,7 +86,7 @@ def test_its_pipeline_is_loaded_with_it_beside_those_that_a_user_chose(home: Hom
 def test_its_tables_have_as_many_rows_as_the_sample_and_the_same_ones_each_time() -> None:
     rows = first_rows()
 
-    assert {table: len(found) for table, found in rows.items()} == COUNTS
+    assert {table: len(rows_of_table) for table, rows_of_table in rows.items()} == COUNTS
     assert sum(COUNTS.values()) == 3362
     assert rows == first_rows()
 
@@ -95,8 +95,8 @@ def test_every_row_has_a_key_of_its_own() -> None:
     rows = first_rows()
     of_two = ("customer_customer_demo", "employee_territories", "order_details")
 
-    for table, found in rows.items():
-        assert len({row[: 2 if table in of_two else 1] for row in found}) == len(found)
+    for table, rows_of_table in rows.items():
+        assert len({row[: 2 if table in of_two else 1] for row in rows_of_table}) == len(rows_of_table)
     assert len({row[0] for row in rows["customers"]} | {customer_id(n) for n in range(10_000)}) == 10_091
 
 

@@ -142,9 +142,9 @@ def test_a_killed_process_is_known_to_be_gone(started: Started) -> None:
 def test_a_number_used_again_by_another_process_is_not_taken_for_ours(started: Started) -> None:
     with subprocess.Popen([sys.executable, "-c", SLEEP]) as stranger:
         started.file.write_text(json.dumps({"pid": stranger.pid, "born": 12345.0}))
-        found = find(started.file)
-        assert found
-        stop(found, started.file)
+        process = find(started.file)
+        assert process
+        stop(process, started.file)
 
         assert stranger.poll() is None
         stranger.kill()
@@ -196,7 +196,7 @@ def test_settings_of_whoever_starts_it_are_none_of_a_servers(
     started("import os; print(dict(os.environ), 'all')", FRAZIL_PART_PORT="1")
 
     wait_for_output(started.log, " all")
-    told = started.log.read_text()
-    assert "'OF_THE_SHELL': 'yes'" in told
-    assert "'FRAZIL_PART_PORT': '1'" in told
-    assert "a-secret" not in told
+    log = started.log.read_text()
+    assert "'OF_THE_SHELL': 'yes'" in log
+    assert "'FRAZIL_PART_PORT': '1'" in log
+    assert "a-secret" not in log

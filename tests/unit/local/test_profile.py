@@ -51,12 +51,12 @@ def test_the_shell_that_takes_what_env_prints_has_the_settings_of_the_profile(
 ) -> None:
     monkeypatch.setenv("FRAZIL_HOME", str(home.root))
     write(home)
-    told = json.loads(home.profile.read_text())
+    profile = json.loads(home.profile.read_text())
     eu = {
         "kafka": {"mechanism": "PLAIN", "username": "me", "password": "s3cret"},
         "registry": {"token": None},
     }
-    home.profile.write_text(json.dumps(told | {"connections": {"orders-eu": eu}}))
+    home.profile.write_text(json.dumps(profile | {"connections": {"orders-eu": eu}}))
     write(home)
     printed = CliRunner().invoke(app).stdout
 

@@ -33,14 +33,14 @@ def write(tmp_path: Path) -> Write:
 
 
 def names(folder: Path) -> list[str]:
-    found = load_pipelines([folder], Settings()).all()
-    return [str(things(spec, Settings()).table) for pipeline in found for spec in pipeline.tables]
+    pipelines = load_pipelines([folder], Settings()).all()
+    return [str(things(spec, Settings()).table) for pipeline in pipelines for spec in pipeline.tables]
 
 
 def refused(folder: Path) -> SpecError:
-    with pytest.raises(SpecError) as told:
+    with pytest.raises(SpecError) as raised:
         names(folder)
-    return told.value
+    return raised.value
 
 
 def test_a_file_is_taken_once_its_mistakes_are_mended(write: Write) -> None:
@@ -58,8 +58,8 @@ def test_a_file_is_taken_once_its_mistakes_are_mended(write: Write) -> None:
 def test_of_two_tables_of_one_name_the_newer_gets_another_and_the_older_keeps_its_rows(write: Write) -> None:
     write("one", f"{HEAD}  tables: [{{topic: orders}}]\n")
     folder = write("two", f"{HEAD}  tables: [{{topic: sales, table: orders}}]\n")
-    told = refused(folder)
-    assert told.todo.endswith("for the newer of the two: one that is there starts over.")
+    error = refused(folder)
+    assert error.todo.endswith("for the newer of the two: one that is there starts over.")
 
     write("two", f"{HEAD}  tables: [{{topic: sales, table: sold}}]\n")
 
@@ -83,8 +83,8 @@ def test_a_table_that_is_there_keeps_its_name_and_its_old_way_with_bad_records(w
     folder = write("shop", f"{HEAD}  tables: [{{topic: {topic}}}]\n")
     before = names(folder)
     write("shop", f"{HEAD}  tables: [{{topic: {topic}, on_bad_record: dead_letter}}]\n")
-    told = refused(folder)
-    assert "If it is there already, let `on_bad_record` be as it was" in told.todo
+    error = refused(folder)
+    assert "If it is there already, let `on_bad_record` be as it was" in error.todo
 
     write("shop", f"{HEAD}  tables: [{{topic: {topic}}}]\n")
     assert names(folder) == before
@@ -106,9 +106,9 @@ def test_two_pipelines_of_one_name_load_once_one_has_another(write: Write, tmp_p
     (folder / "crm").rename(tmp_path / "more" / "crm")
     write("crm", f"{HEAD}  tables: [{{topic: b}}]\n")
     both = [folder, tmp_path / "more"]
-    with pytest.raises(SpecError, match="another pipeline crm") as told:
+    with pytest.raises(SpecError, match="another pipeline crm") as raised:
         load_pipelines(both, Settings()).all()
-    assert told.value.todo == "Give one of the two folders another name."
+    assert raised.value.todo == "Give one of the two folders another name."
 
     (tmp_path / "more" / "crm").rename(tmp_path / "more" / "sales")
 
@@ -118,22 +118,22 @@ def test_two_pipelines_of_one_name_load_once_one_has_another(write: Write, tmp_p
 def test_a_deployment_is_found_by_the_name_that_was_meant(write: Write) -> None:
     write("a", SHOP.format(name="shop"))
     folder = write("b", SHOP.format(name="sale"))
-    found = load_deployments(Settings(deployments=str(folder)), [])
+    deployments = load_deployments(Settings(deployments=str(folder)), [])
     for name, todo in (("shops", "Did you mean shop?"), ("", "Known are shop, sale.")):
-        with pytest.raises(UsageError) as told:
-            found.named(name)
-        assert told.value.todo == todo
+        with pytest.raises(UsageError) as raised:
+            deployments.named(name)
+        assert raised.value.todo == todo
 
-    assert found.named("shop").spec.name == "shop"
+    assert deployments.named("shop").spec.name == "shop"
 
 
 def test_of_two_deployments_of_one_name_the_newer_gets_another(write: Write) -> None:
     write("a", SHOP.format(name="shop"))
     folder = write("b", SHOP.format(name="shop"))
     settings = Settings(deployments=str(folder))
-    with pytest.raises(SpecError, match="another deployment shop") as told:
+    with pytest.raises(SpecError, match="another deployment shop") as raised:
         load_deployments(settings, []).all()
-    assert told.value.todo.startswith("Give the newer of the two another name")
+    assert raised.value.todo.startswith("Give the newer of the two another name")
 
     write("b", SHOP.format(name="sale"))
 
@@ -141,8 +141,8 @@ def test_of_two_deployments_of_one_name_the_newer_gets_another(write: Write) -> 
 
 
 def test_a_table_is_named_by_its_namespace_and_itself() -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as raised:
         TableName.parse("orders.", "local")
-    assert told.value.todo == "Write namespace.table."
+    assert raised.value.todo == "Write namespace.table."
 
     assert TableName.parse("local.orders", "local") == TableName("local", "orders")

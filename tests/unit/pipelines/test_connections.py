@@ -29,23 +29,23 @@ def test_topics_of_one_name_are_told_apart_by_the_connection(tmp_path: Path) -> 
 
 
 def test_a_query_reads_the_tables_of_its_own_connection(tmp_path: Path) -> None:
-    found = known_tables(load_pipelines([write_clusters(tmp_path)], SETTINGS), SETTINGS)
+    tables = known_tables(load_pipelines([write_clusters(tmp_path)], SETTINGS), SETTINGS)
 
-    assert found.pipelines.broken == ()
-    assert [str(name) for name in found.columns] == [
+    assert tables.pipelines.broken == ()
+    assert [str(name) for name in tables.columns] == [
         "local.orders", "orders_eu.orders", "local.large", "orders_eu.large",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "sql", "told"),
+    ("pipeline", "sql", "expected"),
     [
         ("here", "SELECT id FROM orders_eu.orders", f"orders_eu.orders: a table of connection {EU}"),
         ("there", "SELECT id FROM local.orders", "local.orders: a table of no named connection"),
     ],
 )
 def test_a_query_that_reads_those_of_another_is_refused(
-    tmp_path: Path, pipeline: str, sql: str, told: str
+    tmp_path: Path, pipeline: str, sql: str, expected: str
 ) -> None:
     folder = write_clusters(tmp_path)
     (folder / pipeline / "large.sql").write_text(sql)
@@ -53,7 +53,7 @@ def test_a_query_that_reads_those_of_another_is_refused(
     (broken,) = known_tables(load_pipelines([folder], SETTINGS), SETTINGS).pipelines.broken
 
     assert broken.name == pipeline
-    assert f"large.sql:1:16: {told}" in broken.error.what
+    assert f"large.sql:1:16: {expected}" in broken.error.what
 
 
 def test_a_connection_that_is_not_there_is_told_with_its_line_and_the_nearest_name(tmp_path: Path) -> None:

@@ -43,43 +43,45 @@ def test_a_file_is_a_deployment(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_name_is_told_with_its_line_and_the_nearest(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GOOD + "  confluent:\n    topic: []\n")
+    message = refusal(tmp_path, GOOD + "  confluent:\n    topic: []\n")
 
-    assert "one/defs.yaml:8: confluent.topic: unknown name; did you mean 'topics'?" in said
+    assert "one/defs.yaml:8: confluent.topic: unknown name; did you mean 'topics'?" in message
 
 
 def test_every_mistake_of_a_file_is_told_at_once(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GOOD.replace("shop-bucket", "Shop!") + "  region: europe\n")
+    message = refusal(tmp_path, GOOD.replace("shop-bucket", "Shop!") + "  region: europe\n")
 
-    assert "one/defs.yaml:6: aws.bucket:" in said
-    assert "one/defs.yaml:7: region:" in said
+    assert "one/defs.yaml:6: aws.bucket:" in message
+    assert "one/defs.yaml:7: region:" in message
 
 
 def test_a_pipeline_that_there_is_not_is_told_with_the_nearest(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GOOD.replace("trading", "tradings"))
+    message = refusal(tmp_path, GOOD.replace("trading", "tradings"))
 
-    assert "one/defs.yaml:4: pipelines[0]: there is no pipeline 'tradings'; did you mean 'trading'?" in said
+    assert (
+        "one/defs.yaml:4: pipelines[0]: there is no pipeline 'tradings'; did you mean 'trading'?" in message
+    )
 
 
 def test_a_component_that_is_nearly_one_is_told(tmp_path: Path) -> None:
-    said = refusal(tmp_path, GOOD.replace(".Deployment", ".Deployments"))
+    message = refusal(tmp_path, GOOD.replace(".Deployment", ".Deployments"))
 
-    assert "is unknown; did you mean assets.deployments.Deployment?" in said
+    assert "is unknown; did you mean assets.deployments.Deployment?" in message
 
 
 def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
-    found = written(tmp_path, a=GOOD, b=GOOD)
+    deployments = written(tmp_path, a=GOOD, b=GOOD)
 
-    assert [each.folder.name for each in found.sound] == ["a"]
-    assert "there is another deployment shop" in str(found.broken[0].error)
+    assert [each.folder.name for each in deployments.sound] == ["a"]
+    assert "there is another deployment shop" in str(deployments.broken[0].error)
 
 
 def test_one_that_is_broken_does_not_end_the_others(tmp_path: Path) -> None:
-    found = written(tmp_path, a="[", b=GOOD)
+    deployments = written(tmp_path, a="[", b=GOOD)
 
-    assert found.named("shop").spec.name == "shop"
+    assert deployments.named("shop").spec.name == "shop"
     with pytest.raises(SpecError, match="this is no YAML"):
-        found.named("a")
+        deployments.named("a")
 
 
 def test_without_a_name_it_is_the_only_one(tmp_path: Path) -> None:

@@ -98,11 +98,13 @@ def test_a_type_that_no_module_of_ours_has_is_refused_with_those_that_there_are(
 ) -> None:
     folder = write("crm", f"type: {written}\nattributes:\n  tables: [{{topic: customers}}]\n")
 
-    with pytest.raises(SpecError, match=f"crm/defs.yaml:1: type: '{written}' is unknown; known are") as said:
+    with pytest.raises(
+        SpecError, match=f"crm/defs.yaml:1: type: '{written}' is unknown; known are"
+    ) as raised:
         load_pipelines([folder], Settings()).all()
 
     for known in ("topic_tables.TopicTables", "derived_tables.DerivedTables", "deployments.Deployment"):
-        assert f"assets.{known}" in str(said.value)
+        assert f"assets.{known}" in str(raised.value)
 
 
 def test_a_pipeline_may_stand_beside_other_components_in_one_file(write: Write) -> None:
@@ -127,7 +129,7 @@ def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "told"),
+    ("text", "line", "expected"),
     [
         (HEAD + "  tables:\n    - topic: a\n      partitons: 6\n", 5, "did you mean 'partitions'?"),
         (HEAD + "  tabels: []\n", 3, "did you mean 'tables'?"),
@@ -156,13 +158,13 @@ def test_schema_files_are_found_beside_the_pipeline(write: Write) -> None:
         ("type: assets.topic_tables.TopicTables\natributes: {}\n", 2, "did you mean 'attributes'?"),
     ],
 )
-def test_a_mistake_is_told_with_its_line(write: Write, text: str, line: int, told: str) -> None:
+def test_a_mistake_is_told_with_its_line(write: Write, text: str, line: int, expected: str) -> None:
     folder = write("crm", text)
 
-    said = refusal(folder)
+    message = refusal(folder)
 
-    assert f"{folder / 'crm' / 'defs.yaml'}:{line}: " in said
-    assert told in said
+    assert f"{folder / 'crm' / 'defs.yaml'}:{line}: " in message
+    assert expected in message
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_the_environment_fills_in_templates(
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ("{{ env('NOBODY') }}", "the environment has no NOBODY"),
         ("{{ env.NOBODY }}", "the environment has no NOBODY"),
@@ -198,25 +200,25 @@ def test_the_environment_fills_in_templates(
     ],
 )
 def test_a_template_that_asks_for_more_is_refused_with_its_line(
-    write: Write, written: str, told: str
+    write: Write, written: str, expected: str
 ) -> None:
     folder = write("crm", f'{HEAD}  tables:\n    - topic: a\n      description: "{written}"\n')
 
-    said = refusal(folder)
+    message = refusal(folder)
 
-    assert f"{folder / 'crm' / 'defs.yaml'}:5: tables[0].description: " in said
-    assert told in said
-    assert "write {{ env('NAME') }}" in said
+    assert f"{folder / 'crm' / 'defs.yaml'}:5: tables[0].description: " in message
+    assert expected in message
+    assert "write {{ env('NAME') }}" in message
 
 
 def test_all_mistakes_of_a_file_are_told_at_once_and_nothing_else(write: Write) -> None:
     text = HEAD + "  tables:\n    - {topic: a, colour: red}\n    - {topic: b, freshness: soon}\n"
 
-    said = refusal(write("crm", text)).splitlines()
+    message = refusal(write("crm", text)).splitlines()
 
-    assert len(said) == 3
-    assert "tables[0].colour" in said[0]
-    assert "tables[1].freshness" in said[1]
+    assert len(message) == 3
+    assert "tables[0].colour" in message[0]
+    assert "tables[1].freshness" in message[1]
 
 
 @pytest.mark.parametrize(
@@ -233,11 +235,11 @@ def test_two_tables_that_are_one_thing_are_refused_with_both_places(
     write("one", f"{HEAD}  tables: [{first}]\n")
     folder = write("two", f"{HEAD}  tables: [{second}]\n")
 
-    said = refusal(folder)
+    message = refusal(folder)
 
-    assert f"{thing} is there already" in said
-    assert f"{folder / 'one' / 'defs.yaml'}:3" in said
-    assert f"{folder / 'two' / 'defs.yaml'}:3" in said
+    assert f"{thing} is there already" in message
+    assert f"{folder / 'one' / 'defs.yaml'}:3" in message
+    assert f"{folder / 'two' / 'defs.yaml'}:3" in message
 
 
 def test_a_topic_of_several_record_types_has_a_table_for_each(write: Write) -> None:
@@ -271,28 +273,30 @@ def test_a_column_of_no_type_is_refused_with_its_line(write: Write) -> None:
         "shop", f"{HEAD}  tables:\n    - topic: shop\n      columns:\n        n: long\n        m: number\n"
     )
 
-    said = refusal(folder)
+    message = refusal(folder)
 
-    assert "'number' is no type" in said
-    assert f"{folder / 'shop' / 'defs.yaml'}:7" in said
+    assert "'number' is no type" in message
+    assert f"{folder / 'shop' / 'defs.yaml'}:7" in message
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected"),
     [
         (", on_bad_record: dead_letter", "table of dead letters would have 258 letters"),
         (", subject_names: record, record_type: com.AnOrderWithALongName", "table would have 266 letters"),
     ],
 )
-def test_a_name_that_no_catalog_takes_is_refused_with_its_length(write: Write, more: str, said: str) -> None:
+def test_a_name_that_no_catalog_takes_is_refused_with_its_length(
+    write: Write, more: str, expected: str
+) -> None:
     topic = "t" * 244
     folder = write("shop", f"{HEAD}  tables: [{{topic: {topic}{more}}}]\n")
 
-    told = refusal(folder)
+    message = refusal(folder)
 
-    assert said in told
-    assert "catalogs take 255" in told
-    assert f"{folder / 'shop' / 'defs.yaml'}:3" in told
+    assert expected in message
+    assert "catalogs take 255" in message
+    assert f"{folder / 'shop' / 'defs.yaml'}:3" in message
 
 
 def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> None:
@@ -306,7 +310,7 @@ def test_two_pipelines_of_one_name_are_refused(tmp_path: Path, write: Write) -> 
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    said = refusal(tmp_path / "nowhere")
+    message = refusal(tmp_path / "nowhere")
 
-    assert str(tmp_path / "nowhere") in said
-    assert "FRAZIL_PIPELINES" in said
+    assert str(tmp_path / "nowhere") in message
+    assert "FRAZIL_PIPELINES" in message

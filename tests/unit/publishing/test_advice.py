@@ -69,9 +69,9 @@ def test_rows_of_another_engine_are_taken_over_by_hand_and_glue_shows_all(mirror
     """The INSERT alone, which was advised, left Glue where it was: the next sync was refused again."""
     with_words(mirror, spec)
     foreign = inserted_by_athena(mirror)
-    with pytest.raises(RepairError) as told:
+    with pytest.raises(RepairError) as raised:
         mirror.sync()
-    assert told.value.todo.startswith(
+    assert raised.value.todo.startswith(
         "To take over what the other engine wrote: read it from that metadata file"
     )
 
@@ -90,9 +90,9 @@ def test_what_is_dropped_on_purpose_goes_and_what_comes_after_the_word_was_taken
 ) -> None:
     """Left in the spec, the word drops each later commit without a question."""
     inserted_by_athena(mirror)
-    with pytest.raises(RepairError) as told:
+    with pytest.raises(RepairError) as raised:
         mirror.sync()
-    assert "it drops what comes later, too, until you take it out" in told.value.todo
+    assert "it drops what comes later, too, until you take it out" in raised.value.todo
 
     with_words(mirror, "restore")
     mirror.sync()
@@ -107,9 +107,9 @@ def test_what_is_dropped_on_purpose_goes_and_what_comes_after_the_word_was_taken
 
 def test_an_entry_is_left_to_the_other_engine_beside_one_in_another_database(mirror: Mirror) -> None:
     foreign = inserted_by_athena(mirror)
-    with pytest.raises(RepairError) as told:
+    with pytest.raises(RepairError) as raised:
         mirror.sync()
-    assert "publish to another `FRAZIL_GLUE__DATABASE`" in told.value.todo
+    assert "publish to another `FRAZIL_GLUE__DATABASE`" in raised.value.todo
 
     settings = mirror.connections.settings.with_changes(glue={"database": f"{mirror.folder.name}_more"})
     here = Clients(settings)
@@ -126,17 +126,17 @@ def test_an_entry_that_others_change_again_and_again_is_moved_by_the_next_sync(
     glue = mirror.connections.glue
     update = glue.update_table
 
-    def overtaken(**told: Any) -> Any:
+    def overtaken(**options: Any) -> Any:
         entry = glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
         kept = {key: entry[key] for key in ("Name", "TableType", "StorageDescriptor", "Parameters")}
         update(DatabaseName=mirror.folder.name, TableInput=kept)
-        return update(**told)
+        return update(**options)
 
     mirror.land(1)
     monkeypatch.setattr(glue, "update_table", overtaken)
-    with pytest.raises(CommitConflictError) as told:
+    with pytest.raises(CommitConflictError) as raised:
         mirror.sync()
-    assert told.value.todo == f"`frazil sync {NAME}` tries again."
+    assert raised.value.todo == f"`frazil sync {NAME}` tries again."
 
     monkeypatch.undo()
 
@@ -147,9 +147,9 @@ def test_an_entry_that_tableflow_has_yet_to_make_is_read_once_it_is_there(mirror
     entry = mirror.connections.glue.get_table(DatabaseName=mirror.folder.name, Name=NAME.table)["Table"]
     spec = TableSpec(topic="trades", namespace=mirror.folder.name, mode="tableflow")
     glue = Glue(spec, mirror.connections.settings)
-    with pytest.raises(NotYetError) as told:
+    with pytest.raises(NotYetError) as raised:
         glue.sync(mirror.connections)
-    assert "makes it, minutes after the table" in told.value.todo
+    assert "makes it, minutes after the table" in raised.value.todo
 
     made = {key: entry[key] for key in ("TableType", "StorageDescriptor", "Parameters")}
     database, name = glue.relations[0].split(".")
@@ -181,9 +181,9 @@ def test_what_glue_refuses_or_what_is_no_glue_is_mended_by_the_settings(mirror: 
 def test_a_view_of_the_newest_records_is_made_by_columns_that_there_are() -> None:
     spec = TableSpec(topic="t", current_by=["ordr"])
     columns = ["order", "$$partition", "$$offset", "$$timestamp"]
-    with pytest.raises(SpecError) as told:
+    with pytest.raises(SpecError) as raised:
         current_sql(spec, "t", columns, double_quoted)
-    name = told.value.todo.removeprefix("Name columns of the table: ").split(",")[0]
+    name = raised.value.todo.removeprefix("Name columns of the table: ").split(",")[0]
 
     assert double_quoted(name) in current_sql(
         spec.model_copy(update={"current_by": (name,)}), "t", columns, double_quoted
@@ -205,25 +205,25 @@ def test_each_setting_of_a_login_that_is_asked_for_leads_to_the_next_and_to_the_
         ("name the PEM file of your user", "FRAZIL_SNOWFLAKE__PRIVATE_KEY_PATH", str(file)),
         ("PRIVATE_KEY_PASSPHRASE", "FRAZIL_SNOWFLAKE__PRIVATE_KEY_PASSPHRASE", "a phrase"),
     ]
-    for said, name, value in steps:
-        with pytest.raises((MissingError, ConfigureError)) as told:
+    for expected, name, value in steps:
+        with pytest.raises((MissingError, ConfigureError)) as raised:
             connection_arguments(Settings.load())
-        assert said in told.value.todo
+        assert expected in raised.value.todo
         monkeypatch.setenv(name, value)
 
-    found = connection_arguments(Settings.load())
+    arguments = connection_arguments(Settings.load())
 
-    assert found["account"] == "org-account"
-    assert found["private_key"].private_numbers() == key.private_numbers()
+    assert arguments["account"] == "org-account"
+    assert arguments["private_key"].private_numbers() == key.private_numbers()
 
 
 def test_a_key_in_the_settings_that_can_not_be_read_is_mended(monkeypatch: pytest.MonkeyPatch) -> None:
     key = rsa.generate_private_key(65537, 2048)
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__ACCOUNT", "org-account")
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__PRIVATE_KEY", "no key")
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         connection_arguments(Settings.load())
-    assert "no key" not in str(told.value)
+    assert "no key" not in str(raised.value)
 
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__PRIVATE_KEY", base64.b64encode(pem(key)).decode())
 
@@ -231,9 +231,9 @@ def test_a_key_in_the_settings_that_can_not_be_read_is_mended(monkeypatch: pytes
 
 
 def test_a_role_of_the_form_that_is_named_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         statements.create_volume(volume_of(Settings.load()))
-    assert "arn:aws:iam::<account>:role/<name>" in told.value.todo
+    assert "arn:aws:iam::<account>:role/<name>" in raised.value.todo
 
     arn = "arn:aws:iam::123456789012:role/reader"
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__AWS_ROLE_ARN", arn)
@@ -249,9 +249,9 @@ def test_a_volume_of_a_new_name_covers_the_table_and_the_older_one_stays_as_it_i
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/reader")
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__STORAGE_BASE_URL", "s3://lake/")
     before = volume_of(Settings.load())
-    with pytest.raises(ConfigureError) as told:
+    with pytest.raises(ConfigureError) as raised:
         check_location(before, table)
-    assert "FRAZIL_SNOWFLAKE__STORAGE_BASE_URL, and FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME" in told.value.todo
+    assert "FRAZIL_SNOWFLAKE__STORAGE_BASE_URL, and FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME" in raised.value.todo
 
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__STORAGE_BASE_URL", "s3://lake2/")
     monkeypatch.setenv("FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME", "lake2")
@@ -265,8 +265,8 @@ def test_a_table_of_tableflow_is_left_to_it() -> None:
     from frazil.spec.names import writable
 
     spec = TableSpec(topic="trades", mode="tableflow")
-    with pytest.raises(ConfigureError, match="keeps it in order") as told:
+    with pytest.raises(ConfigureError, match="keeps it in order") as raised:
         writable(spec, Settings())
-    assert told.value.todo.startswith("Leave it to Tableflow.")
+    assert raised.value.todo.startswith("Leave it to Tableflow.")
 
     assert writable(spec.model_copy(update={"mode": "append"}), Settings()) == TableName("local", "trades")

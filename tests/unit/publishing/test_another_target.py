@@ -68,13 +68,13 @@ def test_it_goes_from_the_spec_to_an_asset_that_shows_the_table_and_is_checked(
     job = defs().resolve_implicit_global_asset_job_def()
     run = job.execute_in_process(instance=instance, asset_selection=[ASSET])
 
-    (told,) = run.get_asset_materialization_events()
+    (event,) = run.get_asset_materialization_events()
     (checked,) = run.get_asset_check_evaluations()
     location = lake.catalog.load_table("local.orders").metadata_location
     assert (before.status, before.text) == (
         "failed", "Pointer has no local.orders.json: `frazil sync local.orders` makes it."
     )  # fmt: skip
-    assert told.materialization.metadata["metadata_location"].value == location
+    assert event.materialization.metadata["metadata_location"].value == location
     assert (checked.check_name, checked.passed) == ("pointer_current", True)
 
 

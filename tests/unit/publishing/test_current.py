@@ -23,8 +23,8 @@ def current(spec: TableSpec) -> dict[str, int | None]:
     with duckdb.connect() as duck:
         named = ", ".join(map(double_quoted, COLUMNS))
         duck.execute(f"CREATE TABLE t AS SELECT * FROM ({ROWS}) AS t({named})")
-        found = duck.execute(current_sql(spec, "t", COLUMNS, double_quoted)).fetchall()
-    return {row[0]: row[1] for row in found}
+        rows = duck.execute(current_sql(spec, "t", COLUMNS, double_quoted)).fetchall()
+    return {row[0]: row[1] for row in rows}
 
 
 def test_the_newest_record_is_found_as_upserts_find_it_and_a_null_value_ends_its_row() -> None:

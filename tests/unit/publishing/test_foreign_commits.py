@@ -50,22 +50,22 @@ def test_a_foreign_commit_is_left_alone_and_both_metadata_files_and_the_ways_on_
         mirror.sync()
 
     assert mirror.shown == foreign
-    told = str(refused.value)
-    assert foreign in told
-    assert mirror.table.metadata_location in told
-    assert all(way in told for way in ("INSERT", "foreign_commits: restore", "FRAZIL_GLUE__DATABASE"))
+    message = str(refused.value)
+    assert foreign in message
+    assert mirror.table.metadata_location in message
+    assert all(way in message for way in ("INSERT", "foreign_commits: restore", "FRAZIL_GLUE__DATABASE"))
 
 
 def test_the_check_fails_and_names_both_metadata_files_and_the_ways_on(mirror: Mirror) -> None:
     foreign = inserted_by_athena(mirror)
 
-    found = run_check("glue_pointer", mirror.spec, mirror.connections)
+    result = run_check("glue_pointer", mirror.spec, mirror.connections)
 
-    assert found.failed
-    assert "Frazil did not put that there" in found.text
-    assert "foreign_commits: restore" in found.text
-    assert foreign.rpartition("/")[2] in found.text
-    assert found.numbers["iceberg_metadata"] == mirror.table.metadata_location
+    assert result.failed
+    assert "Frazil did not put that there" in result.text
+    assert "foreign_commits: restore" in result.text
+    assert foreign.rpartition("/")[2] in result.text
+    assert result.numbers["iceberg_metadata"] == mirror.table.metadata_location
 
 
 def test_upkeep_does_not_move_an_entry_that_another_engine_moved(mirror: Mirror) -> None:

@@ -40,8 +40,8 @@ def lake(wire_and_url: tuple[Wire, str], fresh_database: str) -> Lake:
 
 
 def lake_at(glue: str, database: str) -> Lake:
-    told = {"s3": {"endpoint": "http://127.0.0.1:1"}, "aws": {"access_key": "key", "secret_key": "secret"}}
-    return Lake(Settings.load(glue={"endpoint": glue, "database": database}, **told))
+    options = {"s3": {"endpoint": "http://127.0.0.1:1"}, "aws": {"access_key": "key", "secret_key": "secret"}}
+    return Lake(Settings.load(glue={"endpoint": glue, "database": database}, **options))
 
 
 @pytest.fixture

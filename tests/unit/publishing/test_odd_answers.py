@@ -69,18 +69,18 @@ def test_an_answer_that_is_cut_in_its_middle_is_lost_and_none_of_another_shape(
         Glue(SPEC, lake.settings).read(lake)
 
 
-@pytest.mark.parametrize(("version", "told"), [("7", 7), ("9" * 5000, 0), ("\u00b2", 0), ("x", 0)])
+@pytest.mark.parametrize(("version", "expected"), [("7", 7), ("9" * 5000, 0), ("\u00b2", 0), ("x", 0)])
 def test_a_version_of_any_form_is_sent_back_and_told_where_it_is_a_number(
-    server: Server, version: str, told: int
+    server: Server, version: str, expected: int
 ) -> None:
     lake = Clients(Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"}))
     entry = {"Table": {"Name": "t", "Parameters": {"metadata_location": "x"}, "VersionId": version}}
     server.answers = {"GetTable": (200, {}, json.dumps(entry).encode())}
 
-    found = Glue(SPEC, lake.settings).read(lake)
+    shown = Glue(SPEC, lake.settings).read(lake)
 
-    assert found
-    assert found.facts == {"version": told}
+    assert shown
+    assert shown.facts == {"version": expected}
 
 
 def test_an_empty_version_is_not_sent_back() -> None:
@@ -128,9 +128,9 @@ def test_a_refusal_without_words_is_the_catalogs(server: Server, status: int) ->
 NOTES = b'{"defaults": {}, "overrides": {}}'
 
 
-@pytest.mark.parametrize("told", [b'{"defaults": null}', b'{"overrides": null}'])
-def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: bytes) -> None:
-    server.answers = {"v1/config": (200, {}, told)}
+@pytest.mark.parametrize("body", [b'{"defaults": null}', b'{"overrides": null}'])
+def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, body: bytes) -> None:
+    server.answers = {"v1/config": (200, {}, body)}
 
     with pytest.raises(RepairError, match="does not answer as an Iceberg catalog does") as refused:
         open_catalog(Settings(rest={"uri": server.url, "token": "token"}))
@@ -142,7 +142,7 @@ def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: b
 
 
 @pytest.mark.parametrize(
-    ("place", "told"),
+    ("place", "value"),
     [
         (("schemas",), []),
         (("current-schema-id",), 7),
@@ -150,14 +150,14 @@ def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, told: b
         (("schemas", 0, "fields", 0, "type"), {"id": 1, "name": "a", "type": "long", "required": True}),
     ],
 )
-def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[Any, ...], told: Any) -> None:
+def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[Any, ...], value: Any) -> None:
     catalog = InMemoryCatalog("lake")
     ensure_table(commits.SPEC, TableHandle(catalog, commits.NAME), commits.COLUMNS)
     metadata = json.loads(catalog.load_table(commits.NAME.identifier).metadata.model_dump_json())
     part = metadata
     for step in place[:-1]:
         part = part[step]
-    part[place[-1]] = told
+    part[place[-1]] = value
     table = {"metadata-location": "x.json", "metadata": metadata, "config": {}}
     server.answers = {"v1/config": (200, {}, NOTES), "/tables/": (200, {}, json.dumps(table).encode())}
     settings = Settings(rest={"uri": server.url, "token": "token"})
@@ -170,11 +170,11 @@ def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[An
 def test_rows_of_another_form_are_none_of_snowflakes(information: str) -> None:
     lake = Clients(Settings(snowflake={"account": "a"}))
 
-    told = [information, '{"metadataLocation": "s3://lake/v1.metadata.json"}']
+    answers_left = [information, '{"metadataLocation": "s3://lake/v1.metadata.json"}']
 
     @contextmanager
     def opened() -> Iterator[Any]:
-        yield Rows({"GET_ICEBERG": [[told.pop(0)]], "COUNT": [[0]]})
+        yield Rows({"GET_ICEBERG": [[answers_left.pop(0)]], "COUNT": [[0]]})
 
     lake.snowflake = opened  # type: ignore[method-assign]
     with pytest.raises(RepairError, match="another form") as refused:

@@ -50,10 +50,10 @@ class Slow:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
-    found = Slow()
-    monkeypatch.setattr(snowflake.connector, "connect", found.connect)
-    yield found
-    found.may_end.set()
+    fake = Slow()
+    monkeypatch.setattr(snowflake.connector, "connect", fake.connect)
+    yield fake
+    fake.may_end.set()
 
 
 def test_a_login_that_lasts_longer_than_its_limit_is_given_up_and_closed_when_it_comes(
@@ -104,13 +104,13 @@ def test_logins_by_the_same_arguments_share_no_parameters(monkeypatch: pytest.Mo
 
 
 def pem(key: Any, encryption: KeySerializationEncryption | None = None) -> bytes:
-    told: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
-    return told
+    text: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption or NoEncryption())
+    return text
 
 
-def given(**told: Any) -> Any:
+def given(**options: Any) -> Any:
     """The key that the connector gets."""
-    return login.connection_arguments(Settings.load(snowflake={"account": "lab", **told}))["private_key"]
+    return login.connection_arguments(Settings.load(snowflake={"account": "lab", **options}))["private_key"]
 
 
 @pytest.mark.parametrize("passphrase", [None, "a phrase"])
@@ -121,13 +121,13 @@ def test_an_rsa_key_is_loaded_once_and_goes_to_the_connector_as_it_is(
     text = pem(key, BestAvailableEncryption(passphrase.encode()) if passphrase else None)
     file.write_bytes(text)
 
-    found = [
+    keys = [
         given(private_key_path=file, private_key_passphrase=passphrase),
         given(private_key=text.decode(), private_key_passphrase=passphrase),
         given(private_key=base64.b64encode(text).decode(), private_key_passphrase=passphrase),
     ]
 
-    assert [one.private_numbers() for one in found] == [key.private_numbers()] * 3
+    assert [one.private_numbers() for one in keys] == [key.private_numbers()] * 3
 
 
 def test_a_key_of_a_curve_goes_to_the_connector_in_the_form_that_it_takes_of_all(tmp_path: Path) -> None:

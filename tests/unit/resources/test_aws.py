@@ -76,8 +76,8 @@ def test_the_production_instance_keeps_what_runs_print_in_s3(
         monkeypatch.setenv("AWS_ACCESS_KEY_ID" if name == "ID" else "AWS_SECRET_ACCESS_KEY", KEYS[key])
     monkeypatch.setenv("DAGSTER_LOGS_BUCKET", fresh_name)
     client("s3").create_bucket(Bucket=fresh_name)
-    told = yaml.safe_load(PRODUCTION.read_text())
-    (tmp_path / "dagster.yaml").write_text(yaml.safe_dump({"compute_logs": told["compute_logs"]}))
+    document = yaml.safe_load(PRODUCTION.read_text())
+    (tmp_path / "dagster.yaml").write_text(yaml.safe_dump({"compute_logs": document["compute_logs"]}))
 
     @dg.asset
     def talkative() -> None:

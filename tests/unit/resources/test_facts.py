@@ -24,9 +24,9 @@ FILE = "s3://lake/shop/orders/metadata/v1.metadata.json"
 
 
 def test_what_is_zero_or_unknown_is_left_out_but_for_what_is_plotted() -> None:
-    told = worth_showing({"lag": 0, "freshness": None, "gaps": 0, "why": "", "rows_landed": 3})
+    facts_told = worth_showing({"lag": 0, "freshness": None, "gaps": 0, "why": "", "rows_landed": 3})
 
-    assert told == {"lag": 0, "rows_landed": 3}
+    assert facts_told == {"lag": 0, "rows_landed": 3}
 
 
 def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
@@ -38,9 +38,9 @@ def test_a_group_tells_sizes_and_durations_with_their_units() -> None:
         "files": 1234,
     }
 
-    told = {record.data["fact"]: record.data["value"] for record in group(facts).records}
+    rows = {record.data["fact"]: record.data["value"] for record in group(facts).records}
 
-    assert told == {
+    assert rows == {
         "manifest bytes": "12.0 KiB", "bytes read": "2.0 MiB",
         "oldest snapshot": "2.0 h", "deleted share": "12.5%", "files": "1,234",
     }  # fmt: skip

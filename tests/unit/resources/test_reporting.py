@@ -36,8 +36,8 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.Dag
     """The instance that a shell's work is told."""
     (tmp_path / "dagster.yaml").touch()
     monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
-    with dg.DagsterInstance.get() as found:
-        yield found
+    with dg.DagsterInstance.get() as own_instance:
+        yield own_instance
 
 
 def test_several_commands_at_once_may_be_the_first_to_tell_an_instance(
@@ -86,13 +86,13 @@ def test_what_a_storage_did_not_take_is_told_by_the_next_event(
 
     with monkeypatch.context() as patch:
         patch.setattr(dg.DagsterInstance, "report_runless_asset_event", busy)
-        with pytest.raises(PartDownError, match="took no event: database is locked") as told:
+        with pytest.raises(PartDownError, match="took no event: database is locked") as raised:
             reporter.tell(SPEC, expiry)
     before = instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records
     reporter.tell(SPEC, replace(expiry, text="Expired 1 snapshot."))
     after = instance.fetch_observations(dg.AssetKey(TABLE), limit=9).records
 
-    assert told.value.todo == "Nothing: the next event of a table tells how it stands."
+    assert raised.value.todo == "Nothing: the next event of a table tells how it stands."
     assert (len(before), len(after)) == (0, 1)
 
 
@@ -101,10 +101,10 @@ def test_the_sensor_knows_which_tables_a_shell_lands_until_when(instance: dg.Dag
     before = reserved_tables(instance, keys)
 
     reporter.hold([SPEC], time.time() + 60)
-    held = reserved_tables(instance, keys)
+    busy = reserved_tables(instance, keys)
     reporter.hold([SPEC], time.time() - 1)
 
-    assert (before, held, reserved_tables(instance, keys)) == (set(), {dg.AssetKey(TABLE)}, set())
+    assert (before, busy, reserved_tables(instance, keys)) == (set(), {dg.AssetKey(TABLE)}, set())
 
 
 def test_dagster_is_not_loaded_before_there_is_something_to_tell() -> None:

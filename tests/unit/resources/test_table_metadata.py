@@ -51,19 +51,19 @@ def append(table: Table, many: int) -> None:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many files each manifest names that was opened."""
-    found: list[int] = []
+    counts: list[int] = []
 
     def noted(io: FileIO, manifest: ManifestFile) -> Iterator[ManifestEntry]:
-        found.append(manifest.added_files_count or 0)
+        counts.append(manifest.added_files_count or 0)
         return live_entries(io, manifest)
 
     monkeypatch.setattr("frazil.tables.metadata.manifests.live_entries", noted)
-    return found
+    return counts
 
 
 def first_rows(clients: Clients, **changes: Any) -> list[Any]:
-    told = table_metadata(SPEC.model_copy(update=changes), clients)
-    return [record.data for record in told["first_rows"].records] if "first_rows" in told else []
+    metadata = table_metadata(SPEC.model_copy(update=changes), clients)
+    return [record.data for record in metadata["first_rows"].records] if "first_rows" in metadata else []
 
 
 def test_rows_are_shown_where_the_spec_says_so_and_of_the_newest_file_without_columns_of_frazils_own(
@@ -83,11 +83,15 @@ def test_a_file_that_can_not_be_read_is_no_failure(clients: Clients) -> None:
 def test_a_materialization_opens_no_manifest_of_very_many_files_and_tells_how_many_it_left(
     clients: Clients, opened: list[int]
 ) -> None:
-    told = table_metadata(SPEC, clients)
+    metadata = table_metadata(SPEC, clients)
 
     assert opened == [1, 1]
-    assert (told["total_files"], told["files_not_looked_into"], told["small_files"]) == (MANY + 2, MANY, 2)
-    assert told["manifests"] == 3
+    assert (metadata["total_files"], metadata["files_not_looked_into"], metadata["small_files"]) == (
+        MANY + 2,
+        MANY,
+        2,
+    )
+    assert metadata["manifests"] == 3
 
 
 def test_nor_does_the_check_that_runs_with_it(clients: Clients, opened: list[int]) -> None:

@@ -75,11 +75,11 @@ def test_a_failed_check_is_told_once_and_its_end_once(
     cursor = None
     for passed in (False, False, True, True):
         tell_check(instance, passed=passed)
-        said, cursor = tick(instance, [flags], cursor)
+        message, cursor = tick(instance, [flags], cursor)
 
     key = "check row_count of local.flags: row_count"
     assert told(web) == [("new", key), ("over", key)]
-    assert said == "0 causes are open: nothing new."
+    assert message == "0 causes are open: nothing new."
 
 
 def test_a_webhook_that_is_down_is_told_when_it_is_back(
@@ -161,11 +161,11 @@ def test_a_mistake_that_somebody_materializes_is_told_by_its_check_only(
     )
 
     _, cursor = tick(instance, [], None, Pipelines(broken=(broken,)))
-    said, cursor = tick(instance, [], cursor, Pipelines(sound=(Pipeline("crm", tmp_path / "crm"),)))
+    message, cursor = tick(instance, [], cursor, Pipelines(sound=(Pipeline("crm", tmp_path / "crm"),)))
 
     key = "check can_be_used of pipelines/crm: can_be_used"
     assert told(web) == [("new", key), ("over", key)]
-    assert said.startswith("0 causes are open")
+    assert message.startswith("0 causes are open")
 
 
 def test_what_is_told_of_a_step_that_is_there_no_more_is_over(
@@ -183,11 +183,11 @@ def test_what_is_told_of_a_step_that_is_there_no_more_is_over(
 
     _, cursor = tick(instance, [flags], None, definitions=before)
     _, cursor = tick(instance, [flags], cursor, definitions=before)
-    said, cursor = tick(instance, [flags], cursor, definitions=after)
+    message, cursor = tick(instance, [flags], cursor, definitions=after)
 
     key = "run brittle: FaultError"
     assert told(web) == [("new", key), ("over", key)]
-    assert said.startswith("0 causes are open")
+    assert message.startswith("0 causes are open")
 
 
 def test_no_secret_of_the_settings_is_told(

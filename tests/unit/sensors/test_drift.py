@@ -41,18 +41,18 @@ def tick(shop: DeploymentAssets, cursor: str | None = None) -> tuple[list[str], 
     """What the sensor tells of checks, what it says, and its cursor behind that."""
     with dg.build_sensor_context(cursor=cursor) as context:
         decided = drift_sensor([shop]).evaluate_tick(context)
-    told = [
+    verdicts = [
         f"{event.asset_key.to_user_string()}: {event.description}"
         for event in decided.asset_events
         if isinstance(event, dg.AssetCheckEvaluation)
     ]
-    return told, str(decided.skip_message), str(decided.cursor)
+    return verdicts, str(decided.skip_message), str(decided.cursor)
 
 
 def test_what_was_not_made_has_not_drifted(shop: DeploymentAssets) -> None:
-    told, said, _ = tick(shop)
+    verdicts, message, _ = tick(shop)
 
-    assert (told, said) == ([], "shop was not made.")
+    assert (verdicts, message) == ([], "shop was not made.")
 
 
 def test_what_was_taken_out_of_the_file_is_said_and_fails_no_check(
@@ -63,9 +63,9 @@ def test_what_was_taken_out_of_the_file_is_said_and_fails_no_check(
     former = [Thing(cloud, "aws/former")]
     monkeypatch.setattr(deployment, "FORMER", {"all": lambda *_: former})
 
-    told, said, _ = tick(shop)
+    verdicts, message, _ = tick(shop)
 
-    assert (told, said) == ([], "shop: aws/former differ.")
+    assert (verdicts, message) == ([], "shop: aws/former differ.")
 
 
 def test_nothing_is_told_where_all_is_well(shop: DeploymentAssets) -> None:
@@ -79,12 +79,12 @@ def test_a_change_is_told_once_and_its_end_once(shop: DeploymentAssets, cloud: C
     cloud.change("aws/bucket", {"public": True})
 
     first, _, cursor = tick(shop)
-    second, said, cursor = tick(shop, cursor)
+    second, message, cursor = tick(shop, cursor)
     cloud.change("aws/bucket", {"public": False})
     third, _, _ = tick(shop, cursor)
 
     assert first == ["aws/shop/bucket: aws/bucket differs (is -> should be): public: true -> false"]
-    assert (second, said) == ([], "shop: aws/bucket differ.")
+    assert (second, message) == ([], "shop: aws/bucket differ.")
     assert third == ["aws/shop/bucket: It is as the deployment says."]
 
 

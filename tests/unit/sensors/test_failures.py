@@ -70,10 +70,10 @@ def causes(instance: dg.DagsterInstance) -> dict[Subject, Cause]:
 def test_a_step_that_failed_for_one_table_says_which_and_why(instance: dg.DagsterInstance) -> None:
     run(instance, fail_for_a)
 
-    found = look(instance)
+    by_subject = look(instance)
 
-    assert found[Subject("run", "landing", "local.a")] == Cause("OffsetsLostError", str(LOST))
-    assert found[Subject("run", "landing", "local.b")] is None
+    assert by_subject[Subject("run", "landing", "local.a")] == Cause("OffsetsLostError", str(LOST))
+    assert by_subject[Subject("run", "landing", "local.b")] is None
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_run_that_died_without_a_word_is_told_by_its_job(
 
 
 def tell_check(instance: dg.DagsterInstance, *, passed: bool, severity: str) -> None:
-    told = dg.AssetCheckEvaluation(
+    evaluation = dg.AssetCheckEvaluation(
         asset_key=KEYS[0],
         check_name="freshness",
         passed=passed,
@@ -133,11 +133,11 @@ def tell_check(instance: dg.DagsterInstance, *, passed: bool, severity: str) -> 
         severity=dg.AssetCheckSeverity(severity),
         description="9 records wait.",
     )
-    instance.report_runless_asset_event(told)
+    instance.report_runless_asset_event(evaluation)
 
 
 @pytest.mark.parametrize(
-    ("passed", "severity", "least", "told"),
+    ("passed", "severity", "least", "is_cause"),
     [
         (False, "ERROR", "WARN", True),
         (False, "ERROR", "ERROR", True),
@@ -147,12 +147,12 @@ def tell_check(instance: dg.DagsterInstance, *, passed: bool, severity: str) -> 
     ],
 )
 def test_a_check_is_told_by_its_newest_verdict_if_it_is_bad_enough(
-    instance: dg.DagsterInstance, passed: bool, severity: str, least: Any, told: bool
+    instance: dg.DagsterInstance, passed: bool, severity: str, least: Any, is_cause: bool
 ) -> None:
     tell_check(instance, passed=not passed, severity="ERROR")
     tell_check(instance, passed=passed, severity=severity)
 
-    cause = Cause("freshness", "9 records wait.", severity) if told else None  # type: ignore[arg-type]
+    cause = Cause("freshness", "9 records wait.", severity) if is_cause else None  # type: ignore[arg-type]
     assert look_at_checks(instance, watched_checks([A, B], ()), least) == {
         Subject("check", "freshness", "local.a"): cause
     }
@@ -196,8 +196,10 @@ def test_a_check_that_a_failed_run_never_came_to_tells_nothing(instance: dg.Dags
 
 def test_a_check_of_no_single_table_is_told_by_its_name(instance: dg.DagsterInstance) -> None:
     key = dg.AssetCheckKey(dg.AssetKey(["kafka", "a"]), "kafka_access")
-    told = dg.AssetCheckEvaluation(key.asset_key, key.name, passed=False, metadata={}, description="An ACL.")
-    instance.report_runless_asset_event(told)
+    evaluation = dg.AssetCheckEvaluation(
+        key.asset_key, key.name, passed=False, metadata={}, description="An ACL."
+    )
+    instance.report_runless_asset_event(evaluation)
 
     assert look_at_checks(instance, watched_checks([A], [key]), "ERROR") == {
         Subject("check", "kafka_access"): Cause("kafka_access", "An ACL.")

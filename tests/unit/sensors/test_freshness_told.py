@@ -23,17 +23,17 @@ def state_of(topic: str, word: State) -> TableState:
 
 def told(instance: dg.DagsterInstance, seen: Arrivals, freshness: Freshness) -> list[bool]:
     """The verdicts of a tick that were news."""
-    said: list[bool] = []
+    verdicts: list[bool] = []
     real = instance.report_runless_asset_event
 
     def report(event: dg.AssetCheckEvaluation) -> None:
-        said.append(event.passed)
+        verdicts.append(event.passed)
         real(event)
 
     instance.report_runless_asset_event = report  # type: ignore[method-assign, assignment]
     freshness.tell(instance, seen, Settings())
     instance.report_runless_asset_event = real  # type: ignore[method-assign]
-    return said
+    return verdicts
 
 
 def test_of_many_verdicts_a_tick_tells_those_first_that_fail_and_the_next_one_the_others(

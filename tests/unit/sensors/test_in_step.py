@@ -69,9 +69,9 @@ def ticks(mirror: Mirror, instance: dg.DagsterInstance, monkeypatch: pytest.Monk
 
 
 def test_what_is_in_step_is_told_of_its_limit_only(ticks: Ticks) -> None:
-    said = [ticks(), ticks()]
+    messages = [ticks(), ticks()]
 
-    assert said[1] == "Tables looked at: 1; compared in full: 0; none is out of step."
+    assert messages[1] == "Tables looked at: 1; compared in full: 0; none is out of step."
     assert (ticks.told("glue_pointer"), ticks.told("glue_fresh")) == ([], ["passed"])
 
 
@@ -81,13 +81,13 @@ def test_a_target_that_does_not_follow_fails_once_and_passes_once(ticks: Ticks, 
     for _ in range(2):
         ticks()
     patient = ticks.told("glue_pointer")
-    said = [ticks(PATIENCE) for _ in range(4)]
+    messages = [ticks(PATIENCE) for _ in range(4)]
     text = ticks.text("glue_pointer")
     mirror.sync()
     for _ in range(3):
         ticks()
 
-    assert (patient, "targets not in step: 1" in said[0]) == ([], True)
+    assert (patient, "targets not in step: 1" in messages[0]) == ([], True)
     assert ticks.told("glue_pointer") == ["failed", "passed"]
     assert "is not in step: behind. nothing keeps it back" in text
     assert "frazil drift unit.orders --repair" in text
@@ -97,9 +97,9 @@ def test_a_table_that_a_check_holds_is_told_by_that_check(ticks: Ticks, mirror: 
     ticks()
     mirror.ledger = lambda number: one_record(number + 5)
     mirror.land()
-    said = [ticks(PATIENCE) for _ in range(3)]
+    messages = [ticks(PATIENCE) for _ in range(3)]
 
-    assert "targets not in step: 1" in said[-1]
+    assert "targets not in step: 1" in messages[-1]
     assert ticks.told("glue_pointer") == []
 
 
@@ -109,14 +109,14 @@ def test_a_glue_that_is_down_is_one_failed_check_of_no_table_until_it_answers(
     ticks()
     mirror.land()
     wire.always("unsent", lambda asked: True)
-    said = [ticks(PATIENCE) for _ in range(3)]
+    messages = [ticks(PATIENCE) for _ in range(3)]
     text = ticks.text("glue_access")
     wire.calm()
     mirror.sync()
     for _ in range(2):
         ticks()
 
-    assert "glue does not tell of 1" in said[0]
+    assert "glue does not tell of 1" in messages[0]
     assert "Glue does not tell of 1 tables. Glue does not answer." in text
     assert ticks.told("glue_access") == ["failed", "passed"]
     assert ticks.told("glue_pointer") == []

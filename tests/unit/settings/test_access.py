@@ -26,14 +26,14 @@ def test_a_file_of_certificates_that_is_not_there_is_named_with_its_setting(
             file.write_text("of the tests")
     settings = Settings.load(**{system: files}, aws={"access_key": "key", "secret_key": "secret"})
 
-    with pytest.raises(ConfigureError, match=rf"{missing}\.pem") as told:
+    with pytest.raises(ConfigureError, match=rf"{missing}\.pem") as raised:
         OPENED[system](settings)
 
-    assert f"FRAZIL_{system.upper()}__{missing.upper()}" in told.value.todo
+    assert f"FRAZIL_{system.upper()}__{missing.upper()}" in raised.value.todo
 
 
 def test_a_login_of_the_registry_without_a_colon_is_refused_and_not_shown() -> None:
-    with pytest.raises(ConfigureError, match="with a colon between them") as told:
+    with pytest.raises(ConfigureError, match="with a colon between them") as raised:
         Settings.load(registry={"user_info": "planted-secret"})
 
-    assert "planted-secret" not in str(told.value)
+    assert "planted-secret" not in str(raised.value)

@@ -27,10 +27,10 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_connection_is_there_once_it_is_added_to_the_file_that_is_named(profile: Path) -> None:
-    with pytest.raises(UsageError, match="no connection us") as told:
+    with pytest.raises(UsageError, match="no connection us") as raised:
         Settings.load().of("us")
 
-    file = Path(told.value.todo.removeprefix("Add it to `connections` in ").rstrip("."))
+    file = Path(raised.value.todo.removeprefix("Add it to `connections` in ").rstrip("."))
     known = json.loads(file.read_text())
     us = {"kafka": {"bootstrap_servers": "us:9092"}}
     file.write_text(json.dumps(known | {"connections": {**known["connections"], "us": us}}))
@@ -43,9 +43,9 @@ def test_a_profile_that_is_not_there_is_mended_by_its_variable(
     profile: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FRAZIL_PROFILE", str(profile) + "x")
-    with pytest.raises(UsageError, match="no such profile") as told:
+    with pytest.raises(UsageError, match="no such profile") as raised:
         Settings.load()
-    assert told.value.todo == "Fix FRAZIL_PROFILE."
+    assert raised.value.todo == "Fix FRAZIL_PROFILE."
 
     monkeypatch.setenv("FRAZIL_PROFILE", str(profile))
 
@@ -56,9 +56,9 @@ def test_a_profile_of_ones_own_is_mended_and_never_said_to_be_deleted(profile: P
     """Deleted, as was advised, it took every setting with it: the defaults are a Kafka on this machine."""
     good = profile.read_text()
     profile.write_text(good + "}")
-    with pytest.raises(UsageError, match="not a JSON object") as told:
+    with pytest.raises(UsageError, match="not a JSON object") as raised:
         Settings.load()
-    assert told.value.todo == "Fix it."
+    assert raised.value.todo == "Fix it."
 
     profile.write_text(good)
 
@@ -73,9 +73,9 @@ def test_the_embedded_stacks_own_is_written_anew_after_it_was_deleted(
     prepared_stack(home, {})
     before = Settings.load()
     home.profile.write_text("{")
-    with pytest.raises(UsageError, match="not a JSON object") as told:
+    with pytest.raises(UsageError, match="not a JSON object") as raised:
         Settings.load()
-    assert "you wrote nothing into it" in told.value.todo
+    assert "you wrote nothing into it" in raised.value.todo
 
     home.profile.unlink()
     prepared_stack(home, {})  # as `frazil up` begins
@@ -86,9 +86,9 @@ def test_the_embedded_stacks_own_is_written_anew_after_it_was_deleted(
 @pytest.mark.parametrize("way", ["fixed", "unset"])
 def test_a_variable_that_is_no_setting_is_mended_or_unset(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVER", "prod:9092")
-    with pytest.raises(UsageError, match="no setting") as told:
+    with pytest.raises(UsageError, match="no setting") as raised:
         Settings.load()
-    assert "FRAZIL_KAFKA__BOOTSTRAP_SERVERS" in told.value.where
+    assert "FRAZIL_KAFKA__BOOTSTRAP_SERVERS" in raised.value.where
 
     monkeypatch.delenv("FRAZIL_KAFKA__BOOTSTRAP_SERVER")
     if way == "fixed":
@@ -107,10 +107,10 @@ def test_a_value_that_is_none_is_mended_where_it_stands(
         monkeypatch.setenv(*wrong)
     else:
         profile.write_text(json.dumps({"catalog": "hive"}))
-    with pytest.raises(UsageError, match="can't be read") as told:
+    with pytest.raises(UsageError, match="can't be read") as raised:
         Settings.load()
-    assert "FRAZIL_<SYSTEM>__<NAME>" in told.value.todo
-    assert str(profile) in told.value.todo
+    assert "FRAZIL_<SYSTEM>__<NAME>" in raised.value.todo
+    assert str(profile) in raised.value.todo
 
     if where == "the variable":
         monkeypatch.setenv("FRAZIL_CATALOG", "glue")
@@ -124,9 +124,9 @@ def test_a_certificate_that_can_not_be_read_is_mended_by_the_setting_that_is_nam
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FRAZIL_REST__CA", str(tmp_path / "nowhere.pem"))
-    with pytest.raises(ConfigureError, match="can't be read") as told:
+    with pytest.raises(ConfigureError, match="can't be read") as raised:
         Settings.load().rest.check_files("REST")
-    assert told.value.todo == "Fix FRAZIL_REST__CA."
+    assert raised.value.todo == "Fix FRAZIL_REST__CA."
 
     (tmp_path / "ca.pem").write_text("a certificate")
     monkeypatch.setenv("FRAZIL_REST__CA", str(tmp_path / "ca.pem"))
@@ -138,8 +138,8 @@ def test_a_certificate_that_can_not_be_read_is_mended_by_the_setting_that_is_nam
 def test_a_text_that_is_too_long_for_a_folder_is_truncated_or_left_out_of_names(
     tmp_path: Path, way: str
 ) -> None:
-    said = "during PutObject operation: Unable to parse ExceptionName: KeyTooLongError Message: no"
-    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {said}"))
+    message = "during PutObject operation: Unable to parse ExceptionName: KeyTooLongError Message: no"
+    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {message}"))
     assert refusal
     assert "truncate(16, column)" in refusal.todo
     catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
@@ -163,5 +163,5 @@ def test_a_text_that_is_too_long_for_a_folder_is_truncated_or_left_out_of_names(
             tx.set_properties(dict(names))
     table.append(rows)
 
-    held = catalog.load_table(("unit", "things")).scan().to_arrow()["name"].to_pylist()
-    assert sorted(held) == ["before", "x" * 300, "x" * 301]
+    names_there = catalog.load_table(("unit", "things")).scan().to_arrow()["name"].to_pylist()
+    assert sorted(names_there) == ["before", "x" * 300, "x" * 301]

@@ -59,7 +59,7 @@ def test_they_stand_in_the_profile_and_their_secrets_are_references(
 
 
 @pytest.mark.parametrize(
-    ("connections", "told"),
+    ("connections", "expected"),
     [
         (
             {"eu": {"kafka": {"bootstrap_server": "x"}}},
@@ -71,11 +71,11 @@ def test_they_stand_in_the_profile_and_their_secrets_are_references(
         ({"E U": {}}, "connections.E U: use lower-case letters"),
     ],
 )
-def test_a_mistake_in_one_is_told_with_its_name(connections: dict[str, Any], told: str) -> None:
+def test_a_mistake_in_one_is_told_with_its_name(connections: dict[str, Any], expected: str) -> None:
     with pytest.raises(ConfigureError) as refusal:
         settings_of(**connections)
 
-    assert told in str(refusal.value)
+    assert expected in str(refusal.value)
     assert "s3cret" not in str(refusal.value)
 
 

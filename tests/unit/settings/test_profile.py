@@ -42,7 +42,7 @@ def test_variables_that_are_for_others_are_left_alone(name: str, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("profile", "told"),
+    ("profile", "expected"),
     [
         ({"bootstrap_servers": "x:9092"}, "bootstrap_servers: there is no such setting, is it kafka.boot"),
         ({"glue": {"database_": "x"}}, "glue.database_: there is no such setting, is it glue.database?"),
@@ -50,7 +50,7 @@ def test_variables_that_are_for_others_are_left_alone(name: str, monkeypatch: py
     ],
 )
 def test_an_unknown_name_in_the_profile_is_told_with_the_nearest(
-    profile: dict[str, object], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    profile: dict[str, object], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "profile.json").write_text(json.dumps(profile))
     monkeypatch.setenv("FRAZIL_PROFILE", str(tmp_path / "profile.json"))
@@ -58,7 +58,7 @@ def test_an_unknown_name_in_the_profile_is_told_with_the_nearest(
     with pytest.raises(ConfigureError) as refusal:
         Settings.load()
 
-    assert told in str(refusal.value)
+    assert expected in str(refusal.value)
 
 
 def test_a_profile_that_is_named_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

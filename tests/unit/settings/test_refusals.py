@@ -107,8 +107,8 @@ def test_keys_that_storage_does_not_take_are_named_by_their_settings(text: str, 
 
 @pytest.mark.parametrize("code", ["KeyTooLongError", "InvalidArgument", "MethodNotAllowed"])
 def test_what_storage_will_never_take_is_told_as_it_says_it(code: str) -> None:
-    said = f"during PutObject operation: Unable to parse ExceptionName: {code} Message: no"
-    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {said}"))
+    message = f"during PutObject operation: Unable to parse ExceptionName: {code} Message: no"
+    refusal = aws_refusal(OSError(f"AWS Error UNKNOWN (HTTP status 400) {message}"))
 
     assert refusal
     assert code in refusal.where

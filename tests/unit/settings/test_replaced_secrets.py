@@ -51,8 +51,12 @@ def refusals_are_heard_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_key(**further: Any) -> Settings:
-    told = {"mechanism": "PLAIN", "username": "aws-secret:keys#user", "password": "aws-secret:keys#password"}
-    return Settings.load(kafka=told, **further)
+    access = {
+        "mechanism": "PLAIN",
+        "username": "aws-secret:keys#user",
+        "password": "aws-secret:keys#password",
+    }
+    return Settings.load(kafka=access, **further)
 
 
 def login(settings: Settings) -> tuple[str | None, str | None]:
@@ -103,8 +107,8 @@ def test_one_reference_follows_the_number_of_the_key_that_is_in_use(secrets: Any
 
     settings = Settings.load(snowflake={"account": "lab", "private_key": "aws-secret:keys#key_{number}_pem"})
 
-    told = connection_arguments(settings)["private_key"]
-    assert told.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()) == two.private_der
+    private_key = connection_arguments(settings)["private_key"]
+    assert private_key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()) == two.private_der
 
 
 @pytest.mark.parametrize("text", ["no key at all", "bm8ga2V5"])

@@ -56,7 +56,7 @@ def test_aws_may_keep_it() -> None:
 
 @pytest.mark.usefixtures("aws")
 @pytest.mark.parametrize(
-    ("reference", "said"),
+    ("reference", "expected"),
     [
         ("env:NOWHERE", "there is no environment variable NOWHERE"),
         ("file:/nowhere/at/all", "/nowhere/at/all can't be read"),
@@ -64,8 +64,8 @@ def test_aws_may_keep_it() -> None:
         ("aws-ssm:nowhere", "ssm does not give it"),
     ],
 )
-def test_what_is_not_there_is_named_with_the_setting(reference: str, said: str) -> None:
-    with pytest.raises(ConfigureError, match=f"registry.user_info.*{said}"):
+def test_what_is_not_there_is_named_with_the_setting(reference: str, expected: str) -> None:
+    with pytest.raises(ConfigureError, match=f"registry.user_info.*{expected}"):
         told(reference)
 
 

@@ -50,7 +50,7 @@ def test_transforms_are_taken_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "expected"),
     [
         ("topic", "stock trades", "Kafka takes letters"),
         ("table", "Trades", "lower-case"),
@@ -75,26 +75,26 @@ def test_transforms_are_taken_apart() -> None:
         ("write", {"compression": "gzip", "compression_level": 6}, "a level of zstd"),
     ],
 )
-def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, told: str) -> None:
+def test_what_would_fail_later_is_refused_at_once(field: str, value: Any, expected: str) -> None:
     with pytest.raises(ValidationError) as refused:
         TableSpec.model_validate({"topic": "t", field: value})
 
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ({"value_schema": "a.avsc", "value_format": "json"}, "a.avsc is no schema of value_format: json"),
         ({"key_schema": "k.proto", "key_format": "string"}, "k.proto is no schema of key_format: string"),
         ({"key_schema": "k.xsd"}, "ends with .avsc, .json, .proto"),
     ],
 )
-def test_a_schema_file_of_another_format_is_refused(written: dict[str, str], told: str) -> None:
+def test_a_schema_file_of_another_format_is_refused(written: dict[str, str], expected: str) -> None:
     with pytest.raises(ValidationError) as refused:
         TableSpec.model_validate({"topic": "t", **written})
 
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 def test_a_derived_table_rewrites_its_files() -> None:
@@ -116,22 +116,22 @@ def test_a_null_value_deletes_where_rows_have_a_key_unless_the_spec_says_otherwi
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ({"on_null_value": "keep"}, "would make a row"),
         ({"key_fields": ["a", "b", "a"]}, "a is there twice"),
         ({"write": {"delete": "vector"}}, "needs format_version: 3"),
     ],
 )
-def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
+def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], expected: str) -> None:
     with pytest.raises(ValidationError) as refused:
         TableSpec.model_validate({"topic": "t", "mode": "upsert", **written})
 
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "expected"),
     [
         ({"on_null_value": "keep"}, "would make a row"),
         ({"key_fields": ["a"]}, "message.key.columns"),
@@ -147,20 +147,22 @@ def test_what_upserts_can_not_do_is_refused_at_once(written: dict[str, Any], tol
         ({"versions": "all", "format_version": 3, "write": {"delete": "vector"}}, "deletes no row"),
     ],
 )
-def test_what_changes_of_a_source_can_not_do_is_refused_at_once(written: dict[str, Any], told: str) -> None:
+def test_what_changes_of_a_source_can_not_do_is_refused_at_once(
+    written: dict[str, Any], expected: str
+) -> None:
     with pytest.raises(ValidationError) as refused:
         TableSpec.model_validate({"topic": "t", "mode": "cdc", **written})
 
-    assert told in str(refused.value)
+    assert expected in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("said", "means"),
+    ("written", "means"),
     [("TopicNameStrategy", "topic"), ("RecordNameStrategy", "record"),
      ("io.confluent.kafka.serializers.subject.TopicRecordNameStrategy", "topic_record")],
 )  # fmt: skip
-def test_ways_to_name_a_subject_have_confluents_names_too(said: str, means: str) -> None:
-    assert TableSpec(topic="t", subject_names=said, record_type="R").subject_names == means  # type: ignore[arg-type]
+def test_ways_to_name_a_subject_have_confluents_names_too(written: str, means: str) -> None:
+    assert TableSpec(topic="t", subject_names=written, record_type="R").subject_names == means  # type: ignore[arg-type]
 
 
 def test_what_becomes_of_a_column_is_a_type_or_leave_out() -> None:

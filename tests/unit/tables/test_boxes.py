@@ -107,9 +107,9 @@ def test_no_file_that_holds_a_key_is_missed(filled: Filled, name: str) -> None:
     chance = random.Random(name)
     for _ in range(10):
         values = [row(chance, chance.randint(-20, 20))[name] for _ in range(chance.randint(1, 3))]
-        found = files_matching(filled.table, Box((side(name, values),)).expression)
+        matching = files_matching(filled.table, Box((side(name, values),)).expression)
 
-        assert filled.holding(name, values) <= set(found.rows), values
+        assert filled.holding(name, values) <= set(matching.rows), values
 
 
 def test_files_beyond_are_left_alone(filled: Filled) -> None:
@@ -127,9 +127,9 @@ def test_without_bounds_every_file_counts(filled: Filled) -> None:
 
 
 def test_a_key_that_is_always_missing_is_looked_for_where_it_is_missing(filled: Filled) -> None:
-    found = files_matching(filled.table, Box((side("n", [None]),)).expression)
+    matching = files_matching(filled.table, Box((side("n", [None]),)).expression)
 
-    assert set(found.rows) == filled.holding("n", [None])
+    assert set(matching.rows) == filled.holding("n", [None])
 
 
 def test_a_box_says_the_same_to_spark() -> None:

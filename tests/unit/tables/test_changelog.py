@@ -48,7 +48,7 @@ def test_rows_are_paired_by_what_their_keys_hold(one: Any, other: Any) -> None:
 
 
 def test_every_change_is_told_once_and_in_order() -> None:
-    told = changes(
+    changed = changes(
         ("DELETE", 0, b"a", 1),
         ("DELETE", 0, b"b", 2),
         ("INSERT", 0, b"b", 3),
@@ -58,7 +58,7 @@ def test_every_change_is_told_once_and_in_order() -> None:
         ("DELETE", 2, b"c", 4),
     )
 
-    assert told == [
+    assert changed == [
         ("delete", 0, 1, None),
         ("update", 0, 2, 3),
         ("insert", 0, None, None),

@@ -21,9 +21,9 @@ def of_identity(properties: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("catalog", ["rest", "glue"])
 def test_spark_takes_on_the_role_itself_and_renews_its_keys(catalog: str) -> None:
-    told = spark_properties(Settings.load(catalog=catalog, aws=ROLE | {"session_name": "nightly"}))
+    properties = spark_properties(Settings.load(catalog=catalog, aws=ROLE | {"session_name": "nightly"}))
 
-    assert of_identity(told) == {
+    assert of_identity(properties) == {
         "client.factory": "org.apache.iceberg.aws.AssumeRoleAwsClientFactory",
         "client.assume-role.arn": "arn:aws:iam::123456789012:role/x",
         "client.assume-role.region": "eu-west-1",
@@ -35,9 +35,9 @@ def test_spark_takes_on_the_role_itself_and_renews_its_keys(catalog: str) -> Non
 def test_keys_are_told_to_spark_for_storage_and_for_signatures() -> None:
     names = ("access-key-id", "secret-access-key", "session-token")
 
-    told = of_identity(spark_properties(Settings.load(aws=KEYS)))
+    properties = of_identity(spark_properties(Settings.load(aws=KEYS)))
 
-    assert told == {
+    assert properties == {
         f"{client}.{name}": value
         for client in ("s3", "rest")
         for name, value in zip(names, KEYS.values(), strict=True)
@@ -52,30 +52,33 @@ def test_what_lies_in_files_is_left_to_the_own_chain_of_sparks_machines(identity
 
 
 def test_the_keys_of_the_session_stand_in_no_property_of_pyiceberg() -> None:
-    told = pyiceberg_properties(Settings.load(aws=KEYS))
+    properties = pyiceberg_properties(Settings.load(aws=KEYS))
 
-    assert not {"AKIA", "secret", "token"} & set(told.values())
+    assert not {"AKIA", "secret", "token"} & set(properties.values())
 
 
 def test_files_of_spark_are_encrypted_by_the_key_that_is_set() -> None:
-    told = spark_properties(Settings.load(s3={"kms_key": "arn:aws:kms:eu-west-1:123456789012:key/k"}))
+    properties = spark_properties(Settings.load(s3={"kms_key": "arn:aws:kms:eu-west-1:123456789012:key/k"}))
 
-    assert (told["s3.sse.type"], told["s3.sse.key"]) == ("kms", "arn:aws:kms:eu-west-1:123456789012:key/k")
+    assert (properties["s3.sse.type"], properties["s3.sse.key"]) == (
+        "kms",
+        "arn:aws:kms:eu-west-1:123456789012:key/k",
+    )
 
 
 def test_both_ask_the_same_region_and_account_of_glue() -> None:
     settings = Settings.load(catalog="glue", glue={"catalog_id": "210987654321"}, aws={"region": "eu-west-1"})
 
-    for told in (pyiceberg_properties(settings), spark_properties(settings)):
-        assert (told["client.region"], told["glue.id"]) == ("eu-west-1", "210987654321")
+    for properties in (pyiceberg_properties(settings), spark_properties(settings)):
+        assert (properties["client.region"], properties["glue.id"]) == ("eu-west-1", "210987654321")
 
 
 def test_with_keys_that_the_catalog_vends_both_ask_for_them_and_storage_is_told_no_other() -> None:
     settings = Settings.load(rest={"vended_credentials": True, "token": "t"}, aws=KEYS)
 
-    for told in (pyiceberg_properties(settings), spark_properties(settings)):
-        assert told["header.X-Iceberg-Access-Delegation"] == "vended-credentials"
-        assert of_identity(told) == {}
+    for properties in (pyiceberg_properties(settings), spark_properties(settings)):
+        assert properties["header.X-Iceberg-Access-Delegation"] == "vended-credentials"
+        assert of_identity(properties) == {}
 
 
 def test_both_are_told_the_same_prefix() -> None:

@@ -73,16 +73,16 @@ def test_a_head_from_tomorrow_is_an_error_that_names_both_clocks(
     with clock(DAY, monkeypatch) as tomorrow:
         lake.append()
 
-    with pytest.raises(FrazilError) as told:
+    with pytest.raises(FrazilError) as raised:
         commit()
 
     days = [datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d") for at in (tomorrow, tomorrow - DAY)]
-    assert all(day in str(told.value) for day in days), str(told.value)
+    assert all(day in str(raised.value) for day in days), str(raised.value)
     assert COMMITS[kind].seen(lake) == COMMITS[kind].before
 
     with clock(DAY, monkeypatch):  # as NTP sets it
         commit()
-    assert str(told.value.todo).startswith("Set the clocks of all machines")
+    assert str(raised.value.todo).startswith("Set the clocks of all machines")
     assert COMMITS[kind].seen(lake) == COMMITS[kind].after
 
 

@@ -62,9 +62,9 @@ def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
     catalog.close()
 
 
-def make(catalog: InMemoryCatalog, *transforms: tuple[str, str], **said: str) -> Table:
+def make(catalog: InMemoryCatalog, *transforms: tuple[str, str], **settings: str) -> Table:
     fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
-    properties = {name.replace("__", ".").replace("_", "-"): value for name, value in said.items()}
+    properties = {name.replace("__", ".").replace("_", "-"): value for name, value in settings.items()}
     return create_table(TableHandle(catalog, NAME), fields, transforms, properties)
 
 
@@ -143,12 +143,12 @@ def numbers(row: dict[str, Any]) -> dict[str, Any]:
 
 def place_of(row: dict[str, Any], transforms: list[tuple[str, str]]) -> tuple[Any, ...]:
     """The partition of a row, by the specification."""
-    plain, found = numbers(row), []
+    plain, values = numbers(row), []
     for how, column in transforms:
         first, _, rest = column.partition(".")
         value = plain[first] if not rest else (plain[first] or {}).get(rest)
-        found.append(partition_value(how, str(FIELDS[first][0]), value))
-    return tuple(found)
+        values.append(partition_value(how, str(FIELDS[first][0]), value))
+    return tuple(values)
 
 
 @pytest.mark.parametrize("transforms", PLACES, ids=str)
@@ -159,8 +159,8 @@ def test_rows_stand_in_the_partitions_that_the_specification_gives_them(
     files = written(table, batch(table, ROWS[:3]), batch(table, ROWS[3:]))
 
     assert list(map(text, appended(table, files))) == list(map(text, ROWS))
-    told = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
-    assert told == Counter(place_of(row, transforms) for row in ROWS)
+    counts = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
+    assert counts == Counter(place_of(row, transforms) for row in ROWS)
 
 
 @pytest.mark.parametrize("how", ["identity", "bucket[16]", "day", "month", "year", "hour"])
@@ -172,16 +172,16 @@ def test_so_do_rows_of_moments_that_python_can_not_hold(catalog: InMemoryCatalog
 
     files = written(table, batch(table, rows))
 
-    told = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
-    assert told == Counter(place_of(row, transforms) for row in rows)
+    counts = Counter({tuple(f.partition[n] for n in range(len(transforms))): f.record_count for f in files})
+    assert counts == Counter(place_of(row, transforms) for row in rows)
     with transaction(table) as tx, tx.update_snapshot().fast_append() as append:
         for file in files:
             append.append_data_file(file)
-    found = rows_of(table.refresh().scan().to_arrow())
-    assert sorted((row["day"], row["at"]) for row in found) == sorted((r["day"], r["at"]) for r in FAR)
+    read_rows = rows_of(table.refresh().scan().to_arrow())
+    assert sorted((row["day"], row["at"]) for row in read_rows) == sorted((r["day"], r["at"]) for r in FAR)
     for far in FAR:
-        held = files_matching(table, And(EqualTo("at", far["at"]), EqualTo("day", far["day"]))).entries
-        places = {tuple(e.data_file.partition[n] for n in range(len(transforms))) for e in held}
+        entries = files_matching(table, And(EqualTo("at", far["at"]), EqualTo("day", far["day"]))).entries
+        places = {tuple(e.data_file.partition[n] for n in range(len(transforms))) for e in entries}
         assert places == {place_of({**ROWS[0], **far}, transforms)}
     ids = {field.name: field.field_id for field in table.schema().fields}
     low = min(int.from_bytes(f.lower_bounds[ids["at"]], "little", signed=True) for f in files)
@@ -287,8 +287,8 @@ def test_files_that_are_written_in_turn_take_no_more_memory_than_they_may(
 
 
 def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
-    said = {"write.target-file-size-bytes": "1000", "write.parquet.row-group-size-bytes": "100"}
-    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], said)
+    properties = {"write.target-file-size-bytes": "1000", "write.parquet.row-group-size-bytes": "100"}
+    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], properties)
     rows = pa.RecordBatch.from_arrays([pa.array(range(1000))], schema=file_layout(table).schema)
 
     files = written(table, rows, rows, rows)
@@ -298,7 +298,7 @@ def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "properties",
     [
         {"write.format.default": "orc"},
         {"encryption.key-id": "k"},
@@ -307,10 +307,10 @@ def test_a_full_file_is_followed_by_another(catalog: InMemoryCatalog) -> None:
     ids=str,
 )
 def test_what_no_task_can_write_is_refused_with_the_line_that_mends_it(
-    catalog: InMemoryCatalog, said: dict[str, str]
+    catalog: InMemoryCatalog, properties: dict[str, str]
 ) -> None:
-    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], said)
-    ((name, value),) = said.items()
+    table = create_table(TableHandle(catalog, NAME), [Field("id", kind("long"))], [], properties)
+    ((name, value),) = properties.items()
 
     with pytest.raises(DifferentError) as refused:
         refuse_unwritable(table)
@@ -320,7 +320,7 @@ def test_what_no_task_can_write_is_refused_with_the_line_that_mends_it(
 
 
 @pytest.mark.parametrize(
-    ("told", "value", "takes"),
+    ("name", "value", "takes"),
     [
         ("s3.sse.type", "kms", True),
         ("s3.sse.type", "custom", False),
@@ -332,20 +332,22 @@ def test_what_no_task_can_write_is_refused_with_the_line_that_mends_it(
     ],
 )
 def test_what_a_catalog_asks_of_the_store_and_its_client_can_not_give_is_refused(
-    catalog: InMemoryCatalog, told: str, value: str, takes: bool
+    catalog: InMemoryCatalog, name: str, value: str, takes: bool
 ) -> None:
     table = make(catalog)
-    table.io.properties[told] = value
+    table.io.properties[name] = value
 
     with nullcontext() if takes else pytest.raises(DifferentError, match="data files"):
         refuse_unwritable(table)
 
 
-@pytest.mark.parametrize("said", [{}, {"ndv": "50"}, {"max-bytes": "4096"}], ids=str)
+@pytest.mark.parametrize("properties", [{}, {"ndv": "50"}, {"max-bytes": "4096"}], ids=str)
 def test_columns_get_the_bloom_filters_that_the_table_asks_for(
-    catalog: InMemoryCatalog, said: dict[str, str]
+    catalog: InMemoryCatalog, properties: dict[str, str]
 ) -> None:
-    own = {f"write.parquet.bloom-filter-{k}{'.column.$$topic' * (k == 'ndv')}": v for k, v in said.items()}
+    own = {
+        f"write.parquet.bloom-filter-{k}{'.column.$$topic' * (k == 'ndv')}": v for k, v in properties.items()
+    }
     asked = {f"write.parquet.bloom-filter-enabled.column.{n}": "true" for n in ("$$topic", "place.y")}
     fields = [Field(name, kind, optional=True) for name, (kind, _) in FIELDS.items()]
     table = create_table(TableHandle(catalog, NAME), fields, [], asked | own)
@@ -365,8 +367,8 @@ def test_one_column_may_be_partitioned_twice(catalog: InMemoryCatalog) -> None:
     files = written(table, batch(table, ROWS))
 
     assert list(map(text, appended(table, files))) == list(map(text, ROWS))
-    told = Counter({(f.partition[0], f.partition[1]): f.record_count for f in files})
-    assert told == Counter(place_of(row, [("bucket[4]", "id"), ("truncate[2]", "id")]) for row in ROWS)
+    counts = Counter({(f.partition[0], f.partition[1]): f.record_count for f in files})
+    assert counts == Counter(place_of(row, [("bucket[4]", "id"), ("truncate[2]", "id")]) for row in ROWS)
 
 
 def test_large_files_of_partitions_do_not_wait_in_memory(

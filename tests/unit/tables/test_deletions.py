@@ -58,10 +58,10 @@ def of(data: Sequence[ManifestEntry], *deleting: ManifestEntry) -> Deletions:
 
 
 def test_a_delete_file_of_one_data_file_is_no_burden_to_another() -> None:
-    found = of([data("a", 1), data("b", 1)], by_position("d", 2, 7, ["a"]), by_position("e", 3, 1, ["a"]))
+    deletions = of([data("a", 1), data("b", 1)], by_position("d", 2, 7, ["a"]), by_position("e", 3, 1, ["a"]))
 
-    assert found.burdens == {"a": Burden(2, 8)}
-    assert paths(found.idle()) == set()
+    assert deletions.burdens == {"a": Burden(2, 8)}
+    assert paths(deletions.idle()) == set()
 
 
 @pytest.mark.parametrize("bounds", [["a", "b"], []], ids=["bounds", "no bounds"])
@@ -73,18 +73,18 @@ def test_each_data_file_bears_a_share_by_its_rows_of_a_delete_file_of_several(bo
 
 def test_positions_in_a_file_were_never_noted_before_it_came() -> None:
     # A compaction's file bears the number of the head that it read, and came later.
-    found = of([data("b", sequence=2, came=3)], by_position("d", 2, 40))
+    deletions = of([data("b", sequence=2, came=3)], by_position("d", 2, 40))
 
-    assert (found.burdens, paths(found.idle())) == ({}, {"d"})
+    assert (deletions.burdens, paths(deletions.idle())) == ({}, {"d"})
 
 
 def test_deletes_by_equality_hold_for_what_is_older_in_their_partition() -> None:
     files = [data("a", 1), data("b", 2), data("c", 1, side="SELL"), data("d", 3)]
 
-    found = of(files, by_equality("e", 2), by_equality("f", 3), by_equality("g", 1))
+    deletions = of(files, by_equality("e", 2), by_equality("f", 3), by_equality("g", 1))
 
-    assert found.burdens == {"a": Burden(2), "b": Burden(1)}
-    assert paths(found.idle()) == {"g"}
+    assert deletions.burdens == {"a": Burden(2), "b": Burden(1)}
+    assert paths(deletions.idle()) == {"g"}
 
 
 def test_without_a_partition_they_hold_for_all_that_is_older() -> None:
@@ -95,20 +95,22 @@ def test_without_a_partition_they_hold_for_all_that_is_older() -> None:
 
 def test_delete_files_go_with_the_last_file_that_they_take_rows_from() -> None:
     files = [data("a", 1), data("b", 1)]
-    found = of(files, by_position("d", 2, 1, ["a"]), by_position("e", 2, 2, ["a", "b"]), by_equality("f", 2))
+    deletions = of(
+        files, by_position("d", 2, 1, ["a"]), by_position("e", 2, 2, ["a", "b"]), by_equality("f", 2)
+    )
 
-    assert paths(found.idle()) == set()
-    assert paths(found.idle({"a"}, sequence=2)) == {"d"}
-    assert paths(found.idle({"a", "b"}, sequence=2)) == {"d", "e", "f"}
+    assert paths(deletions.idle()) == set()
+    assert paths(deletions.idle({"a"}, sequence=2)) == {"d"}
+    assert paths(deletions.idle({"a", "b"}, sequence=2)) == {"d", "e", "f"}
 
 
 def test_what_was_deleted_by_equality_after_a_file_was_read_stays_deleted() -> None:
-    found = of([data("a", 1)], by_equality("e", 2), by_equality("f", 3))
+    deletions = of([data("a", 1)], by_equality("e", 2), by_equality("f", 3))
 
-    assert paths(found.idle({"a"}, sequence=2)) == {"e"}
+    assert paths(deletions.idle({"a"}, sequence=2)) == {"e"}
 
 
 def test_a_delete_file_of_no_file_that_is_there_is_idle() -> None:
-    found = of([data("b", 1)], by_position("d", 2, 1, ["a"]), by_equality("e", 2, side="SELL"))
+    deletions = of([data("b", 1)], by_position("d", 2, 1, ["a"]), by_equality("e", 2, side="SELL"))
 
-    assert (found.burdens, paths(found.idle())) == ({}, {"d", "e"})
+    assert (deletions.burdens, paths(deletions.idle())) == ({}, {"d", "e"})

@@ -90,11 +90,11 @@ def logins() -> Iterator[list[Message]]:
 
 def keys_of(s3: Any) -> dict[str, tuple[str | None, str | None]]:
     """How each object of the bucket is encrypted, and by which key."""
-    found = {}
+    keys = {}
     for each in s3.list_objects_v2(Bucket="lake")["Contents"]:
         head = s3.head_object(Bucket="lake", Key=each["Key"])
-        found[each["Key"]] = head.get("ServerSideEncryption"), head.get("SSEKMSKeyId")
-    return found
+        keys[each["Key"]] = head.get("ServerSideEncryption"), head.get("SSEKMSKeyId")
+    return keys
 
 
 def test_each_file_of_a_table_is_encrypted_by_the_key(lake: tuple[Wire, Settings, Any], table: Table) -> None:
@@ -102,9 +102,9 @@ def test_each_file_of_a_table_is_encrypted_by_the_key(lake: tuple[Wire, Settings
         for file in write_files(table, ROWS):
             snapshot.append_data_file(file)
 
-    found = keys_of(lake[2])
-    assert {name.rpartition(".")[2] for name in found} == {"parquet", "avro", "json"}
-    assert {*found.values()} == {("aws:kms", KEY)}
+    keys = keys_of(lake[2])
+    assert {name.rpartition(".")[2] for name in keys} == {"parquet", "avro", "json"}
+    assert {*keys.values()} == {("aws:kms", KEY)}
     assert table.scan().to_arrow().sort_by("n") == ROWS.cast(table.scan().to_arrow().schema)
 
 
@@ -142,7 +142,7 @@ def test_whoever_writes_is_who_the_settings_say_whatever_the_environment_has(
 
 
 @pytest.mark.parametrize(
-    ("fate", "error", "said"),
+    ("fate", "error", "expected"),
     [
         ("throttled", PartDownError, "does not answer"),
         ("unsent", PartDownError, "does not answer"),
@@ -150,10 +150,15 @@ def test_whoever_writes_is_who_the_settings_say_whatever_the_environment_has(
     ],
 )
 def test_storage_that_takes_no_file_is_told_as_with_any_other_file(
-    lake: tuple[Wire, Settings, Any], wire: Wire, table: Table, fate: Any, error: type[Exception], said: str
+    lake: tuple[Wire, Settings, Any],
+    wire: Wire,
+    table: Table,
+    fate: Any,
+    error: type[Exception],
+    expected: str,
 ) -> None:
     wire.always(fate, puts)
 
-    with pytest.raises(error, match=said), catalog_errors(lake[1]):
+    with pytest.raises(error, match=expected), catalog_errors(lake[1]):
         write_files(table, ROWS)
     assert wire.met["s3", fate]

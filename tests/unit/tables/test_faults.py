@@ -27,9 +27,9 @@ JOBS = {
 
 
 def told(job: Job, text: str) -> FrazilError:
-    with pytest.raises(FrazilError) as told, spark_job(job):
+    with pytest.raises(FrazilError) as raised, spark_job(job):
         raise PySparkException(text)
-    return told.value
+    return raised.value
 
 
 @pytest.mark.parametrize(
@@ -181,12 +181,12 @@ def test_any_other_failure_says_its_first_line_and_never_that_something_is_visib
 
 
 def test_of_a_python_workers_trace_the_line_is_told_that_names_the_error() -> None:
-    said = "OSError: AWS Error INTERNAL_FAILURE during CreateMultipartUpload operation"
+    line = "OSError: AWS Error INTERNAL_FAILURE during CreateMultipartUpload operation"
     trace = (
-        f"An exception was thrown from the Python worker.\nTraceback (most recent call last):\n  f()\n{said}"
+        f"An exception was thrown from the Python worker.\nTraceback (most recent call last):\n  f()\n{line}"
     )
 
-    assert said in told(JOBS["landing"], trace).where
+    assert line in told(JOBS["landing"], trace).where
 
 
 def test_what_is_no_refusal_of_spark_passes_as_it_is() -> None:

@@ -217,10 +217,10 @@ def test_a_file_that_was_read_at_once_is_not_asked_for_again(wire: Wire, setting
 
 
 def test_an_upload_that_storage_no_longer_knows_when_it_is_asked_again_is_named(settings: Settings) -> None:
-    said = "AWS Error NO_SUCH_UPLOAD during CompleteMultipartUpload operation: The upload does not exist."
+    message = "AWS Error NO_SUCH_UPLOAD during CompleteMultipartUpload operation: The upload does not exist."
 
     with pytest.raises(PartDownError), catalog_errors(settings):  # as SeaweedFS answers; moto does not
-        raise OSError(said)
+        raise OSError(message)
 
 
 def refusal(work: Read, settings: Settings) -> type[Exception] | None:
@@ -236,8 +236,8 @@ def refusal(work: Read, settings: Settings) -> type[Exception] | None:
 def _make_bucket(url: str) -> None:
     from botocore.session import Session
 
-    told = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
-    Session().create_client("s3", endpoint_url=url, **told).create_bucket(Bucket="lake")
+    credentials = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "us-east-1"}
+    Session().create_client("s3", endpoint_url=url, **credentials).create_bucket(Bucket="lake")
 
 
 def _rows(table: Table, numbers: range) -> pa.Table:

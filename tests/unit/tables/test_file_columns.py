@@ -51,8 +51,10 @@ def test_a_long_text_is_bound_by_a_short_one_that_is_greater(
 
 def test_a_bound_holds_for_all_row_groups_or_there_is_none(catalog: InMemoryCatalog) -> None:
     """Parquet tells none of a group with a text of more than 4 KB: those of the others hide its rows."""
-    said = {"write.parquet.row-group-size-bytes": "1"}
-    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"), optional=True)], [], said)
+    properties = {"write.parquet.row-group-size-bytes": "1"}
+    table = create_table(
+        TableHandle(catalog, NAME), [Field("text", kind("string"), optional=True)], [], properties
+    )
     schema = file_layout(table).schema
     groups = (["b"], ["z" * 5000], [None], ["a"])
 
@@ -81,8 +83,8 @@ def test_a_bound_holds_for_all_row_groups_or_there_is_none(catalog: InMemoryCata
 def test_what_is_told_of_a_column_is_as_its_table_says(
     catalog: InMemoryCatalog, mode: str, bounds: dict[int, bytes], counts: dict[int, int]
 ) -> None:
-    said = {"write.metadata.metrics.column.text": mode}
-    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"))], [], said)
+    properties = {"write.metadata.metrics.column.text": mode}
+    table = create_table(TableHandle(catalog, NAME), [Field("text", kind("string"))], [], properties)
     rows = pa.RecordBatch.from_arrays([pa.array(["longest of them all"])], schema=file_layout(table).schema)
 
     (file,) = written(table, rows)
@@ -110,8 +112,8 @@ def test_a_files_codec_and_page_index_are_as_the_table_says(catalog: InMemoryCat
 
 def test_columns_whose_values_hardly_repeat_have_no_dictionary(catalog: InMemoryCatalog) -> None:
     fields = [Field(name, kind("string")) for name in ("own", "shared", "$$off")]
-    said = {"write.parquet.dict-encoding-enabled.column.$$off": "false"}
-    table = create_table(TableHandle(catalog, NAME), fields, [], said)
+    properties = {"write.parquet.dict-encoding-enabled.column.$$off": "false"}
+    table = create_table(TableHandle(catalog, NAME), fields, [], properties)
     columns = [pa.array([str(n // share) for n in range(100)]) for share in (1, 50, 50)]
 
     (file,) = written(table, pa.RecordBatch.from_arrays(columns, schema=file_layout(table).schema))
@@ -128,11 +130,11 @@ def test_a_column_is_written_quickly_only_where_that_takes_no_more_room(
     digests = [chance.randbytes(40).hex() for _ in range(5000)]
     texts = [" ".join(chance.choices(words, k=20)) for _ in digests]
 
-    def sizes(**said: str) -> list[int]:
-        properties = {f"write.parquet.{name.replace('_', '-')}": value for name, value in said.items()}
+    def sizes(**settings: str) -> list[int]:
+        properties = {f"write.parquet.{name.replace('_', '-')}": value for name, value in settings.items()}
         fields = [Field(name, kind("string")) for name in ("digest", "text")]
         table = create_table(
-            TableHandle(catalog, TableName("n", f"t{said.get('compression_level', '')}")),
+            TableHandle(catalog, TableName("n", f"t{settings.get('compression_level', '')}")),
             fields,
             [],
             properties,

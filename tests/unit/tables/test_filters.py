@@ -67,9 +67,9 @@ def test_a_text_is_the_one_that_was_written(text: str) -> None:
 def test_every_part_of_a_filter_is_shown_again() -> None:
     schema = of("a\\", 'b"', "c.d")
 
-    found = parsed(schema, 'not "a\\" is null or "b""" like \'x\t%\' or c.d = \'50\\%\'')
+    expression = parsed(schema, 'not "a\\" is null or "b""" like \'x\t%\' or c.d = \'50\\%\'')
 
-    assert found == Or(Not(IsNull("a\\")), StartsWith('b"', "x\t"), EqualTo("c.d", "50\\%"))
+    assert expression == Or(Not(IsNull("a\\")), StartsWith('b"', "x\t"), EqualTo("c.d", "50\\%"))
 
 
 def test_a_part_of_a_struct_is_named_with_dots_within_or_between_quotes() -> None:

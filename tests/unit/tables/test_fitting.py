@@ -89,9 +89,11 @@ def test_fields_that_files_call_otherwise_are_found_by_the_tables_names() -> Non
     rows = [{"a.b": 1, "c-d": None}, {"a.b": None, "c-d": 2}]
     values = pa.array(rows, pa.struct([("a.b", pa.int64()), ("c-d", pa.int64())]))
 
-    found = rows_fitted({"u.v": values}, pa.schema([called("u.v", "u_x2Ev", 1, BRANCHES)]), 2)
+    fitted_rows = rows_fitted({"u.v": values}, pa.schema([called("u.v", "u_x2Ev", 1, BRANCHES)]), 2)
 
-    assert found.to_pylist() == [{"u_x2Ev": {"a_x2Eb": row["a.b"], "c_x2Dd": row["c-d"]}} for row in rows]
+    assert fitted_rows.to_pylist() == [
+        {"u_x2Ev": {"a_x2Eb": row["a.b"], "c_x2Dd": row["c-d"]}} for row in rows
+    ]
 
 
 @pytest.mark.parametrize("deep", [False, True], ids=["in a struct", "in a list and a map"])

@@ -41,13 +41,13 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(request: pytest.FixtureRequest, two_landings: tuple[Path, str]) -> Any:
     """Opens a catalog that has a table with further properties, or gives them with its answer."""
     metadata = two_landings[1]
-    kind, _, told = request.param.partition("'s ")
+    kind, _, names_given = request.param.partition("'s ")
 
     def open_with(properties: dict[str, str]) -> Catalog:
-        by = {"table": {}, "answer": {}, "config": {}} | {told or "table": properties}
+        by = {"table": {}, "answer": {}, "config": {}} | {names_given or "table": properties}
         file = Path(metadata.removeprefix("file://"))
         stored = json.loads(file.read_text())
-        kept = {name: said for name, said in stored["properties"].items() if PLANTED not in said}
+        kept = {name: value for name, value in stored["properties"].items() if PLANTED not in value}
         stored["properties"] = kept | by["table"]
         file.write_text(json.dumps(stored))
         loaded = {"metadata-location": metadata, "metadata": stored, "config": by["answer"]}

@@ -99,8 +99,10 @@ def moved(table: Table, entries: Sequence[ManifestEntry], gone: Sequence[int] = 
     layout = file_layout(table)
     keys = pa.table({"n": pa.array(gone, layout.schema.field("n").type)}) if gone else None
     work = Bins(layout, (FileBin(old),), "moved", version("frazil"), keys)
-    told = pa.Table.from_batches(work.run([pa.RecordBatch.from_pydict({"id": pa.array([0], pa.int64())})]))
-    return files_written(table, told)
+    returned = pa.Table.from_batches(
+        work.run([pa.RecordBatch.from_pydict({"id": pa.array([0], pa.int64())})])
+    )
+    return files_written(table, returned)
 
 
 def ids(table: Table) -> dict[int, int | None]:
@@ -111,9 +113,9 @@ def test_rows_get_ids_in_the_order_of_their_commits(handle: TableHandle) -> None
     append(handle, [5, 6], [7])
     table = append(handle, [1, 2])
 
-    found = metadata(table.metadata_location)
-    assert (found["format-version"], found["next-row-id"]) == (3, 5)
-    assert [(s["first-row-id"], s["added-rows"]) for s in found["snapshots"]] == [(0, 0), (0, 3), (3, 2)]
+    document = metadata(table.metadata_location)
+    assert (document["format-version"], document["next-row-id"]) == (3, 5)
+    assert [(s["first-row-id"], s["added-rows"]) for s in document["snapshots"]] == [(0, 0), (0, 3), (3, 2)]
     assert {m["manifest_path"]: m["first_row_id"] for m in manifests(table.metadata_location)}
     assert identities(table.metadata_location, "n") == {
         5: Identity(0, 2), 6: Identity(1, 2), 7: Identity(2, 2), 1: Identity(3, 3), 2: Identity(4, 3),
@@ -134,8 +136,8 @@ def test_a_manifest_of_many_files_is_written_in_blocks(handle: TableHandle) -> N
     append_files(tx, files, {})
     after = tx.commit_transaction()
 
-    found = list(live_files(after.metadata_location))
-    assert [file["first_row_id"] for file, _ in found] == list(range(2_500))
+    live = list(live_files(after.metadata_location))
+    assert [file["first_row_id"] for file, _ in live] == list(range(2_500))
     assert head_of(after).manifests[0].manifest_length < 100_000  # entry by entry these are 700 kB
 
 
@@ -243,8 +245,8 @@ def moved_in(table: Table, numbers: Sequence[int]) -> tuple[DataFile, ...]:
     """A file of new rows, with columns for their ids."""
     layout = file_layout(table)
     rows = pa.Table.from_pylist([{"n": n, "text": ""} for n in numbers], schema=layout.schema)
-    found = move_rows(layout, str(uuid4()), (), None, rows.to_batches())
-    return tuple(data_file(table, file) for file in found.files)
+    result = move_rows(layout, str(uuid4()), (), None, rows.to_batches())
+    return tuple(data_file(table, file) for file in result.files)
 
 
 def numbers(table: Table) -> list[int]:
@@ -263,8 +265,8 @@ def test_a_vector_takes_the_place_of_the_one_before_and_totals_tell_it(handle: T
     (entry,) = head_of(table).deleting
     assert (entry.data_file.record_count, entry.data_file.file_format) == (2, FileFormat.PUFFIN)
     summary = summary_of(table.current_snapshot())
-    told = {name: summary[f"total-{name}"] for name in ("records", "delete-files", "position-deletes")}
-    assert told == {"records": "7", "delete-files": "1", "position-deletes": "2"}
+    totals = {name: summary[f"total-{name}"] for name in ("records", "delete-files", "position-deletes")}
+    assert totals == {"records": "7", "delete-files": "1", "position-deletes": "2"}
     operations = [s.summary.operation for s in table.snapshots()[-2:] if s.summary]
     assert operations == [Operation.OVERWRITE, Operation.DELETE]
 
@@ -290,10 +292,10 @@ def replace_file(handle: TableHandle, head: Head) -> None:
     """Writes all files of a head anew, as a compaction does."""
 
     def stage(table: Table) -> Transaction:
-        held = deletes_by_file(table, head.entries.values())
-        old = [old_file(table, f, d, Origin.of(head.entries[f.file_path])) for f, d in held]
-        found = move_rows(file_layout(table), str(uuid4()), old, None, ())
-        files = [data_file(table, file) for file in found.files]
+        by_file = deletes_by_file(table, head.entries.values())
+        old = [old_file(table, f, d, Origin.of(head.entries[f.file_path])) for f, d in by_file]
+        result = move_rows(file_layout(table), str(uuid4()), old, None, ())
+        files = [data_file(table, file) for file in result.files]
         tx = transaction(table)
         stage_same_rows(tx, same_rows(head, head.entries.keys(), files), {})
         return tx
@@ -359,9 +361,9 @@ def test_an_upgrade_gives_ids_to_all_rows_in_one_commit(catalog: Catalog, client
     table = handle.load()
     assert table.metadata.format_version == 3
     assert len(table.snapshots()) == len(before.snapshots()) + 1
-    found = ids(table)
-    assert set(found.values()) == set(range(4))
-    assert ids(append(handle, [9])) == found | {9: 4}
+    ids_given = ids(table)
+    assert set(ids_given.values()) == set(range(4))
+    assert ids(append(handle, [9])) == ids_given | {9: 4}
     assert upgrade(spec_of("old"), clients).snapshot_id is None
 
 

@@ -49,13 +49,13 @@ def test_what_glue_would_refuse_is_cut(table: dict[str, Any]) -> None:
 
 
 def test_what_is_cut_says_so_and_stands_whole_beside() -> None:
-    told = sent(entry(name="n" * 300, comment=LONG, description=LONG * 10))
-    (column,) = told["StorageDescriptor"]["Columns"]
+    entry_sent = sent(entry(name="n" * 300, comment=LONG, description=LONG * 10))
+    (column,) = entry_sent["StorageDescriptor"]["Columns"]
 
     assert column["Comment"] == LONG.replace("\n", " ")[: COMMENT - 3] + "..."
     assert len(column["Name"]) <= NAME
     assert column["Parameters"] == {"iceberg.field.id": "1", "frazil.name": "n" * 300, "frazil.comment": LONG}
-    assert told["Description"] == (LONG * 10)[: DESCRIPTION - 3] + "..."
+    assert entry_sent["Description"] == (LONG * 10)[: DESCRIPTION - 3] + "..."
 
 
 def test_two_long_names_that_begin_alike_stay_two() -> None:
@@ -75,8 +75,8 @@ def test_the_limits_are_those_of_glues_model() -> None:
     table = model.operation_model("CreateTable").input_shape.members["TableInput"]
     column = table.members["StorageDescriptor"].members["Columns"].member.members
 
-    found = {name: column[name].metadata["max"] for name in ("Name", "Type", "Comment")}
-    assert found == {"Name": NAME, "Type": TYPE, "Comment": COMMENT}
+    limits = {name: column[name].metadata["max"] for name in ("Name", "Type", "Comment")}
+    assert limits == {"Name": NAME, "Type": TYPE, "Comment": COMMENT}
     assert table.members["Description"].metadata["max"] == DESCRIPTION
 
 
@@ -90,6 +90,6 @@ def test_the_limits_are_those_of_glues_model() -> None:
     ],
 )
 def test_any_call_is_judged_by_the_model(action: str, request_: dict[str, Any], why: str) -> None:
-    (told,) = refusals(action, request_)
+    (refusal_given,) = refusals(action, request_)
 
-    assert why in told
+    assert why in refusal_given

@@ -28,8 +28,8 @@ REFUSED = (400, {"x-amzn-errortype": "ExpiredTokenException"}, b'{"__type": "Exp
 def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Glue and S3 in this process, open to all."""
     with glue_in_process(tmp_path_factory.mktemp("aws")) as url:
-        told = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
-        boto3.client("s3", endpoint_url=url, **told).create_bucket(Bucket="lake")
+        credentials = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "us-east-1"}
+        boto3.client("s3", endpoint_url=url, **credentials).create_bucket(Bucket="lake")
         yield url
 
 
@@ -138,9 +138,9 @@ def test_a_refusal_names_the_setting_and_shows_no_secret(
 
 
 def test_requests_name_the_catalog_of_another_account(as_told: Callable[..., Settings], sts: Sts) -> None:
-    told = as_told(**TAKEN).with_changes(glue={"catalog_id": "210987654321"})
+    settings_taken = as_told(**TAKEN).with_changes(glue={"catalog_id": "210987654321"})
     named: list[dict[str, Any]] = []
-    client = open_catalog(told).glue  # type: ignore[attr-defined]
+    client = open_catalog(settings_taken).glue  # type: ignore[attr-defined]
     client.meta.events.register("before-parameter-build.glue", lambda params, **_: named.append(dict(params)))
 
     client.get_databases()
@@ -174,13 +174,13 @@ def test_secrets_that_aws_keeps_are_asked_for_by_the_same_identity(
 ) -> None:
     login = {"aws_access_key_id": "x", "aws_secret_access_key": "x", "region_name": "eu-west-1"}
     boto3.client("ssm", endpoint_url=aws, **login).put_parameter(Name="/login", Value="a:b", Type="String")
-    told = {"aws": TAKEN | {"region": "eu-west-1"}, "registry": {"user_info": "aws-ssm:/login"}}
+    settings_given = {"aws": TAKEN | {"region": "eu-west-1"}, "registry": {"user_info": "aws-ssm:/login"}}
     with gate(aws, sts.knows, refusal=REFUSED) as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", url)
 
-        assert revealed(Settings.load(**told).registry.user_info) == "a:b"
+        assert revealed(Settings.load(**settings_given).registry.user_info) == "a:b"
         with pytest.raises(ConfigureError, match=r"registry.user_info.*AccessDenied"):
-            Settings.load(**told | {"aws": TAKEN | {"external_id": "wrong"}})
+            Settings.load(**settings_given | {"aws": TAKEN | {"external_id": "wrong"}})
 
 
 def test_keys_that_are_kept_at_aws_are_asked_for_by_its_own_chain(

@@ -60,9 +60,11 @@ def row(number: int) -> dict[str, Any]:
 
 def test_each_task_writes_its_rows_to_files_that_then_are_the_tables(table: Table) -> None:
     work = Insertion(file_layout(table), version("frazil"))
-    told = [pa.Table.from_batches(work.run(batches)) for batches in ([given(1, 2), given(3)], [given(4)], [])]
+    returned = [
+        pa.Table.from_batches(work.run(batches)) for batches in ([given(1, 2), given(3)], [given(4)], [])
+    ]
 
-    files = files_written(table, pa.concat_tables(told))
+    files = files_written(table, pa.concat_tables(returned))
 
     with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
         for file in files:
@@ -95,8 +97,8 @@ def test_fields_that_files_call_otherwise_keep_their_values_at_every_depth(tmp_p
         ["c0", "c1", "c2"],
     )
 
-    told = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
-    appended(table, told)
+    returned = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
+    appended(table, returned)
 
     assert table.scan().to_arrow().to_pylist() == [
         {
@@ -115,16 +117,16 @@ def test_a_uuid_is_a_text_to_spark_and_sixteen_bytes_in_files(tmp_path: Path, ho
     texts = pa.array([None if one is None else str(one) for one in ids])
     rows = pa.RecordBatch.from_arrays([texts, pa.array([1, 2, 3])], ["c0", "c1"])
 
-    told = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
-    appended(table, told)
+    returned = pa.Table.from_batches(Insertion(file_layout(table), version("frazil")).run([rows]))
+    appended(table, returned)
 
-    found = sorted(table.scan().to_arrow().to_pylist(), key=lambda row: row["n"])
-    assert [row["id"] for row in found] == ids
+    read_rows = sorted(table.scan().to_arrow().to_pylist(), key=lambda row: row["n"])
+    assert [row["id"] for row in read_rows] == ids
 
 
-def appended(table: Table, told: pa.Table) -> None:
+def appended(table: Table, returned: pa.Table) -> None:
     with table.transaction() as tx, tx.update_snapshot().fast_append() as append:
-        for file in files_written(table, told):
+        for file in files_written(table, returned):
             append.append_data_file(file)
 
 

@@ -44,12 +44,12 @@ def table(tmp_path: Path) -> Table:
     return table
 
 
-def touch(table: Table, said: Mapping[str, str] | None = None) -> int:
+def touch(table: Table, summary: Mapping[str, str] | None = None) -> int:
     """A commit to the table; of another tool where nothing is said."""
     with table.transaction() as tx:
-        if said:
-            tx.set_properties(copied(said, table.metadata.next_sequence_number()))
-        with tx.update_snapshot(snapshot_properties=dict(said or {})).fast_append():
+        if summary:
+            tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
+        with tx.update_snapshot(snapshot_properties=dict(summary or {})).fast_append():
             pass
     return head(table)
 
@@ -102,11 +102,11 @@ def test_a_ledger_of_a_later_major_version_is_refused_by_name_and_read_by_that_v
 ) -> None:
     touch(table, {**entry.properties(), "frazil.ledger": "3.0", "frazil.version": "9.1"})
 
-    with pytest.raises(ConfigureError, match="A newer Frazil") as told:
+    with pytest.raises(ConfigureError, match="A newer Frazil") as raised:
         type(entry).newest(table.metadata)
 
-    assert "9.1" in told.value.where
-    assert told.value.todo == "Install that version of Frazil, or a newer one, on this machine."
+    assert "9.1" in raised.value.where
+    assert raised.value.todo == "Install that version of Frazil, or a newer one, on this machine."
     monkeypatch.setattr(ledger_module, "_VERSION", (3, 0))  # as that version has it
     assert type(entry).newest(table.metadata) == replace(entry, version="9.1")
 
@@ -133,11 +133,11 @@ def test_a_copy_that_is_newer_than_what_main_holds_is_refused_with_a_way_out(
     if then != "nothing":
         touch(table)
 
-    with pytest.raises(PositionLostError, match="rolled the table back") as told:
+    with pytest.raises(PositionLostError, match="rolled the table back") as raised:
         type(entry).newest(table.metadata)
 
-    assert f"--to {newer}" in told.value.todo
-    assert "--rebuild" in told.value.todo
+    assert f"--to {newer}" in raised.value.todo
+    assert "--rebuild" in raised.value.todo
     assert type(entry).newest(table.metadata, whatever_it_holds=True) == entry
 
 
@@ -205,14 +205,14 @@ def test_before_the_first_work_nothing_was_done_whatever_the_copy_says(entry: En
 def test_a_rewind_leaves_a_copy_that_says_what_the_snapshot_does(entry: Entry, table: Table) -> None:
     told_by = touch(table, entry.properties())
     touch(table)
-    told = type(entry).newest_of(ancestors(table.metadata))
+    newest = type(entry).newest_of(ancestors(table.metadata))
     later = {**entry.properties(), "frazil.ledger": "2.7", "frazil.epochs": "{}"}
     touch(table, later)
-    assert told
+    assert newest
 
     with table.transaction() as tx:
         tx.set_properties({"frazil.migrations": "{}"})
-        rewind(tx, type(entry), told)
+        rewind(tx, type(entry), newest)
 
     number = next(s.sequence_number for s in table.snapshots() if s.snapshot_id == told_by)
     own = {key: text for key, text in table.properties.items() if key.startswith("frazil.")}
@@ -221,11 +221,11 @@ def test_a_rewind_leaves_a_copy_that_says_what_the_snapshot_does(entry: Entry, t
 
 @each_kind
 def test_a_rewind_to_before_the_first_work_leaves_no_copy(entry: Entry, table: Table) -> None:
-    told = type(entry).newest_of(ancestors(table.metadata))
+    newest = type(entry).newest_of(ancestors(table.metadata))
     touch(table, entry.properties())
-    assert told
+    assert newest
 
     with table.transaction() as tx:
-        rewind(tx, type(entry), told)
+        rewind(tx, type(entry), newest)
 
     assert [key for key in table.properties if key.startswith("frazil.")] == []

@@ -21,4 +21,4 @@ def test_a_file_that_went_since_the_last_look_is_told(lake: Lake, what: str) -> 
 
     table.io.delete(paths[what])
 
-    assert [told for told in looks.unreadable(table) if f"{what} {paths[what]}" in told]
+    assert [line for line in looks.unreadable(table) if f"{what} {paths[what]}" in line]

@@ -82,12 +82,12 @@ def test_an_outcome_that_nobody_tells_is_told_as_unknown_and_nothing_is_deleted(
     commit = lake.prepare(kind)
     lying.die_after_the_next_commit()
 
-    with pytest.raises(FrazilError) as told:
+    with pytest.raises(FrazilError) as raised:
         commit()
     lying.is_down = False
 
-    assert not [words for words in UNTRUE if words in str(told.value).lower()], str(told.value)
-    assert told.value.todo
+    assert not [words for words in UNTRUE if words in str(raised.value).lower()], str(raised.value)
+    assert raised.value.todo
     assert unreadable(lake.table) == []
     assert COMMITS[kind].seen(lake) == COMMITS[kind].after
 
@@ -117,10 +117,10 @@ def test_a_catalog_that_refuses_time_and_again_is_told_in_words(
     commit = lake.prepare(kind)
     lying.habit = LIES["refused"]
 
-    with pytest.raises(FrazilError) as told:
+    with pytest.raises(FrazilError) as raised:
         commit()
     lying.habit = None
 
-    assert told.value.todo
+    assert raised.value.todo
     assert unreadable(lake.table) == []
     assert COMMITS[kind].seen(lake) == COMMITS[kind].before

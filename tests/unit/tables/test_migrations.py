@@ -49,7 +49,7 @@ def test_a_migration_is_applied_when_the_schema_asks_for_it(
 
 
 @pytest.mark.parametrize(
-    ("migration", "table", "wanted", "said"),
+    ("migration", "table", "wanted", "expected"),
     [
         (RENAME, struct(c=INT), struct(c=INT), "neither the table nor the newest schema has a"),
         (RENAME, struct(a=INT), struct(c=INT), "the newest schema has neither a nor b"),
@@ -60,9 +60,9 @@ def test_a_migration_is_applied_when_the_schema_asks_for_it(
     ],
 )
 def test_a_migration_that_does_not_fit_is_a_clear_error(
-    migration: Migration, table: Struct, wanted: Struct, said: str
+    migration: Migration, table: Struct, wanted: Struct, expected: str
 ) -> None:
-    with pytest.raises(ConfigureError, match=said) as raised:
+    with pytest.raises(ConfigureError, match=expected) as raised:
         standing(migration, table, wanted)
 
     assert "defs.yaml" in str(raised.value)
@@ -125,7 +125,7 @@ def test_a_spec_names_migrations_as_people_write_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("migrations", "said"),
+    ("migrations", "expected"),
     [
         ([{"id": "x"}], "write one of rename, drop, retype and mask"),
         ([{"id": "x", "drop": {"column": "a"}, "retype": {"column": "a", "to": "int"}}], "write one of"),
@@ -134,6 +134,6 @@ def test_a_spec_names_migrations_as_people_write_them() -> None:
         ([{"drop": {"column": "a"}}], "Field required"),
     ],
 )
-def test_migrations_that_can_not_be_meant_are_refused(migrations: list[object], said: str) -> None:
-    with pytest.raises(ValidationError, match=said):
+def test_migrations_that_can_not_be_meant_are_refused(migrations: list[object], expected: str) -> None:
+    with pytest.raises(ValidationError, match=expected):
         TableSpec.model_validate({"topic": "t", "migrations": migrations})

@@ -25,6 +25,8 @@ WHY = {
 
 
 def test_null_stands_for_a_missing_column_where_there_is_a_reason_only() -> None:
-    found = {str(path.relative_to(ENGINE)) for path in ENGINE.rglob("*.py") if WORDS.search(path.read_text())}
+    modules = {
+        str(path.relative_to(ENGINE)) for path in ENGINE.rglob("*.py") if WORDS.search(path.read_text())
+    }
 
-    assert found == WHY.keys()
+    assert modules == WHY.keys()

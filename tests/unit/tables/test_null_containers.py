@@ -41,7 +41,7 @@ def test_null_is_no_empty_container(tmp_path: Path, kind: str) -> None:
     table.append(rows)
 
     files = [task.file for task in table.scan().plan_files()]
-    found = [row["held"] for batch in batches_in(table, table.schema(), files) for row in rows_of(batch)]
+    values = [row["held"] for batch in batches_in(table, table.schema(), files) for row in rows_of(batch)]
 
-    assert found == VALUES[kind]
+    assert values == VALUES[kind]
     assert rows_of(table.scan().to_arrow())[0]["held"] == VALUES[kind][0]

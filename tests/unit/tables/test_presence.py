@@ -38,15 +38,15 @@ def value(chance: random.Random) -> dict[str, Any] | None:
     }
 
 
-def by_hand(found: Any) -> int:
+def by_hand(nested: Any) -> int:
     """The values of a row, as Python has it."""
-    match found:
+    match nested:
         case None:
             return 0
         case dict():
-            return sum(map(by_hand, found.values()))
+            return sum(map(by_hand, nested.values()))
         case list() | tuple():
-            return sum(map(by_hand, found))
+            return sum(map(by_hand, nested))
     return 1
 
 
@@ -66,9 +66,9 @@ def test_arrow_and_parquet_count_the_same_values(seed: int) -> None:
 
 def test_a_column_that_a_file_does_not_tell_of_is_not_compared() -> None:
     files = []
-    for told in (True, False):
+    for with_statistics in (True, False):
         files.append(BytesIO())
-        pq.write_table(pa.table({"a": [1, None]}), files[-1], write_statistics=told)
+        pq.write_table(pa.table({"a": [1, None]}), files[-1], write_statistics=with_statistics)
 
     assert values_in_files(map(pq.read_metadata, files)) == {}
     assert differing({"a": 2}, {}) == ""
@@ -97,9 +97,9 @@ def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
 ) -> None:
     moves = Moves(fewer=fewer)
 
-    found = moved_wrongly(FROM_OLD, ValueCounts({"a": a, "b": b}, frozenset()), moves)
+    difference = moved_wrongly(FROM_OLD, ValueCounts({"a": a, "b": b}, frozenset()), moves)
 
-    assert found == (f"column {wrong} values in the new files, and 5 in the old ones" if wrong else "")
+    assert difference == (f"column {wrong} values in the new files, and 5 in the old ones" if wrong else "")
     assert moved_wrongly(FROM_OLD, ValueCounts({"a": a, "b": b}, frozenset("ab")), moves) == ""
 
 
@@ -119,6 +119,6 @@ def test_new_files_hold_the_values_of_old_ones_as_far_as_these_tell(
 def test_new_files_hold_the_values_of_old_ones_less_what_went_and_what_came(
     moves: Moves, a: int, wrong: str
 ) -> None:
-    found = moved_wrongly(FROM_OLD, ValueCounts({"a": a}, frozenset()), moves)
+    difference = moved_wrongly(FROM_OLD, ValueCounts({"a": a}, frozenset()), moves)
 
-    assert (wrong in found) if wrong else (found == "")
+    assert (wrong in difference) if wrong else (difference == "")

@@ -37,11 +37,11 @@ def test_a_copy_that_is_newer_than_the_head_is_refused_with_a_way_out(lake: Lake
     roll_back(lake, older)
     assert lake.quantities == [0, 1, 2, 3]  # while the copy says that offsets up to 6 are there
 
-    with pytest.raises(FrazilError) as told:
+    with pytest.raises(FrazilError) as raised:
         position(lake.table)
 
-    assert told.value.todo
-    assert "6" in str(told.value)
+    assert raised.value.todo
+    assert "6" in str(raised.value)
 
 
 def test_a_rollback_that_keeps_the_snapshots_that_tell_needs_no_copy(lake: Lake) -> None:

@@ -21,7 +21,7 @@ ROLE = {"role_arn": "arn:aws:iam::123456789012:role/r", "external_id": planted("
 
 
 @pytest.mark.parametrize(
-    "told",
+    "settings",
     [
         {"aws": KEYS},
         {"aws": KEYS, "catalog": "glue"},
@@ -31,12 +31,12 @@ ROLE = {"role_arn": "arn:aws:iam::123456789012:role/r", "external_id": planted("
     ],
     ids=["signed", "Glue", "a role", "a token", "OAuth"],
 )
-def test_settings_of_a_session_that_hold_a_secret_are_known_to_the_server(told: dict[str, Any]) -> None:
-    properties = spark_properties(Settings().with_changes(**told))
+def test_settings_of_a_session_that_hold_a_secret_are_known_to_the_server(settings: dict[str, Any]) -> None:
+    properties = spark_properties(Settings().with_changes(**settings))
 
-    found = {f"spark.sql.catalog.{SPARK_CATALOG}.{n}" for n, value in properties.items() if MARK in value}
-    assert found
-    assert found <= set(SECRETS)
+    options = {f"spark.sql.catalog.{SPARK_CATALOG}.{n}" for n, value in properties.items() if MARK in value}
+    assert options
+    assert options <= set(SECRETS)
 
 
 def test_the_server_hides_each_of_them_by_its_name() -> None:
@@ -53,9 +53,9 @@ def test_options_of_kafka_that_hold_a_secret_are_hidden_in_plans(mechanism: str,
     login = OAUTH if mechanism == "OAUTHBEARER" else {"username": "frazil", "password": password}
     access = {"certificate": own.certificate, "key": own.key, "key_password": password, **login}
     settings = Settings().with_changes(kafka={"mechanism": mechanism, **access})
-    told = {f"kafka.{name}": value for name, value in java_access(settings.kafka, settings.aws).items()}
+    options = {f"kafka.{name}": value for name, value in java_access(settings.kafka, settings.aws).items()}
 
-    shown = "".join(map(as_shown, told.items()))
+    shown = "".join(map(as_shown, options.items()))
     hidden = re.sub(OF_SESSION["spark.sql.redaction.string.regex"], "***", shown)
 
     assert MARK in shown

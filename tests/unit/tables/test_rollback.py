@@ -38,11 +38,11 @@ def catalog(tmp_path: Path) -> Catalog:
 
 def commit(catalog: Catalog, entry: Entry | None = None, branch: str = "main") -> int:
     """A snapshot, with a ledger or without one."""
-    table, said = catalog.load_table(NAME.identifier), entry.properties() if entry else {}
+    table, summary = catalog.load_table(NAME.identifier), entry.properties() if entry else {}
     with table.transaction() as tx:
-        if said:
-            tx.set_properties(copied(said, table.metadata.next_sequence_number()))
-        with tx.update_snapshot(snapshot_properties=said, branch=branch).fast_append():
+        if summary:
+            tx.set_properties(copied(summary, table.metadata.next_sequence_number()))
+        with tx.update_snapshot(snapshot_properties=summary, branch=branch).fast_append():
             pass
     return table.metadata.refs[branch].snapshot_id
 
@@ -103,9 +103,9 @@ def test_the_way_out_that_the_error_of_another_engines_rollback_names_is_one(
     gone = {s.snapshot_id for s in table.snapshots()} - {older, newer}
     table.maintenance.expire_snapshots().by_ids(sorted(gone)).commit()
     shown(catalog).manage_snapshots().rollback_to_snapshot(older).commit()
-    with pytest.raises(PositionLostError, match="rolled the table back") as told:
+    with pytest.raises(PositionLostError, match="rolled the table back") as raised:
         type(entry).newest(shown(catalog).metadata)
-    assert f"--to {newer}" in told.value.todo
+    assert f"--to {newer}" in raised.value.todo
 
     turn_back(TableHandle(catalog, NAME), newer, type(entry))
 
@@ -119,10 +119,10 @@ def test_a_branchs_snapshot_is_none_to_turn_to(catalog: Catalog, entry: Entry) -
     shown(catalog).manage_snapshots().create_branch(at, "work").commit()
     unaudited = commit(catalog, branch="work")
 
-    with pytest.raises(MissingError, match="no ancestor of main") as told:
+    with pytest.raises(MissingError, match="no ancestor of main") as raised:
         turn_back(TableHandle(catalog, NAME), unaudited, type(entry))
 
-    assert str(head(shown(catalog))) in told.value.where
+    assert str(head(shown(catalog))) in raised.value.where
 
 
 @each_kind
@@ -143,10 +143,10 @@ def test_a_snapshot_whose_position_nothing_tells_is_refused(catalog: Catalog, en
     gone = {s.snapshot_id for s in table.snapshots()} - {silent, last}
     table.maintenance.expire_snapshots().by_ids(sorted(gone)).commit()
 
-    with pytest.raises(RepairError, match="is no longer known") as told:
+    with pytest.raises(RepairError, match="is no longer known") as raised:
         turn_back(TableHandle(catalog, NAME), silent, type(entry))
 
-    assert str(last) in told.value.todo
+    assert str(last) in raised.value.todo
     assert head(shown(catalog)) == last
     assert not turn_back(TableHandle(catalog, NAME), last, type(entry)).moves
 

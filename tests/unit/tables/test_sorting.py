@@ -40,9 +40,9 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
 
 def rows(kind: str, count: int, chance: random.Random) -> pa.Table:
     of, values = VALUES[kind]
-    told = {"x_": pa.array(chance.choices(values, k=count), of), "n": pa.array(range(count), pa.int64())}
+    columns = {"x_": pa.array(chance.choices(values, k=count), of), "n": pa.array(range(count), pa.int64())}
     named = pa.field("x_", of, metadata={"frazil.name": "x.y"})
-    return pa.table(told, pa.schema([named, pa.field("n", pa.int64())]))
+    return pa.table(columns, pa.schema([named, pa.field("n", pa.int64())]))
 
 
 def spoken(value: Any) -> Any:
@@ -59,16 +59,16 @@ def test_rows_are_sorted_and_those_that_are_alike_stay_as_they_come(
     chance = random.Random(7)
     parts = [rows(kind, count, chance) for count in (40, 0, 3)]
 
-    found = [*in_order(iter(parts), [SortKey("x.y", ascending, nulls_first)])]
+    tables = [*in_order(iter(parts), [SortKey("x.y", ascending, nulls_first)])]
 
     given = [(row["x_"], row["n"]) for part in parts for row in part.to_pylist()]
     known = [row for row in given if row[0] is not None]
     nulls = [row for row in given if row[0] is None]
     known = sorted(known, key=lambda row: spoken(row[0]), reverse=False) if ascending else _down(known)
-    assert len(found) > 1
-    told = [(row["x_"], row["n"]) for part in found for row in part.to_pylist()]
-    assert told == (nulls + known if nulls_first else known + nulls)
-    assert found[0].schema.field("x_").metadata == {b"frazil.name": b"x.y"}
+    assert len(tables) > 1
+    rows_read = [(row["x_"], row["n"]) for part in tables for row in part.to_pylist()]
+    assert rows_read == (nulls + known if nulls_first else known + nulls)
+    assert tables[0].schema.field("x_").metadata == {b"frazil.name": b"x.y"}
 
 
 def _down(known: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
@@ -80,9 +80,9 @@ def test_the_first_column_counts_most() -> None:
     table = pa.table({"a": ["y", "x", "x", "y"], "b": [1, 1, 2, 2]})
     keys = [SortKey("a", ascending=True, nulls_first=True), SortKey("b", ascending=False, nulls_first=False)]
 
-    (found,) = in_order([table], keys)
+    (table_sorted,) = in_order([table], keys)
 
-    assert found.to_pydict() == {"a": ["x", "x", "y", "y"], "b": [2, 1, 2, 1]}
+    assert table_sorted.to_pydict() == {"a": ["x", "x", "y", "y"], "b": [2, 1, 2, 1]}
 
 
 def test_more_rows_than_a_task_can_hold_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,14 +131,14 @@ def test_a_session_is_the_default_one_of_pyspark_and_so_of_every_thread(
     """A class method, called on our own class, set the default there: threads then had no session at all."""
     monkeypatch.setattr(SparkSession, "_default_session", None)
     monkeypatch.setattr(SparkSession, "_active_session", threading.local())
-    found: list[object] = []
+    sessions: list[object] = []
     with connect_server(TOKEN) as port:
         session = connect_session(settings(f"sc://127.0.0.1:{port}"))
-        asking = threading.Thread(target=lambda: found.append(SparkSession.active()))
+        asking = threading.Thread(target=lambda: sessions.append(SparkSession.active()))
         asking.start()
         asking.join()
 
-    assert found == [session]
+    assert sessions == [session]
 
 
 def test_a_server_that_clones_no_sessions_keeps_workers_of_each() -> None:
@@ -166,16 +166,16 @@ def test_a_server_that_is_gone_does_not_keep_another_from_being_asked(
 
 
 def test_a_session_that_its_server_has_forgotten_passes_with_the_next_one(plain: int) -> None:
-    told = settings(f"sc://127.0.0.1:{plain}")
-    session = open_spark(told)
+    settings_given = settings(f"sc://127.0.0.1:{plain}")
+    session = open_spark(settings_given)
     session.client.release_session()
 
     for _ in range(2):  # the server says so, and then PySpark by itself
-        with pytest.raises(RetryError, match="has forgotten the session"), spark_errors(told):
+        with pytest.raises(RetryError, match="has forgotten the session"), spark_errors(settings_given):
             session.conf.get("spark.sql.session.timeZone", "")
 
     assert is_spent(session)
-    assert open_spark(told).conf.get("spark.sql.session.timeZone", "") == "UTC"
+    assert open_spark(settings_given).conf.get("spark.sql.session.timeZone", "") == "UTC"
 
 
 def test_an_error_of_a_query_is_not_printed_by_pyspark_before_it_is_raised(
@@ -194,12 +194,12 @@ def test_a_session_that_is_collected_while_pyspark_hands_work_to_its_threads_blo
 ) -> None:
     """Collection may begin anywhere: so too in `submit`, by the thread that holds the lock of the pool."""
     connect_session(settings(f"sc://127.0.0.1:{plain}"))  # PySpark itself keeps the first one
-    held = [connect_session(settings(f"sc://127.0.0.1:{plain}"))]
+    sessions = [connect_session(settings(f"sc://127.0.0.1:{plain}"))]
     pool = Responses._get_or_create_release_thread_pool()
 
     def collect() -> None:
         with pool._shutdown_lock:
-            held.clear()
+            sessions.clear()
             gc.collect()
 
     collecting = threading.Thread(target=collect, daemon=True)

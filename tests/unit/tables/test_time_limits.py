@@ -26,11 +26,11 @@ class _Idle(BaseHTTPRequestHandler):
     """A catalog that knows of nothing."""
 
     def do_GET(self) -> None:
-        said = b'{"defaults": {}, "overrides": {}}' if "config" in self.path else b"{}"
+        body = b'{"defaults": {}, "overrides": {}}' if "config" in self.path else b"{}"
         self.send_response(200 if "config" in self.path else 500)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(body)
 
     do_HEAD = do_GET
 
@@ -57,14 +57,14 @@ def idle() -> Iterator[str]:
 @pytest.fixture
 def limits(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The time limit of each request that goes out by urllib3."""
-    found, real = [], HTTPConnectionPool.urlopen
+    timeouts, real = [], HTTPConnectionPool.urlopen
 
     def urlopen(pool: HTTPConnectionPool, *args: Any, **kwargs: Any) -> Any:
-        found.append(kwargs.get("timeout"))
+        timeouts.append(kwargs.get("timeout"))
         return real(pool, *args, **kwargs)
 
     monkeypatch.setattr(HTTPConnectionPool, "urlopen", urlopen)
-    return found
+    return timeouts
 
 
 @pytest.mark.parametrize("signing", ["s3tables", None])
@@ -84,8 +84,8 @@ def test_every_request_to_a_rest_catalog_has_a_time_limit(
     assert [limit for limit in limits if not _is_limit(limit)] == []
 
 
-def _is_limit(found: Any) -> bool:
-    parts = (found.connect_timeout, found.read_timeout) if isinstance(found, Timeout) else (found,)
+def _is_limit(limit: Any) -> bool:
+    parts = (limit.connect_timeout, limit.read_timeout) if isinstance(limit, Timeout) else (limit,)
     return all(isinstance(part, int | float) and 0 < part <= LONGEST for part in parts)
 
 

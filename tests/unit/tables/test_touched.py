@@ -28,9 +28,9 @@ def table(tmp_path: Path) -> Table:
 
 
 def head(table: Table) -> Snapshot:
-    found = table.refresh().current_snapshot()
-    assert found
-    return found
+    snapshot = table.refresh().current_snapshot()
+    assert snapshot
+    return snapshot
 
 
 def paths(table: Table, before: Snapshot, after: Snapshot) -> tuple[set[str], set[str]]:

@@ -29,10 +29,10 @@ def test_metadata_is_copied_once_for_each_change(lake: Lake, monkeypatch: pytest
     copies = []
     copied = pyiceberg_table.update_table_metadata
     monkeypatch.setattr(
-        pyiceberg_table, "update_table_metadata", lambda *told: copies.append(told) or copied(*told)
+        pyiceberg_table, "update_table_metadata", lambda *args: copies.append(args) or copied(*args)
     )
     staged(transaction(lake.table))
-    ours, changes = len(copies), len({len(told[1]) for told in copies})
+    ours, changes = len(copies), len({len(args[1]) for args in copies})
     staged(lake.table.transaction())
     assert ours == changes
     assert len(copies) - ours > 10

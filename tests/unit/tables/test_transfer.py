@@ -58,9 +58,9 @@ def moved(table: Table, bins: Sequence[FileBin], gone: pa.Table) -> tuple[pa.Tab
     """What is told of each bin, and the rows of the new files."""
     work = Bins(file_layout(table), tuple(bins), "new", version("frazil"), gone)
     numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(bins)), pa.int64())})
-    told = pa.Table.from_batches(work.run([numbers]))
-    batches = batches_in(table, table.schema(), files_written(table, told))
-    return told, sorted((r for b in batches for r in b.to_pylist()), key=lambda found: found["number"])
+    returned = pa.Table.from_batches(work.run([numbers]))
+    batches = batches_in(table, table.schema(), files_written(table, returned))
+    return returned, sorted((r for b in batches for r in b.to_pylist()), key=lambda each: each["number"])
 
 
 def no_keys(table: Table, *names: str) -> pa.Table:
@@ -73,11 +73,11 @@ def test_rows_of_the_keys_that_new_files_hold_give_way_to_those(table: Table, na
     before, new = files_of(table, [row(n) for n in range(HALF)]), files_of(table, [row(7), row(8), row(HALF)])
     bins = [FileBin(old(before), added=old(new), keys_in=old(new))]
 
-    told, rows = moved(table, bins, no_keys(table, name))
+    counts, rows = moved(table, bins, no_keys(table, name))
 
-    assert (told["rows"].to_pylist(), told["gone"].to_pylist()) == ([HALF], [2])
+    assert (counts["rows"].to_pylist(), counts["gone"].to_pylist()) == ([HALF], [2])
     assert rows == [row(n) for n in range(HALF + 1)]
-    assert len(told["files"][0]) == 2  # one of each bucket
+    assert len(counts["files"][0]) == 2  # one of each bucket
 
 
 def test_a_key_of_several_columns_is_met_where_all_are_of_one_row(table: Table) -> None:
@@ -85,9 +85,9 @@ def test_a_key_of_several_columns_is_met_where_all_are_of_one_row(table: Table) 
     before = files_of(table, [row(1), row(2), row(3), crossed])
     gone = pa.concat_tables([no_keys(table, "number", "text"), _keys((1, "t1"), (2, "t2"), (9, "t3"))])
 
-    told, rows = moved(table, [FileBin(old(before))], gone)
+    counts, rows = moved(table, [FileBin(old(before))], gone)
 
-    assert told["gone"].to_pylist() == [2]
+    assert counts["gone"].to_pylist() == [2]
     assert rows == [crossed, row(3)]
 
 
@@ -95,9 +95,9 @@ def test_a_file_of_which_nothing_is_left_has_none_in_its_place(table: Table) -> 
     keys = files_of(table, [row(1), row(2)])
     bins = [FileBin(old(files_of(table, [row(1), row(2)])), keys_in=old(keys))]
 
-    told, rows = moved(table, bins, no_keys(table, "number"))
+    counts, rows = moved(table, bins, no_keys(table, "number"))
 
-    assert (told["gone"].to_pylist(), told["files"].to_pylist(), rows) == ([2], [[]], [])
+    assert (counts["gone"].to_pylist(), counts["files"].to_pylist(), rows) == ([2], [[]], [])
 
 
 def _keys(*keys: tuple[int, str]) -> pa.Table:

@@ -23,6 +23,6 @@ def test_decimals_have_the_same_partition_wherever_they_stand_in_memory(transfor
         memory = pa.py_buffer(b"\0" * before + numbers.to_pybytes())
         sent = pa.Array.from_buffers(KIND, len(column), [valid, memory.slice(before)])
 
-        found = transformed(sent, transform, DecimalType(12, 2))
+        partitions = transformed(sent, transform, DecimalType(12, 2))
 
-        assert found.equals(transformed(column, transform, DecimalType(12, 2)))
+        assert partitions.equals(transformed(column, transform, DecimalType(12, 2)))

@@ -21,9 +21,9 @@ def test_the_places_of_a_vector_are_those_that_were_written(places: list[int]) -
     vector = vector_of(np.array(places, np.int64))
 
     assert places_in(vector).tolist() == places
-    (told,) = deletion_vectors_from_puffin_file(PuffinFile(puffin_of(vector, "s3://b/f", len(places))))
-    assert told.referenced_data_file == "s3://b/f"
-    assert told.to_vector().to_pylist() == places
+    (blob,) = deletion_vectors_from_puffin_file(PuffinFile(puffin_of(vector, "s3://b/f", len(places))))
+    assert blob.referenced_data_file == "s3://b/f"
+    assert blob.to_vector().to_pylist() == places
 
 
 def test_a_vector_stands_where_its_entry_says() -> None:

@@ -43,17 +43,17 @@ COLUMNS = Schema(NestedField(1, "user_id", LongType()))
 
 
 def test_a_condition_is_written_as_the_error_says(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not say which rows") as told:
+    with pytest.raises(UsageError, match="does not say which rows") as raised:
         condition_of(COLUMNS, "user_id > 3")
-    assert "column = value, column in (...)" in told.value.todo
-    assert "--keys FILE" in told.value.todo
+    assert "column = value, column in (...)" in raised.value.todo
+    assert "--keys FILE" in raised.value.todo
 
     keys = tmp_path / "keys.csv"
     keys.write_text("user_id\n3\n")
-    said = [condition_of(COLUMNS, "user_id = 3"), condition_of(COLUMNS, "user_id in (3)"),
+    conditions = [condition_of(COLUMNS, "user_id = 3"), condition_of(COLUMNS, "user_id in (3)"),
             condition_of(COLUMNS, keys=keys)]  # fmt: skip
 
-    assert {each.digest for each in said} == {said[0].digest}
+    assert {each.digest for each in conditions} == {conditions[0].digest}
 
 
 def test_a_report_proves_something_as_it_was_written(tmp_path: Path) -> None:
@@ -100,9 +100,9 @@ def test_rows_are_forgotten_once_what_is_made_of_them_has_read_them(source: Mirr
 
     derive()
     source.land(2)
-    with pytest.raises(RetryError, match="has yet to read 2 rows") as told:
+    with pytest.raises(RetryError, match="has yet to read 2 rows") as raised:
         refuse_behind(made, source.connections, source.table)
-    assert told.value.todo == f"`frazil derive {READER}`, then forget again."
+    assert raised.value.todo == f"`frazil derive {READER}`, then forget again."
 
     derive()
 
@@ -119,9 +119,9 @@ def test_rows_without_the_column_of_their_age_stay_until_the_spec_is_mended(tmp_
     connections = Clients(Settings())
     connections.__dict__["catalog"] = catalog
     kept = {"topic": "things", "namespace": "unit", "publish": (), "keep_rows_for": timedelta(days=36500)}
-    with pytest.raises(DifferentError, match="has no column") as told:
+    with pytest.raises(DifferentError, match="has no column") as raised:
         expire_rows(TableSpec.model_validate(kept), connections, time.time())
-    assert told.value.todo == "Drop keep_rows_for from the spec, or fix metadata_names."
+    assert raised.value.todo == "Drop keep_rows_for from the spec, or fix metadata_names."
 
     mended = {"keep_rows_for": None} if way == "rows are kept forever" else {"metadata_names": "portable"}
     report = expire_rows(TableSpec.model_validate({**kept, **mended}), connections, time.time())
@@ -133,9 +133,9 @@ def test_rows_without_the_column_of_their_age_stay_until_the_spec_is_mended(tmp_
 @pytest.mark.parametrize("module", [run, survivors])
 def test_a_compaction_that_took_too_long_is_tried_again_with_less(module: ModuleType) -> None:
     late = StagedFiles(until=time.time() - 1)
-    with pytest.raises(RetryError, match="took so long") as told:
+    with pytest.raises(RetryError, match="took so long") as raised:
         check_still_there(NAME, late, "compaction", module._SHORTER)
-    assert "lower upkeep.max_bytes" in told.value.todo
+    assert "lower upkeep.max_bytes" in raised.value.todo
     smaller = TableSpec.model_validate({"topic": "t", "upkeep": {"max_bytes": "1GB"}})
     assert smaller.upkeep.max_bytes < TableSpec(topic="t").upkeep.max_bytes
 
@@ -151,10 +151,10 @@ def test_the_branch_of_a_dead_work_goes_as_the_check_says(tmp_path: Path) -> Non
     source.table.manage_snapshots().create_branch(
         source.table.metadata.current_snapshot_id or 0, dead
     ).commit()
-    found = run_check("file_health", source.spec, source.connections)
-    assert found.failed
-    assert "1 dead branches" in found.text
-    assert f"`frazil compact {NAME}`" in found.text
+    result = run_check("file_health", source.spec, source.connections)
+    assert result.failed
+    assert "1 dead branches" in result.text
+    assert f"`frazil compact {NAME}`" in result.text
 
     remove_orphans(source.spec, source.connections, time.time() + 30 * DAY)
     assert run_check("file_health", source.spec, source.connections).failed

@@ -29,9 +29,9 @@ UPKEEP = Upkeep()
 SCHEMA = pa.schema([("side", pa.string()), ("quantity", pa.int64())])
 
 
-def files(*megabytes: float, **told: float) -> list[LiveFile]:
+def files(*megabytes: float, **options: float) -> list[LiveFile]:
     sizes = [int(size * MB) for size in megabytes]
-    return [LiveFile(f"f{n}", size, 100, sequence=n, **told) for n, size in enumerate(sizes)]  # type: ignore[arg-type]
+    return [LiveFile(f"f{n}", size, 100, sequence=n, **options) for n, size in enumerate(sizes)]  # type: ignore[arg-type]
 
 
 def gain_in(files: list[LiveFile], rule: Rule) -> Gain:
@@ -106,9 +106,9 @@ def test_files_are_counted_by_size_with_empty_classes() -> None:
 
 
 def test_sizes_are_told_in_the_unit_that_shows_them() -> None:
-    told = [size_text(n) for n in (0, 12_649, MB - 1, MB, 1234 * MB, 400_000, 2 * 10**9)]
+    texts = [size_text(n) for n in (0, 12_649, MB - 1, MB, 1234 * MB, 400_000, 2 * 10**9)]
 
-    assert told == ["0.0 KiB", "12.4 KiB", "1024.0 KiB", "1.0 MiB", "1,234.0 MiB", "400 KB", "2 GB"]
+    assert texts == ["0.0 KiB", "12.4 KiB", "1024.0 KiB", "1.0 MiB", "1,234.0 MiB", "400 KB", "2 GB"]
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("text", "kept"),
     [
         ("yesterday", {}),
         ("[1]", {}),
@@ -257,11 +257,11 @@ def test_the_last_work_of_each_kind_is_remembered(catalog: InMemoryCatalog) -> N
     ids=["nonsense", "a list", "too deep", "too much", "no time", "older", "newer"],
 )
 def test_what_other_versions_remember_keeps_no_table_from_upkeep(
-    catalog: InMemoryCatalog, told: str, kept: dict[str, LastWork]
+    catalog: InMemoryCatalog, text: str, kept: dict[str, LastWork]
 ) -> None:
     table = make(catalog)
     with table.transaction() as tx:
-        tx.set_properties({"frazil.upkeep.compaction": told})
+        tx.set_properties({"frazil.upkeep.compaction": text})
 
     assert read_facts(table.metadata).last == kept
 

@@ -84,7 +84,7 @@ def append(table: Table, *rows: dict[str, Any]) -> Table:
 
 
 def rows_of(table: Table) -> list[dict[str, Any]]:
-    return sorted(table.refresh().scan().to_arrow().to_pylist(), key=lambda found: found["id"])
+    return sorted(table.refresh().scan().to_arrow().to_pylist(), key=lambda each: each["id"])
 
 
 def make(clients: Clients, *transforms: tuple[str, str]) -> Table:
@@ -109,9 +109,9 @@ def test_rows_are_the_same_in_one_file_of_each_partition(
     assert rows_of(table) == before
     assert list(table.refresh().metadata.refs) == ["main"]
     assert steps == ["planned", "written", "published"]
-    found = {str(f.file.partition): f.file.record_count for f in table.scan().plan_files()}
-    assert sum(found.values()) == len(before)
-    assert len(found) == files
+    counts = {str(f.file.partition): f.file.record_count for f in table.scan().plan_files()}
+    assert sum(counts.values()) == len(before)
+    assert len(counts) == files
 
 
 def test_columns_that_came_went_or_became_wider_are_as_readers_see_them(clients: Clients) -> None:
@@ -153,8 +153,8 @@ def test_values_that_stand_in_the_manifest_only_come_into_the_new_files(clients:
     table = make(clients, ("identity", "$$side"))
     for file in [task.file.file_path for task in table.scan().plan_files()]:
         path = file.removeprefix("file://")
-        held = pq.ParquetFile(path).read()
-        pq.write_table(held.drop_columns([name for name in held.column_names if "side" in name]), path)
+        content = pq.ParquetFile(path).read()
+        pq.write_table(content.drop_columns([name for name in content.column_names if "side" in name]), path)
     before = rows_of(table)
 
     compact(SPEC, clients, 0.0)
@@ -176,7 +176,7 @@ def test_rows_that_others_deleted_are_left_out(clients: Clients) -> None:
     report = compact(SPEC, clients, 0.0)
 
     assert report.numbers["files_after"] == 1
-    assert [found["id"] for found in rows_of(table)] == [0, 2, 3, 4, 5, 7, 8, 9, 10, 11]
+    assert [each["id"] for each in rows_of(table)] == [0, 2, 3, 4, 5, 7, 8, 9, 10, 11]
     head = HeadReader().read(table)
     assert head
     assert head.deleting == ()
@@ -198,8 +198,8 @@ def test_rows_are_sorted_where_a_task_can_hold_them(clients: Clients) -> None:
 
     assert (report.numbers["files_after"], report.done) == (2, True)
     assert rows_of(table) == before
-    found = [found["id"] for found in table.refresh().scan().to_arrow().to_pylist()]
-    assert sorted([found[:6], found[6:]]) == [[10, 8, 6, 4, 2, 0], [11, 9, 7, 5, 3, 1]]
+    ids = [ids["id"] for ids in table.refresh().scan().to_arrow().to_pylist()]
+    assert sorted([ids[:6], ids[6:]]) == [[10, 8, 6, 4, 2, 0], [11, 9, 7, 5, 3, 1]]
 
 
 @pytest.mark.parametrize("limit", ["_SORTED", "into"])
@@ -257,18 +257,18 @@ def test_values_that_are_lost_where_columns_are_matched_stop_the_compaction(
     before = rows_of(table)
 
     def losing(*of: Any) -> pa.RecordBatch:
-        found = whole(*of)
-        place = next(n for n, own in enumerate(found.schema) if own.metadata[b"frazil.name"].decode() == lost)
-        columns = [*found.columns]
+        batch = whole(*of)
+        place = next(n for n, own in enumerate(batch.schema) if own.metadata[b"frazil.name"].decode() == lost)
+        columns = [*batch.columns]
         columns[place] = without_values(columns[place])
-        return pa.RecordBatch.from_arrays(columns, schema=found.schema)
+        return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
     monkeypatch.setattr(transfer, "rows_fitted", losing)
 
-    with pytest.raises(AuditFailedError, match=r"A compaction of n\.t does not add up") as told:
+    with pytest.raises(AuditFailedError, match=r"A compaction of n\.t does not add up") as raised:
         compact(SPEC, clients, 0.0)
 
-    assert f"column {lost} has 0 values in the new files" in told.value.where
+    assert f"column {lost} has 0 values in the new files" in raised.value.where
     assert rows_of(table) == before
 
 
@@ -330,8 +330,8 @@ def test_what_a_compaction_wrote_does_not_wait_for_the_next_one_though_a_landing
     new = [t.file.file_size_in_bytes for t in table.scan().plan_files() if t.file.record_count == 1]
     metadata = table.metadata
     known = Known(SPEC, str(NAME), read_facts(metadata), read_history(metadata))
-    found = Compaction().look(View(table), known, now)
+    prospect = Compaction().look(View(table), known, now)
 
     assert len(rows_of(table)) == 14
     assert len(new) == 2
-    assert (found.waiting, census_of(SPEC, table, now).waiting) == (sum(new), sum(new))
+    assert (prospect.waiting, census_of(SPEC, table, now).waiting) == (sum(new), sum(new))

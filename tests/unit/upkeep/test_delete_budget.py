@@ -83,8 +83,8 @@ def due(clients: Clients, **upkeep: Any) -> str:
     table, kind, now = clients.catalog.load_table(NAME.identifier), KINDS["compaction"], 2e9
     facts, history = read_facts(table.metadata), read_history(table.metadata)
     known = Known(spec(**upkeep), str(NAME), facts, history)
-    found = Finding(now, facts, kind.look(View(table), known, now))
-    reason = kind.why_due(replace(known, findings={kind.name: found}), now)
+    finding = Finding(now, facts, kind.look(View(table), known, now))
+    reason = kind.why_due(replace(known, findings={kind.name: finding}), now)
     return reason.text if reason else ""
 
 
@@ -147,8 +147,8 @@ def test_a_delete_file_of_several_data_files_stays_until_the_last_of_them_is_rew
     assert alone not in after_one
     assert delete_files(table) == set()
     assert ids(table) == [n for n in range(50, 3 * ROWS) if n != ROWS + 1]
-    said = summary_of(table.current_snapshot())
-    assert [number(said, f"total-{word}") for word in ("delete-files", "position-deletes")] == [0, 0]
+    summary = summary_of(table.current_snapshot())
+    assert [number(summary, f"total-{word}") for word in ("delete-files", "position-deletes")] == [0, 0]
 
 
 def test_delete_files_of_one_commit_go_one_by_one(clients: Clients) -> None:

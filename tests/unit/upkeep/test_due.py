@@ -34,15 +34,15 @@ def last(**ago: float) -> Mapping[str, LastWork]:
 
 
 def known(
-    found: Prospect | None = FOUND,
+    prospect: Prospect | None = FOUND,
     spec: Mapping[str, Any] | None = None,
     at: float = NOW,
     oldest: float | None = None,
     **facts: Any,
 ) -> Known:
-    """A table into which compaction and row expiry looked at some moment, unless `found` is None."""
-    told = {"compaction": found, "row_expiry": oldest} if found else {}
-    findings = {kind: Finding(at, FACTS, what) for kind, what in told.items()}
+    """A table into which compaction and row expiry looked at some moment, unless `prospect` is None."""
+    prospects = {"compaction": prospect, "row_expiry": oldest} if prospect else {}
+    findings = {kind: Finding(at, FACTS, what) for kind, what in prospects.items()}
     return Known(TableSpec(topic="t", **(spec or {})), "n.t", replace(FACTS, **facts), HISTORY, findings)
 
 
@@ -98,12 +98,12 @@ def test_both_limits_are_the_specs() -> None:
 
 
 def test_too_many_manifests_are_a_reason_unless_they_are_many_because_the_table_is_large() -> None:
-    found = replace(FOUND, gain=Gain(), manifests=51, small_manifests=51)
+    prospect = replace(FOUND, gain=Gain(), manifests=51, small_manifests=51)
 
-    assert due(known(found, last=last(compaction=10))) == {
+    assert due(known(prospect, last=last(compaction=10))) == {
         "compaction": "51 of 51 manifests are small, 50 in all are enough."
     }
-    assert due(known(replace(found, manifests=200, small_manifests=9))) == {}
+    assert due(known(replace(prospect, manifests=200, small_manifests=9))) == {}
 
 
 def test_deletes_over_the_budget_and_large_files_are_told() -> None:

@@ -167,9 +167,9 @@ def test_a_snapshot_that_can_not_be_read_expires_and_orphans_are_looked_for_agai
         table.append(rows(2))
         head: Any = table.current_snapshot()
         table.io.delete((head if which == "the newest" else first).manifest_list)
-        with pytest.raises(RepairError, match="A metadata file of") as told:
+        with pytest.raises(RepairError, match="A metadata file of") as raised:
             remove_orphans(SPEC, connections, next_week())
-        assert told.value.todo.startswith("Bring the file back. Else `frazil expire unit.things`")
+        assert raised.value.todo.startswith("Bring the file back. Else `frazil expire unit.things`")
 
         if which == "the newest":
             table.manage_snapshots().set_current_snapshot(first.snapshot_id).commit()
@@ -227,9 +227,9 @@ def test_of_two_copies_the_one_that_the_table_does_not_name_is_deleted_by_hand()
         (home / "data").mkdir()
         copy = home / "data" / named.name
         copy.write_bytes(named.read_bytes())
-        with pytest.raises(RepairError, match="names a file by another path") as told:
+        with pytest.raises(RepairError, match="names a file by another path") as raised:
             remove_orphans(SPEC, connections, next_week())
-        assert f"stored as {copy.as_uri()}" in told.value.where
+        assert f"stored as {copy.as_uri()}" in raised.value.where
 
         copy.unlink()
         remove_orphans(SPEC, connections, next_week())
@@ -301,10 +301,10 @@ def test_snapshots_that_another_expiry_takes_meanwhile_are_no_fault(monkeypatch:
         other = table.maintenance.expire_snapshots().by_id(first).commit
         commit, others = connections.catalog.commit_table, [other]
 
-        def commit_table(*told: Any) -> Any:
+        def commit_table(*args: Any) -> Any:
             if others:
                 others.pop()()
-            return commit(*told)
+            return commit(*args)
 
         monkeypatch.setattr(connections.catalog, "commit_table", commit_table)
 

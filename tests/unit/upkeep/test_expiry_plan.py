@@ -25,11 +25,11 @@ def history() -> History:
 
 
 def landed(history: History, times: int, each: float = 1.0) -> list[int]:
-    found = []
+    snapshots = []
     for _ in range(times):
         history.hours(each)
-        found.append(history.land())
-    return found
+        snapshots.append(history.land())
+    return snapshots
 
 
 def upkeep(hours: float, **more: Any) -> Upkeep:

@@ -167,6 +167,8 @@ def test_a_value_is_found_in_rows_bounds_and_files_that_nobody_names(tmp_path: P
     catalog.close()
 
     assert not before.found
-    assert {found.path.rsplit(".", 1)[-1] for found in during.found} == {"parquet", "avro"}
-    assert {found.path for found in after.found} >= {found.path for found in during.found}
+    assert {object_found.path.rsplit(".", 1)[-1] for object_found in during.found} == {"parquet", "avro"}
+    assert {object_found.path for object_found in after.found} >= {
+        object_found.path for object_found in during.found
+    }
     assert before.objects < during.objects < after.objects

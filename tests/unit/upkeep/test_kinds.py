@@ -34,8 +34,12 @@ class Counting(Kind):
     about = "Counts data files."
 
     def why_due(self, known: Known, now: float) -> Reason | None:
-        found = known.unworked(self)
-        return Reason(f"{found.result} files were never counted.", {"files": found.result}) if found else None
+        finding = known.unworked(self)
+        return (
+            Reason(f"{finding.result} files were never counted.", {"files": finding.result})
+            if finding
+            else None
+        )
 
     def needs_look(self, known: Known, now: float) -> bool:
         return self.name not in known.facts.last

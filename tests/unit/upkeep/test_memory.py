@@ -88,11 +88,11 @@ def test_files_that_stay_keep_all_their_statistics_when_others_of_their_manifest
     with table.transaction() as tx:
         stage_same_rows(tx, same_rows(head, {"a.parquet", "d.parquet"}, [made_up("new.parquet")]), {})
 
-    found = {e.data_file.file_path: e for of in whole(table) for e in of}
-    assert found.keys() == {"b.parquet", "c.parquet", "new.parquet"}
-    assert all(e.data_file.lower_bounds == BOUNDS for e in found.values())
-    assert all(e.data_file.value_counts == SAID for e in found.values())
-    assert [found[path].sequence_number for path in ("b.parquet", "new.parquet")] == [1, 2]
+    entries = {e.data_file.file_path: e for of in whole(table) for e in of}
+    assert entries.keys() == {"b.parquet", "c.parquet", "new.parquet"}
+    assert all(e.data_file.lower_bounds == BOUNDS for e in entries.values())
+    assert all(e.data_file.value_counts == SAID for e in entries.values())
+    assert [entries[path].sequence_number for path in ("b.parquet", "new.parquet")] == [1, 2]
 
 
 def whole(table: Table) -> Iterator[Entries]:

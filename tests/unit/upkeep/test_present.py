@@ -24,10 +24,10 @@ NAME = TableName("n", "t")
 
 @pytest.fixture
 def catalog(tmp_path: Path) -> InMemoryCatalog:
-    found = InMemoryCatalog("test", warehouse=tmp_path.as_uri())
-    found.create_namespace("n")
-    found.create_table("n.t", pa.schema([("a", pa.int64())]))
-    return found
+    memory = InMemoryCatalog("test", warehouse=tmp_path.as_uri())
+    memory.create_namespace("n")
+    memory.create_table("n.t", pa.schema([("a", pa.int64())]))
+    return memory
 
 
 @pytest.mark.parametrize("gone", GONE, ids=str)
@@ -47,10 +47,10 @@ def test_one_that_is_lost_is_named_in_the_end(catalog: InMemoryCatalog, gone: OS
     def read(_: Table) -> None:
         raise gone
 
-    with pytest.raises(RepairError, match="is missing") as told:
+    with pytest.raises(RepairError, match="is missing") as raised:
         read_present(TableHandle(catalog, NAME), read, "Nothing was changed.")
 
-    assert told.value.where == str(gone)
+    assert raised.value.where == str(gone)
 
 
 def test_a_storage_that_fails_otherwise_is_asked_once(catalog: InMemoryCatalog) -> None:

@@ -112,13 +112,13 @@ def test_long_before_the_bound_the_check_says_who_holds_back_what_and_what_to_do
     second = FEW.model_copy(update={"keep_for_readers": timedelta(seconds=1e-3)})
     source.spec = source.spec.model_copy(update={"upkeep": second})
 
-    found = run_check("file_health", source.spec, source.connections)
+    result = run_check("file_health", source.spec, source.connections)
 
-    assert found.failed
-    assert found.severity == "WARN"
-    assert "table unit.totals has not read what came since" in found.text
-    assert "4 snapshots are kept for it until" in found.text
-    assert "`frazil derive unit.totals` fixes it" in found.text
+    assert result.failed
+    assert result.severity == "WARN"
+    assert "table unit.totals has not read what came since" in result.text
+    assert "4 snapshots are kept for it until" in result.text
+    assert "`frazil derive unit.totals` fixes it" in result.text
 
 
 def test_expiry_is_not_said_to_mend_what_is_kept_for_a_reader(source: Mirror) -> None:
@@ -126,10 +126,10 @@ def test_expiry_is_not_said_to_mend_what_is_kept_for_a_reader(source: Mirror) ->
     source.land(30)
     source.keep_up(days=1)
 
-    found = run_check("file_health", source.spec, source.connections)
+    result = run_check("file_health", source.spec, source.connections)
 
     assert len(source.table.snapshots()) > 4 * FEW.max_snapshots
-    assert found.passed, found.text
+    assert result.passed, result.text
 
 
 def test_an_input_is_told_once_who_reads_it(source: Mirror) -> None:

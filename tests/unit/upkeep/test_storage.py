@@ -102,12 +102,12 @@ class Lake:
         self, operation: Operation, gone: list[LiveFile], made: list[tuple[int, tuple[int, ...]]]
     ) -> None:
         parent, self.head = self.head or None, self.head + 1
-        told = {"removed-files-size": str(sum(f.bytes for f in gone))} if gone else {}
+        summary = {"removed-files-size": str(sum(f.bytes for f in gone))} if gone else {}
         self.snapshots.append(
             Snapshot(
                 **{"snapshot-id": self.head, "parent-snapshot-id": parent, "sequence-number": self.head},
                 **{"timestamp-ms": int(self.now * 1000), "manifest-list": f"s3://lake/{self.head}.avro"},
-                summary=Summary(operation, **told),
+                summary=Summary(operation, **summary),
             )
         )
         main = SnapshotRef(**{"snapshot-id": self.head, "type": SnapshotRefType.BRANCH})

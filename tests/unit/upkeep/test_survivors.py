@@ -75,8 +75,8 @@ def taken(lake: Lake, find: Any = None) -> Taken:
 
 
 def everything(table: Table, _: frozenset[str] | None) -> PastRows:
-    found = files_matching(table, AlwaysTrue())
-    return PastRows(whole=found.entries, named=found.named)
+    matching = files_matching(table, AlwaysTrue())
+    return PastRows(whole=matching.entries, named=matching.named)
 
 
 def others(table: Table) -> list[int]:

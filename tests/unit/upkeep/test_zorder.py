@@ -47,9 +47,9 @@ def test_bits_of_columns_take_turns() -> None:
     texts = ["".join(dice.choices("abcß", k=dice.randrange(12))) for _ in range(200)]
     rows = pa.StructArray.from_arrays([pa.array(numbers), pa.array(texts), pa.array(doubles)], list("abc"))
 
-    found = values_of(interleaved(rows))
+    actual = values_of(interleaved(rows))
 
-    assert found == [by_hand(*each) for each in zip(numbers, texts, doubles, strict=True)]
+    assert actual == [by_hand(*each) for each in zip(numbers, texts, doubles, strict=True)]
 
 
 def by_hand(number: int, text: str, double: float) -> bytes:

@@ -95,8 +95,8 @@ def take_in_bad(made: Made, chance: random.Random) -> str:
 
 
 def keep_deleted(made: Made, chance: random.Random) -> str:
-    held = {row[0] for row in made.rows}
-    gone = [each for each in made.records if each[-1] == DELETE and each[0] not in held]
+    keys = {row[0] for row in made.rows}
+    gone = [each for each in made.records if each[-1] == DELETE and each[0] not in keys]
     made.rows.append((*chance.choice(gone)[:-1], GOOD))
     return "undeleted"
 
@@ -164,9 +164,9 @@ def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -
     comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, expired_before=1000))
     records = np.array([(b"", b"", at, time, 0, GOOD) for at, time in ((1, 999), (2, 1000))], ENTRY)
 
-    found = list(comparison.of_appended(records, records[:0]))
+    findings = list(comparison.of_appended(records, records[:0]))
 
-    assert [(each.kind, each.offset) for each in found] == [("missing", 2)]
+    assert [(each.kind, each.offset) for each in findings] == [("missing", 2)]
     assert comparison.expired == 1
 
 
@@ -184,7 +184,7 @@ def test_entries_come_back_from_the_bucket_that_they_were_put_into(tmp_path: Pat
     for number in range(20_000):
         buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD))
 
-    held: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
+    buckets_read: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
 
-    assert sorted(np.concatenate(held)["offset"].tolist()) == list(range(20_000))
-    assert all((entries["offset"] % 3 == bucket).all() for bucket, entries in enumerate(held))
+    assert sorted(np.concatenate(buckets_read)["offset"].tolist()) == list(range(20_000))
+    assert all((entries["offset"] % 3 == bucket).all() for bucket, entries in enumerate(buckets_read))

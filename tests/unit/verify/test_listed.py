@@ -154,11 +154,11 @@ def test_the_engine_and_the_verifier_agree_on_each_record(rest: bool) -> None:
     texts = [drawn(chance) for _ in range(4000)]
 
     decoder = pickle.loads(pickle.dumps(FieldsDecoder(spec.fields, rest_field(spec)).arrow()))
-    found = decoder.decode(pa.array([text.encode() for text in texts], pa.binary()))
+    batch = decoder.decode(pa.array([text.encode() for text in texts], pa.binary()))
 
-    columns = [values_of(array, kind) for array, kind in zip(found.data.flatten(), kinds, strict=True)]
+    columns = [values_of(array, kind) for array, kind in zip(batch.data.flatten(), kinds, strict=True)]
     engine = [
-        row if ok else None for row, ok in zip(zip(*columns, strict=True), found.ok.to_pylist(), strict=True)
+        row if ok else None for row, ok in zip(zip(*columns, strict=True), batch.ok.to_pylist(), strict=True)
     ]
     ours = [_read(read, text) for text in texts]
     differ = [each for each in zip(texts, engine, ours, strict=True) if repr(each[1]) != repr(each[2])]

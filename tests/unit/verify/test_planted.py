@@ -92,5 +92,5 @@ def test_the_tables_are_those_that_a_library_reads(tmp_path: Path) -> None:
     read = StaticTable.from_metadata(asked(case, tmp_path)["metadata"]).scan().to_arrow()
 
     names = ("$$partition", "$$offset", "name", "extra")
-    held = zip(*(read[name].to_pylist() for name in names), strict=True)
-    assert sorted(held) == sorted(tuple(row[name] for name in names) for row in case.rows)
+    rows = zip(*(read[name].to_pylist() for name in names), strict=True)
+    assert sorted(rows) == sorted(tuple(row[name] for name in names) for row in case.rows)

@@ -90,8 +90,8 @@ def stranger(key: str, secret: str) -> Callable[[Scene], Any]:
 def asks(who: Callable[[Scene, str], Any]) -> Callable[..., Callable[[Scene], Any]]:
     """Makes questions of somebody: a service, a call of it, and what it is told."""
 
-    def question(service: str, call: str, **told: Any) -> Callable[[Scene], Any]:
-        return lambda scene: getattr(who(scene, service), call)(**told)
+    def question(service: str, call: str, **options: Any) -> Callable[[Scene], Any]:
+        return lambda scene: getattr(who(scene, service), call)(**options)
 
     return question
 
@@ -131,8 +131,8 @@ def first_page(s: Scene) -> None:
 
 def found_by_tag(s: Scene) -> None:
     tagging = s.root.client("resourcegroupstaggingapi")
-    found = tagging.get_resources(TagFilters=[{"Key": "frazil"}])["ResourceTagMappingList"]
-    assert [each["ResourceARN"] for each in found] == ["arn:aws:s3:::lake-b"]
+    tagged = tagging.get_resources(TagFilters=[{"Key": "frazil"}])["ResourceTagMappingList"]
+    assert [each["ResourceARN"] for each in tagged] == ["arn:aws:s3:::lake-b"]
 
 
 QUESTIONS: dict[str, tuple[str, Callable[[Scene], Any]]] = {

@@ -54,8 +54,8 @@ def test_who_is_deleted_leaves_an_id_in_the_trusts(aws: CloudAws, kind: str) -> 
 
     iam.delete_user(UserName="gone") if kind == "user" else iam.delete_role(RoleName="gone")
 
-    told = iam.get_role(RoleName="r")["Role"]["AssumeRolePolicyDocument"]
-    assert told["Statement"][0]["Principal"] == {"AWS": identity}
+    document = iam.get_role(RoleName="r")["Role"]["AssumeRolePolicyDocument"]
+    assert document["Statement"][0]["Principal"] == {"AWS": identity}
     assert identity.startswith(("AIDA", "AROA"))
 
 
@@ -106,9 +106,9 @@ def test_one_of_so_many_calls_meets_its_fault_and_one_call_may_be_named(aws: Clo
 def test_its_knobs_say_how_they_stand(aws: CloudAws) -> None:
     aws.turn(propagation=2.5)
 
-    told = requests.get(f"{aws.url}/_knobs", timeout=10).json()
+    knobs = requests.get(f"{aws.url}/_knobs", timeout=10).json()
 
-    assert (told["propagation"], told["lose_every"]) == (2.5, 0)
+    assert (knobs["propagation"], knobs["lose_every"]) == (2.5, 0)
 
 
 def test_it_listens_on_loopback_only_and_at_one_port(tmp_path: Path) -> None:

@@ -45,12 +45,13 @@ def test_versions_marks_and_uploads_are_listed_and_removed(aws: CloudAws) -> Non
     s3.delete_object(**BUCKET, Key="b")
     upload = s3.create_multipart_upload(**BUCKET, Key="m")["UploadId"]
 
-    found = s3.list_object_versions(**BUCKET)
-    assert (len(found["Versions"]), len(found["DeleteMarkers"])) == (3, 1)
+    versions = s3.list_object_versions(**BUCKET)
+    assert (len(versions["Versions"]), len(versions["DeleteMarkers"])) == (3, 1)
     assert [each["UploadId"] for each in s3.list_multipart_uploads(**BUCKET)["Uploads"]] == [upload]
 
     all_ = [
-        {"Key": e["Key"], "VersionId": e["VersionId"]} for e in found["Versions"] + found["DeleteMarkers"]
+        {"Key": e["Key"], "VersionId": e["VersionId"]}
+        for e in versions["Versions"] + versions["DeleteMarkers"]
     ]
     s3.delete_objects(**BUCKET, Delete={"Objects": all_})
     s3.abort_multipart_upload(**BUCKET, Key="m", UploadId=upload)
@@ -69,10 +70,10 @@ def test_a_role_and_a_managed_policy(aws: CloudAws) -> None:
     assert iam.get_role(RoleName="r")["Role"]["Tags"] == TAGS
     assert iam.list_role_policies(RoleName="r")["PolicyNames"] == ["p"]
     assert iam.list_attached_role_policies(RoleName="r")["AttachedPolicies"][0]["PolicyArn"] == arn
-    told = iam.simulate_principal_policy(
+    simulation = iam.simulate_principal_policy(
         PolicySourceArn=f"arn:aws:iam::{ACCOUNT}:role/r", ActionNames=["s3:PutObject"], ResourceArns=["*"]
     )
-    assert told["EvaluationResults"][0]["EvalDecision"] == "allowed"
+    assert simulation["EvaluationResults"][0]["EvalDecision"] == "allowed"
 
     iam.detach_role_policy(RoleName="r", PolicyArn=arn)
     iam.delete_policy_version(PolicyArn=arn, VersionId="v1")
@@ -94,8 +95,8 @@ def test_a_secret_is_turned_by_its_stages(aws: CloudAws) -> None:
 
     assert api.get_secret_value(**name)["SecretString"] == "2"
     assert api.get_secret_value(**name, VersionStage="AWSPREVIOUS")["SecretString"] == "1"
-    found = api.list_secrets(Filters=[{"Key": "tag-key", "Values": ["frazil"]}])["SecretList"]
-    assert [each["Name"] for each in found] == ["/s"]
+    secrets = api.list_secrets(Filters=[{"Key": "tag-key", "Values": ["frazil"]}])["SecretList"]
+    assert [each["Name"] for each in secrets] == ["/s"]
 
 
 def test_parameters_are_tagged_listed_and_removed_ten_at_a_time(aws: CloudAws) -> None:
@@ -129,9 +130,9 @@ def test_a_log_group_with_its_retention(aws: CloudAws) -> None:
     logs.create_log_group(**name, tags={"frazil": "lab"})
     logs.put_retention_policy(**name, retentionInDays=7)
 
-    (found,) = logs.describe_log_groups(logGroupNamePrefix="/frazil/lab")["logGroups"]
-    assert found["retentionInDays"] == 7
-    assert logs.list_tags_for_resource(resourceArn=found["arn"].removesuffix(":*"))["tags"] == {
+    (group,) = logs.describe_log_groups(logGroupNamePrefix="/frazil/lab")["logGroups"]
+    assert group["retentionInDays"] == 7
+    assert logs.list_tags_for_resource(resourceArn=group["arn"].removesuffix(":*"))["tags"] == {
         "frazil": "lab"
     }
     logs.delete_log_group(**name)

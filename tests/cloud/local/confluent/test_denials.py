@@ -37,10 +37,10 @@ def test_a_key_works_on_its_own_plane_alone(confluent: CloudConfluent) -> None:
         "/tableflow/v1/regions": {"id": "tableflow"},
     }
     keys = {path: confluent.key(account, resource) for path, resource in planes.items()}
-    found = {
+    statuses = {
         (of, at): confluent.ask("GET", at, **key).status_code for of, key in keys.items() for at in planes
     }
-    assert found == {(of, at): 200 if of == at else 401 for of in planes for at in planes}
+    assert statuses == {(of, at): 200 if of == at else 401 for of in planes for at in planes}
 
 
 def test_a_new_key_is_refused_for_a_while(confluent: CloudConfluent) -> None:
@@ -115,8 +115,8 @@ def test_an_environment_with_a_cluster_stays_until_that_is_gone(confluent: Cloud
 def test_a_protected_cluster_is_not_deleted(confluent: CloudConfluent) -> None:
     environment = confluent.environment()
     path = f"{CLUSTERS}/{confluent.cluster(environment)}"
-    told = {"spec": {"deletion_protection": True, "environment": {"id": environment}}}
-    assert confluent.ask("PATCH", path, told).status_code == 200
+    body = {"spec": {"deletion_protection": True, "environment": {"id": environment}}}
+    assert confluent.ask("PATCH", path, body).status_code == 200
     assert confluent.ask("DELETE", path, environment=environment).status_code == 409
 
 

@@ -19,15 +19,15 @@ AS SELECT $rowtime AS at, `quantity`, quantity * price AS total FROM trades WHER
 
 
 def registry(kind: str = "AVRO", text: str = json.dumps(TRADE)) -> Registry:
-    found = Registry()
-    register(found, "trades-value", WantedSchema(kind, text))  # type: ignore[arg-type]
-    return found
+    fake = Registry()
+    register(fake, "trades-value", WantedSchema(kind, text))  # type: ignore[arg-type]
+    return fake
 
 
 def selection() -> Selection:
-    found = selection_of(TOTALS)
-    assert found
-    return found
+    selected = selection_of(TOTALS)
+    assert selected
+    return selected
 
 
 def test_a_filter_and_columns_of_one_topic_are_played() -> None:
@@ -54,14 +54,14 @@ def test_what_groups_joins_or_unites_is_not(sql: str) -> None:
 
 
 def test_a_column_that_is_not_there_ends_the_statement() -> None:
-    told = selection_of("CREATE TABLE totals AS SELECT weight FROM trades")
-    assert told
+    selected = selection_of("CREATE TABLE totals AS SELECT weight FROM trades")
+    assert selected
     with pytest.raises(ValueError, match='"weight" not found'):
-        types_of(told, registry())  # type: ignore[arg-type]
+        types_of(selected, registry())  # type: ignore[arg-type]
 
 
 def test_a_topic_without_a_schema_has_no_columns_to_select() -> None:
-    told = selection_of("CREATE TABLE totals AS SELECT price FROM others")
-    assert told
+    selected = selection_of("CREATE TABLE totals AS SELECT price FROM others")
+    assert selected
     with pytest.raises(ValueError, match="has no schema"):
-        types_of(told, Registry())  # type: ignore[arg-type]
+        types_of(selected, Registry())  # type: ignore[arg-type]

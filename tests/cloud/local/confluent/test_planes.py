@@ -111,8 +111,8 @@ def state(lab: Lab) -> Any:
     return awaited(lambda: _unless_provisioning(lab.cloud.ask("GET", path).json()["connector"]))
 
 
-def _unless_provisioning(told: Any) -> Any:
-    return None if told["state"] in ("PROVISIONING", "DEGRADED") else told
+def _unless_provisioning(body: Any) -> Any:
+    return None if body["state"] in ("PROVISIONING", "DEGRADED") else body
 
 
 @pytest.mark.parametrize(
@@ -130,19 +130,19 @@ def test_a_connector_fails_where_its_account_may_not_write(lab: Lab, given: Any,
     for operation, kind, name in given:
         lab.allow(account, operation, kind, name)
     assert connector(lab, account).status_code == 201
-    told = state(lab)
-    assert told["state"] == ("FAILED" if lacks else "RUNNING")
-    assert lacks in told.get("trace", "")
+    body = state(lab)
+    assert body["state"] == ("FAILED" if lacks else "RUNNING")
+    assert lacks in body.get("trace", "")
 
 
 def test_a_connector_without_its_topic_fails_and_wrong_settings_are_counted(lab: Lab) -> None:
     account = lab.cloud.account(("CloudClusterAdmin", lab.place))
     assert connector(lab, account, quickstart="ORDERS").status_code == 400
     path = f"/connect/v1/environments/{lab.environment}/clusters/{lab.cluster}"
-    told = lab.cloud.ask(
+    answer = lab.cloud.ask(
         "PUT", f"{path}/connector-plugins/DatagenSource/config/validate", {"quickstart": "X"}
     )
-    assert told.json()["error_count"] == 8
+    assert answer.json()["error_count"] == 8
     connector(lab, account)
     assert "UnknownTopic" in state(lab)["trace"]
 
@@ -153,8 +153,13 @@ def statement(lab: Lab, key: dict[str, str], principal: str, sql: str, name: str
         "/fcpm/v2/compute-pools", {"spec": {**spec, "environment": {"id": lab.environment}}}
     )["id"]
     context = {"sql.current-catalog": "x", "sql.current-database": lab.cluster}
-    told = {"statement": sql, "compute_pool_id": pool, "principal": principal, "properties": context}
-    return lab.cloud.ask("POST", sql_path(lab), {"name": name, "spec": told}, **key)
+    statement_spec = {
+        "statement": sql,
+        "compute_pool_id": pool,
+        "principal": principal,
+        "properties": context,
+    }
+    return lab.cloud.ask("POST", sql_path(lab), {"name": name, "spec": statement_spec}, **key)
 
 
 def sql_path(lab: Lab) -> str:
@@ -192,14 +197,14 @@ def test_each_right_that_a_statement_lacks_is_told(lab: Lab, left_out: int) -> N
         assert answer.status_code == 403
         assert rights[left_out][0] in answer.text
         return
-    told = awaited(lambda: _unless_pending(lab.cloud.ask("GET", f"{sql_path(lab)}/totals", **key).json()))
-    assert told["phase"] == ("FAILED" if left_out < 5 else "RUNNING")
+    status = awaited(lambda: _unless_pending(lab.cloud.ask("GET", f"{sql_path(lab)}/totals", **key).json()))
+    assert status["phase"] == ("FAILED" if left_out < 5 else "RUNNING")
     if left_out < 5:
-        assert rights[left_out][1].replace("=*", "=") in told["detail"]
+        assert rights[left_out][1].replace("=*", "=") in status["detail"]
 
 
-def _unless_pending(told: Any) -> Any:
-    return None if told["status"]["phase"] == "PENDING" else told["status"]
+def _unless_pending(body: Any) -> Any:
+    return None if body["status"]["phase"] == "PENDING" else body["status"]
 
 
 def test_a_statements_name_is_taken_until_it_has_left(lab: Lab) -> None:

@@ -21,23 +21,23 @@ KINDS = TableflowTopics(), CatalogIntegrations()
 @pytest.fixture
 def organization() -> Organization:
     """One topic that is on, and a catalog that is connected; AWS is not asked."""
-    found = Organization(Places("http://127.0.0.1:1", materializes=True))
-    found.knobs.turn(prove_again=3600.0)
+    made = Organization(Places("http://127.0.0.1:1", materializes=True))
+    made.knobs.turn(prove_again=3600.0)
     where = {"environment": {"id": "env"}, "kafka_cluster": {"id": "lkc-1", "environment": "env"}}
-    found.add(INTEGRATIONS, "cspi-1", {"id": "cspi-1", "config": {"external_id": "a"}, "usages": []})
+    made.add(INTEGRATIONS, "cspi-1", {"id": "cspi-1", "config": {"external_id": "a"}, "usages": []})
     storage = {"bucket_name": "lake", "provider_integration_id": "cspi-1", "table_path": PLACE}
     config = {"error_handling": {"mode": "SUSPEND"}}
     topic = {"display_name": "trades", "table_formats": ["ICEBERG"], "storage": storage, "config": config}
     catalog = {"config": {"kind": "AwsGlue", "provider_integration_id": "cspi-1"}}
-    kept(found, TableflowTopics.path, "lkc-1/trades", {**topic, **where}, "RUNNING")
-    kept(found, CatalogIntegrations.path, "tci-1", {**catalog, **where}, "CONNECTED")
-    return found
+    kept(made, TableflowTopics.path, "lkc-1/trades", {**topic, **where}, "RUNNING")
+    kept(made, CatalogIntegrations.path, "tci-1", {**catalog, **where}, "CONNECTED")
+    return made
 
 
 def kept(organization: Organization, path: str, key: str, spec: dict[str, Any], phase: str) -> None:
     status = {"phase": phase, "failing_table_formats": []}
-    held = organization.add(path, key, {"id": key, "spec": spec, "status": status, "metadata": {}})
-    held.proved = time.time()
+    stored = organization.add(path, key, {"id": key, "spec": spec, "status": status, "metadata": {}})
+    stored.proved = time.time()
 
 
 def topic_of(organization: Organization) -> StoredObject:
@@ -49,8 +49,8 @@ def shown(organization: Organization) -> dict[str, Any]:
 
 
 def on(organization: Organization) -> OnTopic:
-    (found,) = topics_on(organization)
-    return found
+    (topic,) = topics_on(organization)
+    return topic
 
 
 def sync(organization: Organization) -> str:
@@ -59,8 +59,8 @@ def sync(organization: Organization) -> str:
 
 
 def test_a_topic_becomes_a_table_of_its_name_in_the_cluster_s_database(organization: Organization) -> None:
-    found = on(organization)
-    assert (str(found.table), found.place, found.spec.metadata) == ("lkc-1.trades", PLACE, "full")
+    topic = on(organization)
+    assert (str(topic.table), topic.place, topic.spec.metadata) == ("lkc-1.trades", PLACE, "full")
 
 
 def test_a_catalog_is_in_step_only_when_the_table_is_there(organization: Organization) -> None:
@@ -94,9 +94,9 @@ def test_what_keeps_records_from_the_bucket_is_told_of_the_format(
 
 def test_a_bad_record_suspends_and_a_resumed_topic_goes_on(organization: Organization) -> None:
     note(organization, on(organization), SuspendedError("A record can't be decoded.", where="0: 7"))
-    told = shown(organization)
-    assert (told["spec"]["suspended"], told["status"]["phase"]) == (True, "FAILED")
-    assert "0: 7" in told["status"]["error_message"]
+    document = shown(organization)
+    assert (document["spec"]["suspended"], document["status"]["phase"]) == (True, "FAILED")
+    assert "0: 7" in document["status"]["error_message"]
     assert topics_on(organization) == []
     TableflowTopics().change(organization, topic_of(organization), {"spec": {"suspended": False}})
     assert shown(organization)["spec"]["suspended"] is False
@@ -105,11 +105,11 @@ def test_a_bad_record_suspends_and_a_resumed_topic_goes_on(organization: Organiz
 
 
 def test_a_topic_that_is_turned_off_goes_when_nobody_is_at_work_on_it(organization: Organization) -> None:
-    held, found = topic_of(organization), on(organization)
-    held.body["spec"]["storage"]["provider_integration_id"] = "none that is there"
-    TableflowTopics()._remove(organization, held)
-    note(organization, found, DENIED)  # of the look that was under way
+    stored, topic = topic_of(organization), on(organization)
+    stored.body["spec"]["storage"]["provider_integration_id"] = "none that is there"
+    TableflowTopics()._remove(organization, stored)
+    note(organization, topic, DENIED)  # of the look that was under way
     assert "deleted_at" in shown(organization)["metadata"]
-    assert held.met == {}
+    assert stored.met == {}
     assert topics_on(organization) == []
     assert organization.of(TableflowTopics.path) == {}

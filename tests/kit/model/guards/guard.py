@@ -67,7 +67,7 @@ def nothing(*_: Any, **__: Any) -> None:
     """Does nothing."""
 
 
-def put_any(tx: Transaction, table: Any, removed: Any, staged: Any, said: Any, _: Any = ()) -> None:
+def put_any(tx: Transaction, table: Any, removed: Any, staged: Any, summary: Any, _: Any = ()) -> None:
     """Puts files in place whether or not all that go are still there."""
     what = replacement.replacing(HeadReader().read(table).named, removed, staged.files)
-    stage_new_rows(tx, what, said)
+    stage_new_rows(tx, what, summary)

@@ -18,14 +18,14 @@ from kit.model.guards.guard import LANDERS, Guard, nothing, put, put_any
 __all__ = ["LANDINGS", "read_only"]
 
 
-def read_only(plan: Any, written: Any, rows: int, held: Any) -> None:
+def read_only(plan: Any, written: Any, rows: int, values: Any) -> None:
     """An audit that compares the rows with what was read, and that with nothing."""
     if rows != written.rows:
         raise land.AuditFailedError("rows", meaning="Nothing of it is visible.")
 
 
-def _count_nothing(plan: Any, written: Any, rows: int, held: Any) -> None:
-    if written.tally != sum(held.values(), land.Tally()):
+def _count_nothing(plan: Any, written: Any, rows: int, counts: Any) -> None:
+    if written.tally != sum(counts.values(), land.Tally()):
         raise land.AuditFailedError("tally", meaning="Nothing of it is visible.")
 
 

@@ -26,8 +26,8 @@ def _not_behind_position(self: Redriven, before: Ledger) -> bool:
     return not all(before.covers(*key) for key in self.keys)
 
 
-def _whatever_was_deleted(self: run._Replayed, tx: Any, table: Any, said: Any) -> None:
-    run.put_in_place(tx, table, self.present.holding.paths, self.staged, said, delete_manifests(table))
+def _whatever_was_deleted(self: run._Replayed, tx: Any, table: Any, summary: Any) -> None:
+    run.put_in_place(tx, table, self.present.holding.paths, self.staged, summary, delete_manifests(table))
 
 
 def _by_what_is_told(_: outcome.Comparison, back: int, ledger: Ledger) -> bool:
@@ -41,12 +41,12 @@ def _deletes_are_not_seen(patch: pytest.MonkeyPatch) -> None:
 
 def _nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
     real = outcome.difference
-    patch.setattr(outcome, "difference", lambda *told: replace(real(*told), back=0))
+    patch.setattr(outcome, "difference", lambda *args: replace(real(*args), back=0))
 
 
 def _nothing_was_redriven(patch: pytest.MonkeyPatch) -> None:
     real = run.find_present
-    patch.setattr(run, "find_present", lambda *told: replace(real(*told), redriven=frozenset()))
+    patch.setattr(run, "find_present", lambda *args: replace(real(*args), redriven=frozenset()))
 
 
 REPAIRS: tuple[Guard, ...] = (

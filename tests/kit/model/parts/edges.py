@@ -135,10 +135,10 @@ class Edges:
         self, records: Any, _decoder: Any, _spec: Any, table: Table, plan: Plan, landing: str
     ) -> Written:
         with spark_job(landing_job(plan, landing)):
-            found = records()
-        good = self.world.cut([[*r.at] for r in found if not r.bad])
+            read_records = records()
+        good = self.world.cut([[*r.at] for r in read_records if not r.bad])
         files = self.rewrites.insert_rows(good, table) if good else ()
-        return written(landing, found, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
+        return written(landing, read_records, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
 
     def lane_of(self, *_: Any) -> Any:
         """Of a table with a row per key its way is another one."""
@@ -148,11 +148,11 @@ class Edges:
         self, reading: Any, _spec: Any, table: Table, plan: Plan, landing: str, _run_part: Any
     ) -> Written:
         with spark_job(landing_job(plan, landing)):
-            found = reading.frame()
-        good = [[*r.at] for r in found if not r.bad]
+            read_records = reading.frame()
+        good = [[*r.at] for r in read_records if not r.bad]
         files = (self.world.write_rows(table, good),) if good else ()
         self.world.stage.step()
-        return written(landing, found, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
+        return written(landing, read_records, StagedFiles(files, until=started_at(landing) + LANE_LIVES))
 
     def _spoiled(self, records: list[Record]) -> list[Record]:
         """What a reader may do wrong without saying so: it loses a record, or reads one twice."""
@@ -164,8 +164,8 @@ class Edges:
         return [BadRecord(*key, "malformed", "it is", _raw(r)) for key, r in sorted(bad.items())]
 
     def letter_files(self, table: Table, rows: list[dict[str, Any]]) -> Any:
-        told = [[row["topic_id"], row["partition"], row["offset"]] for row in rows]
-        return (self.world.store.write_rows(table, told),)
+        keys = [[row["topic_id"], row["partition"], row["offset"]] for row in rows]
+        return (self.world.store.write_rows(table, keys),)
 
     def letter_keys(self, kept: Table, _where: Any) -> Any:
         rows = self.world.store.rows(kept, kept.metadata.current_snapshot_id)
@@ -196,11 +196,11 @@ class Edges:
         self.world.stage.step()
         return (file,)
 
-    def held(self, *told: Any, **_: Any) -> Any:
+    def held(self, *args: Any, **_: Any) -> Any:
         """The rows of some files of a head, for a compaction."""
-        job = frazil.upkeep.compaction.rewrite.compaction_job(TableName(*told[1].name()))
+        job = frazil.upkeep.compaction.rewrite.compaction_job(TableName(*args[1].name()))
         with spark_job(job):
-            return self.rewrites.stored_rows(*told[1:3])
+            return self.rewrites.stored_rows(*args[1:3])
 
     def by_columns(
         self, _connections: Any, table: Table, _held: Any, plan: Any, _order: Any, _origins: Any
@@ -232,7 +232,7 @@ def _raw(record: Record) -> dict[str, Any]:
 @contextmanager
 def edges() -> Iterator[Edges]:
     """The engine among stand-ins."""
-    found, here = Edges(), Here()
+    made, here = Edges(), Here()
     landing, letters = frazil.landing.land, frazil.landing.repairs.dead_letters
     redrive, chosen = frazil.landing.repairs.redrive, frazil.landing.repairs.selection
     rollback, source = frazil.landing.repairs.rollback, frazil.landing.source
@@ -240,28 +240,28 @@ def edges() -> Iterator[Edges]:
     columns = frazil.upkeep.compaction.arrow
     with pytest.MonkeyPatch.context() as patch:
         for module, name, put in [
-            (landing, "topic_fact", found.topic_fact), (landing, "topic_facts", found.topic_facts),
-            (landing, "landing_decoder", found.decoder_for), (source, "leader_epochs", lambda *_: {}),
-            (source, "Reading", found.reading),
-            (landing, "lane_of", found.lane_of), (landing, "find_bad", found.find_bad),
-            (frazil.landing.audit, "tally_records", found.tally_records),
-            (letters, "_data_files", found.letter_files),
-            (frazil.tables.keys, "_offsets_in", found.offsets_in),
-            (redrive, "landing_decoder", found.decoder_for), (redrive, "write_rows", found.write_rows),
-            (redrive, "_frame", found.frame), (rollback, "topic_facts", found.topic_facts),
-            (frazil.landing.cut.create, "topic_facts", found.topic_facts),
-            (chosen, "_keys", found.letter_keys), (chosen, "read_letters", found.read_letters),
-            (rewrite, "_written", found.rewrite), (rewrite, "live_frame", found.held),
-            (columns, "_shuffles", lambda *_: not found.world.lane), (columns, "_run", found.by_columns),
-            (storage, "list_files", found.list_files),
-            (frazil.upkeep.orphans, "list_files", found.list_files),
+            (landing, "topic_fact", made.topic_fact), (landing, "topic_facts", made.topic_facts),
+            (landing, "landing_decoder", made.decoder_for), (source, "leader_epochs", lambda *_: {}),
+            (source, "Reading", made.reading),
+            (landing, "lane_of", made.lane_of), (landing, "find_bad", made.find_bad),
+            (frazil.landing.audit, "tally_records", made.tally_records),
+            (letters, "_data_files", made.letter_files),
+            (frazil.tables.keys, "_offsets_in", made.offsets_in),
+            (redrive, "landing_decoder", made.decoder_for), (redrive, "write_rows", made.write_rows),
+            (redrive, "_frame", made.frame), (rollback, "topic_facts", made.topic_facts),
+            (frazil.landing.cut.create, "topic_facts", made.topic_facts),
+            (chosen, "_keys", made.letter_keys), (chosen, "read_letters", made.read_letters),
+            (rewrite, "_written", made.rewrite), (rewrite, "live_frame", made.held),
+            (columns, "_shuffles", lambda *_: not made.world.lane), (columns, "_run", made.by_columns),
+            (storage, "list_files", made.list_files),
+            (frazil.upkeep.orphans, "list_files", made.list_files),
             (storage, "ThreadPoolExecutor", Here), (ExecutorFactory, "_instance", here),
             (ExecutorFactory, "_instance_pid", os.getpid()),  # else PyIceberg makes threads of its own
-            *found.rewrites.each(),
-            *Replays(found).each(),
-            *Derivations(found).each(),
+            *made.rewrites.each(),
+            *Replays(made).each(),
+            *Derivations(made).each(),
             (frazil.upkeep.forgetting.forget, "unnamed_with", lambda *_: ()),
-            (time, "time", found.time), (time, "monotonic", found.time), (time, "sleep", found.sleep),
+            (time, "time", made.time), (time, "monotonic", made.time), (time, "sleep", made.sleep),
         ]:  # fmt: skip
             patch.setattr(module, name, put)
         make_haste(patch)
@@ -271,7 +271,7 @@ def edges() -> Iterator[Edges]:
         stamina.set_testing(True, attempts=12, cap=True)
         set_on_retry_hooks(())
         try:
-            yield found
+            yield made
         finally:
             stamina.set_testing(False)
             gc.set_threshold(*thresholds)

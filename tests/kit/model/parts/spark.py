@@ -46,10 +46,10 @@ def is_within(row: Sequence[Any], sql: str) -> bool:
     return any(partition == p and start <= offset < to for p, start, to in spans)
 
 
-def written(landing: str, found: list[Record], files: StagedFiles) -> Written:
-    bad = tuple(r.at[1:] for r in found if r.bad)
-    mark = tally_of([r.at[1:] for r in found]).mark
-    return Written(landing, len(found), len(bad), 0, 10 * len(found), (1,), None, bad, mark, files)
+def written(landing: str, records: list[Record], files: StagedFiles) -> Written:
+    bad = tuple(r.at[1:] for r in records if r.bad)
+    mark = tally_of([r.at[1:] for r in records]).mark
+    return Written(landing, len(records), len(bad), 0, 10 * len(records), (1,), None, bad, mark, files)
 
 
 def found_at(

@@ -80,8 +80,8 @@ class Topic:
             if start < self.first[p] or to > self.end[p]:
                 raise ValueError(f"{p}: {start} to {to} of {self.first[p]} to {self.end[p]}")
         places = ((self.log, p, at) for p, (start, to) in spans.items() for at in range(start, to))
-        held = [self.ever[place] for place in places if place in self.ever]
-        return [replace(record, bad=False) for record in held] if self.mended else held
+        records = [self.ever[place] for place in places if place in self.ever]
+        return [replace(record, bad=False) for record in records] if self.mended else records
 
     def tally(self, spans: Mapping[int, Span]) -> dict[int, Tally]:
         """What a second reader counts of what is left."""

@@ -39,8 +39,8 @@ SKIPPING = SPEC.model_copy(update={"on_bad_record": "skip"})
 @contextmanager
 def two_landings() -> Iterator[World]:
     """Offsets 0 to 3 of partition 0, of which 1 is bad and 2 is a gap, and then 3 and 4."""
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         world.topic.produce(0)
         world.topic.produce(0, bad=True)
         world.topic.produce(0, gap=True)
@@ -64,9 +64,9 @@ def letters(world: World) -> list[int]:
 
 
 def ledger(world: World) -> Ledger:
-    found = read_ledger(world.table.metadata)
-    assert found
-    return found
+    newest_ledger = read_ledger(world.table.metadata)
+    assert newest_ledger
+    return newest_ledger
 
 
 def make(world: World, offset: int, *, bad: bool) -> None:

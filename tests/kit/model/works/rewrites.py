@@ -92,7 +92,7 @@ class Rewrites(StandIns):
         yield remainder, "Parted", Uncounted
         yield arrow, "are_readable", lambda _: self.world.lane
         yield arrow, "_run", self.kept_by_columns
-        yield transfer, "files_written", lambda _, found: found["files"]
+        yield transfer, "files_written", lambda _, returned: returned["files"]
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
         yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
         yield upsert_lane, "_run", self.merged_by_tasks
@@ -107,13 +107,13 @@ class Rewrites(StandIns):
     ) -> tuple[Written, int, tuple[str, ...], tuple[()]]:
         """The last change of each key: rows of a file, and where those stand that end one."""
         with spark_job(landing_job(plan)):
-            found = records()
-        last = {record.key: record for record in found if not record.bad}.values()
+            read_records = records()
+        last = {record.key: record for record in read_records if not record.bad}.values()
         puts = [[*record.at] for record in last if record.value is not None]
         files = self.insert_rows(puts, table) if puts else ()
         ends = tuple(json.dumps(record.at) for record in last if record.value is None)
         staged = StagedFiles(files, until=started_at(landing) + LANE_LIVES)
-        return written(landing, found, staged), len(puts), ends, ()
+        return written(landing, read_records, staged), len(puts), ends, ()
 
     def find_matches(self, table: Table, changes: Changes, _wanted: Any, plan: Plan) -> Matches:
         """The rows of the head that changes end or replace."""
@@ -122,8 +122,8 @@ class Rewrites(StandIns):
         older, deleted, older_rows = set(), 0, 0
         with spark_job(landing_job(plan)):
             heads = self._heads(changes)
-            found = found_at(self.world, table, table.metadata.current_snapshot_id)
-        for path, row in found:
+            versions = found_at(self.world, table, table.metadata.current_snapshot_id)
+        for path, row in versions:
             if (record := self._record(row)) is None or (change := heads.get(record.key)) is None:
                 continue
             if anew or change.offset > record.offset:
@@ -161,11 +161,11 @@ class Rewrites(StandIns):
         self.world.stage.step()
         try:
             old = self._rows_of(f for b in bins for f in b.old)
-            come = self._rows_of(f for b in bins for f in b.new)
+            added = self._rows_of(f for b in bins for f in b.new)
         except FileNotFoundError as e:
             raise PySparkException(f"NotFoundException: {e}") from e
         stay = [row for row in old if not (record := self._record(row)) or record.key not in heads]
-        file = self.world.write_rows(table, self.world.cut(stay + come))
+        file = self.world.write_rows(table, self.world.cut(stay + added))
         self.world.stage.step()
         return {
             "rows": pa.array([len(old)]),
@@ -184,29 +184,29 @@ class Rewrites(StandIns):
         read = reading.frame()
         sent = {record.key: record for record in read if not record.bad}
         last = {record.key: record for record in self.world.cut(list(sent.values()))}
-        held: dict[str, list[Row]] = {}
+        by_path: dict[str, list[Row]] = {}
         for path, row in found_at(self.world, table, table.metadata.current_snapshot_id):
-            held.setdefault(path, []).append(row)
+            by_path.setdefault(path, []).append(row)
         anew = bool(plan.ledger and plan.ledger.earlier_logs)
         gone, older = [], set()
-        for path, row in ((path, row) for path, rows in held.items() for row in rows):
+        for path, row in ((path, row) for path, rows in by_path.items() for row in rows):
             if (record := self._record(row)) is None or (change := last.get(record.key)) is None:
                 continue
             if anew or change.offset > record.offset:
                 gone.append((path, row, change))
             else:
                 older.add(record.key)
-        come = [[*c.at] for c in last.values() if c.key not in older and c.value is not None]
+        added = [[*c.at] for c in last.values() if c.key not in older and c.value is not None]
         removed = sorted({path for path, _, _ in gone})
-        before = [row for path in removed for row in held[path]]
+        before = [row for path in removed for row in by_path[path]]
         going = [row for _, row, _ in gone]
-        rows = [row for row in before if row not in going] + come
+        rows = [row for row in before if row not in going] + added
         files = [self.world.write_rows(table, self.world.cut(rows))] if rows else []
         self.world.stage.step()
         self._made |= {file.file_path: file for file in files}
         deleted = sum(change.value is None for _, _, change in gone)
         counts = {
-            "received": len(last), "added": len(come), "rows": len(before), "gone": len(gone),
+            "received": len(last), "added": len(added), "rows": len(before), "gone": len(gone),
             "left_out": len(gone), "deleted": deleted, "removed": removed, "values": {}, "values_gone": {},
             "values_added": {}, "vectors": [],
         }  # fmt: skip
@@ -242,8 +242,8 @@ class Rewrites(StandIns):
     def rows_by_file(self, _spark: Any, table: Table, sql: str, job: Job) -> dict[str, int]:
         """Of the head, by the files that hold them."""
         with spark_job(job):
-            found = found_at(self.world, table, table.metadata.current_snapshot_id)
-        return Counter(path for path, row in found if names(self.world.topic, sql, row))
+            versions = found_at(self.world, table, table.metadata.current_snapshot_id)
+        return Counter(path for path, row in versions if names(self.world.topic, sql, row))
 
     def letters(self, _spec: Any, _connections: Any, table: Table, condition: Condition) -> Letters | None:
         """All can be decoded: a condition tells which ones go."""

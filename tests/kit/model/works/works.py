@@ -61,7 +61,7 @@ def _forget(world: World, dice: random.Random) -> object:
     after = dice.choice((0.0, 12 * 3600.0))
     derived = () if world.keyed else (made_spec(),)
     report = forget(world.spec, world.connections, condition, derived, after=after)
-    reads_on = any("has not read all" in told for told in report.in_the_way)
+    reads_on = any("has not read all" in reason for reason in report.in_the_way)
     if not reads_on and world.oracle.rollbacks == rollbacks:
         world.oracle.forgotten |= ordered
         world.oracle.refuse_forgotten(world.catalog)
@@ -90,11 +90,11 @@ def _redrive(world: World, _: random.Random) -> object:
 def _replay(world: World, dice: random.Random) -> object:
     """Of a span that the table holds, or nearly."""
     ledger = read_ledger(world.catalog.load_table(NAME.identifier).metadata)
-    held = {p: (a, b) for p, (a, b) in (ledger.logs[-1][1] if ledger else {}).items() if a < b}
-    if not held:
+    spans = {p: (a, b) for p, (a, b) in (ledger.logs[-1][1] if ledger else {}).items() if a < b}
+    if not spans:
         return None
-    partition = dice.choice(sorted(held))
-    start, to = held[partition]
+    partition = dice.choice(sorted(spans))
+    start, to = spans[partition]
     first = dice.randrange(start, to)
     return replay(world.spec, world.connections, {partition: (first, dice.randrange(first, to) + 1)})
 

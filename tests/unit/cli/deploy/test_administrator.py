@@ -31,19 +31,19 @@ Write = Callable[[str], None]
     ],
 )
 def test_a_bad_argument_ends_with_85(deploy: Deploy, arguments: list[str], why: str) -> None:
-    said = deploy(*arguments)
+    result = deploy(*arguments)
 
-    assert said.code == 85
-    assert why in " ".join(said.err.replace("│", " ").split())
+    assert result.code == 85
+    assert why in " ".join(result.err.replace("│", " ").split())
 
 
 def test_without_keys_for_confluent_nothing_starts(deploy: Deploy, write: Write) -> None:
     write("  confluent: {}\n")
 
-    said = deploy("plan")
+    result = deploy("plan")
 
-    assert said.code == 85
-    assert "--confluent-api-key" in said.err
+    assert result.code == 85
+    assert "--confluent-api-key" in result.err
     assert deploy("plan", FRAZIL_CONFLUENT__API_KEY="k", FRAZIL_CONFLUENT__API_SECRET="s").code == 0
 
 
@@ -59,11 +59,11 @@ WRITER = "arn:aws:iam::123456789012:role/shop_s3_glue_role"
 
 def test_who_works_in_a_deployment_administers_none_and_hears_the_line_that_mends_it(deploy: Deploy) -> None:
     """The clouds refused, and advised rights that nobody should give: GRANT ROLE ACCOUNTADMIN TO the user."""
-    said = deploy("plan", FRAZIL_AWS__ROLE_ARN=WRITER)
+    result = deploy("plan", FRAZIL_AWS__ROLE_ARN=WRITER)
 
-    assert said.is_clear
-    assert WRITER in said.err
-    assert "`unset FRAZIL_AWS__ROLE_ARN`" in " ".join(said.err.split())
+    assert result.is_clear
+    assert WRITER in result.err
+    assert "`unset FRAZIL_AWS__ROLE_ARN`" in " ".join(result.err.split())
     assert deploy("plan").code == 0
     assert deploy("graph", "--out", "shop.svg", FRAZIL_AWS__ROLE_ARN=WRITER).code == 0  # asks no cloud
 
@@ -72,10 +72,10 @@ def test_whoever_has_such_a_profile_is_told_to_name_another_one(deploy: Deploy, 
     for name, role in (("works.json", WRITER), ("administers.json", None)):
         (tmp_path / name).write_text(json.dumps({"aws": {"role_arn": role} if role else {}}))
 
-    said = deploy("plan", FRAZIL_PROFILE="works.json")
+    result = deploy("plan", FRAZIL_PROFILE="works.json")
 
-    assert said.is_clear
-    assert "by FRAZIL_PROFILE" in " ".join(said.err.split())
+    assert result.is_clear
+    assert "by FRAZIL_PROFILE" in " ".join(result.err.split())
     assert deploy("plan", FRAZIL_PROFILE="administers.json").code == 0
 
 
@@ -104,7 +104,7 @@ def test_each_argument_reaches_the_deployment(
     seen = []
     monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: seen.append(spec) or []})
 
-    said = deploy(
+    result = deploy(
         "plan", "--day-count", "7", "--auto-offset-reset", "earliest", "--number-of-api-keys-to-retain", "3",
         "--snowflake-warehouse", "BIG", "--admin-service-user-secrets-root-path", "/admin",
     )  # fmt: skip
@@ -112,22 +112,26 @@ def test_each_argument_reaches_the_deployment(
     (spec,) = seen
     assert (spec.rotation.every.days, spec.rotation.keep) == (7, 3)
     assert (spec.aws.auto_offset_reset, spec.names.snowflake("WAREHOUSE")) == ("earliest", "BIG")
-    assert "for this time only" in said.err
+    assert "for this time only" in result.err
 
 
 def test_a_secret_in_the_arguments_is_warned_of_and_never_told(deploy: Deploy, tmp_path: Path) -> None:
-    said = deploy("plan", "--debug", "--confluent-api-key", "key", "--confluent-api-secret", "s3cr3t-of-mine")
+    result = deploy(
+        "plan", "--debug", "--confluent-api-key", "key", "--confluent-api-secret", "s3cr3t-of-mine"
+    )
 
-    assert said.code == 0
-    assert "others on this machine see it in the list of processes" in said.err
-    assert "s3cr3t-of-mine" not in said.err + said.out + (tmp_path / "frazil-deploy-debug.log").read_text()
+    assert result.code == 0
+    assert "others on this machine see it in the list of processes" in result.err
+    assert (
+        "s3cr3t-of-mine" not in result.err + result.out + (tmp_path / "frazil-deploy-debug.log").read_text()
+    )
 
 
 def test_a_reference_to_a_secret_is_taken_without_a_word(deploy: Deploy) -> None:
-    said = deploy(
+    result = deploy(
         "plan", "--confluent-api-key", "env:CC_KEY", "--confluent-api-secret", "env:CC_SECRET",
         CC_KEY="key", CC_SECRET="secret",
     )  # fmt: skip
 
-    assert said.code == 0
-    assert "list of processes" not in said.err
+    assert result.code == 0
+    assert "list of processes" not in result.err

@@ -22,11 +22,11 @@ Deploy = Callable[..., Said]
 
 
 def test_a_plan_is_shown_like_a_diff_and_does_nothing(deploy: Deploy, cloud: Cloud) -> None:
-    said = deploy("plan", "shop")
+    result = deploy("plan", "shop")
 
-    assert said.code == 0
-    assert "+ aws/role (after aws/bucket, confluent/topic/trades)" in said.err
-    assert "3 to make. Plan " in said.err
+    assert result.code == 0
+    assert "+ aws/role (after aws/bucket, confluent/topic/trades)" in result.err
+    assert "3 to make. Plan " in result.err
     assert cloud.done == []
 
 
@@ -38,12 +38,12 @@ def test_scripts_get_the_plan_as_one_document(deploy: Deploy) -> None:
 
 
 def test_create_makes_everything_and_tells_how_long_each_took(deploy: Deploy, cloud: Cloud) -> None:
-    said = deploy("create", "shop", "--yes")
+    result = deploy("create", "shop", "--yes")
 
-    assert said.code == 0, said.err
+    assert result.code == 0, result.err
     assert cloud.names() == ["aws/bucket", "aws/role", "confluent/topic/trades"]
-    assert "aws/role: ready, " in said.err
-    assert 'eval "$(frazil env --deployment shop)"' in said.err
+    assert "aws/role: ready, " in result.err
+    assert 'eval "$(frazil env --deployment shop)"' in result.err
     assert "Everything is as it should be." in deploy("plan").err
 
 
@@ -54,23 +54,23 @@ def test_what_is_waited_for_is_told_on_stderr_in_the_form_that_is_asked_for(
     monkeypatch.setattr("frazil_cloud.patience.SAID_EVERY", 0.1)
     cloud.late = 0.5
 
-    said = deploy("create", "shop", "--yes", *(["--json"] if as_json else []))
+    result = deploy("create", "shop", "--yes", *(["--json"] if as_json else []))
 
-    lines = [line for line in said.err.splitlines() if "it was made, but is not seen yet" in line]
-    assert lines, said.err
+    lines = [line for line in result.err.splitlines() if "it was made, but is not seen yet" in line]
+    assert lines, result.err
     if as_json:
-        told = [json.loads(line) for line in lines]
-        assert {each["waiting"] for each in told} <= {"aws/role", "aws/bucket", "confluent/topic/trades"}
-        assert told[0].keys() == {"waiting", "for", "since", "seconds_left"}
+        waits = [json.loads(line) for line in lines]
+        assert {each["waiting"] for each in waits} <= {"aws/role", "aws/bucket", "confluent/topic/trades"}
+        assert waits[0].keys() == {"waiting", "for", "since", "seconds_left"}
     else:
         assert " waits since " in lines[0]
 
 
 def test_where_nobody_can_be_asked_it_takes_a_yes(deploy: Deploy, cloud: Cloud) -> None:
-    said = deploy("create", "shop")
+    result = deploy("create", "shop")
 
-    assert said.code == 85
-    assert "give --yes" in said.err
+    assert result.code == 85
+    assert "give --yes" in result.err
     assert cloud.done == []
 
 
@@ -86,11 +86,11 @@ def test_a_stale_plan_is_refused(deploy: Deploy, cloud: Cloud) -> None:
     cloud.add("aws/bucket", {"public": False})
     before = list(cloud.done)
 
-    said = deploy("create", "--plan", digest)
+    result = deploy("create", "--plan", digest)
 
-    assert said.code == 4
-    assert f"The clouds changed since plan {digest}." in said.err
-    assert said.is_clear
+    assert result.code == 4
+    assert f"The clouds changed since plan {digest}." in result.err
+    assert result.is_clear
     assert cloud.done == before
 
 
@@ -105,10 +105,10 @@ def test_a_yes_is_good_for_what_the_clouds_became_meanwhile(
         return seen(name)
 
     monkeypatch.setattr(cloud, "seen", seen_at_the_second_look)
-    said = deploy("create", "--yes")
+    result = deploy("create", "--yes")
 
-    assert said.code == 0, said.err
-    assert ("3 to make." in said.err, "2 to make." in said.err) == (True, True)
+    assert result.code == 0, result.err
+    assert ("3 to make." in result.err, "2 to make." in result.err) == (True, True)
     assert cloud.names() == ["aws/bucket", "aws/role", topic]
 
 
@@ -117,11 +117,11 @@ def test_drift_names_what_differs(deploy: Deploy, cloud: Cloud) -> None:
     assert deploy("drift").code == 0
     cloud.change("aws/bucket", {"public": True})
 
-    said = deploy("drift")
+    result = deploy("drift")
 
-    assert said.code == 3
-    assert "~ aws/bucket" in said.err
-    assert "public: true -> false" in said.err
+    assert result.code == 3
+    assert "~ aws/bucket" in result.err
+    assert "public: true -> false" in result.err
 
 
 def test_create_heals_drift(deploy: Deploy, cloud: Cloud) -> None:
@@ -138,11 +138,11 @@ def test_verify_says_what_does_not_work(deploy: Deploy, cloud: Cloud) -> None:
 
 
 def test_verify_before_a_create_names_what_is_missing(deploy: Deploy) -> None:
-    said = deploy("verify")
+    result = deploy("verify")
 
-    assert said.code == 5
-    assert "aws/bucket: aws/bucket is not there." in said.err
-    assert "0 of 3 objects work." in said.err
+    assert result.code == 5
+    assert "aws/bucket: aws/bucket is not there." in result.err
+    assert "0 of 3 objects work." in result.err
 
 
 def test_delete_removes_everything_and_may_be_run_again(deploy: Deploy, cloud: Cloud) -> None:
@@ -160,10 +160,10 @@ def test_delete_removes_everything_and_may_be_run_again(deploy: Deploy, cloud: C
 def test_one_part_alone_is_deleted(deploy: Deploy, cloud: Cloud) -> None:
     deploy("create", "--yes")
 
-    said = deploy("delete", "--only", "confluent", "--yes")
+    result = deploy("delete", "--only", "confluent", "--yes")
 
-    assert said.code == 0
-    assert "shop's part confluent is gone." in said.err
+    assert result.code == 0
+    assert "shop's part confluent is gone." in result.err
     assert cloud.names() == ["aws/bucket", "aws/role"]
 
 
@@ -186,17 +186,17 @@ def test_what_was_taken_out_and_holds_data_is_shown_and_goes_by_an_explicit_word
 def test_patience_is_told_in_minutes_and_is_short_where_things_are_only_proved(
     deploy: Deploy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = []
+    patience = []
 
     def reconciler_of(spec: DeploymentSpec, settings: Settings, **how: Any) -> Reconciler:
-        told.append(how["patience"])
+        patience.append(how["patience"])
         return deployment.reconciler_of(spec, settings, **how)
 
     monkeypatch.setattr("frazil_cloud.cli.deploy.reconciler_of", reconciler_of)
     for arguments in (["create", "--yes"], ["verify"], ["verify", "--patience", "5"]):
         assert deploy(*arguments).code == 0
 
-    assert told == [1800, 120, 300]
+    assert patience == [1800, 120, 300]
 
 
 def test_the_debug_log_tells_each_step_with_its_time(deploy: Deploy, tmp_path: Path) -> None:
@@ -216,17 +216,17 @@ def test_an_object_that_is_refused_names_itself_and_what_was_made_stays(
     other = replace(bucket, fields={"public": False})
     monkeypatch.setattr(deployment, "OBJECTS", {"all": lambda spec, clouds: [other]})
 
-    said = deploy("create", "--yes")
+    result = deploy("create", "--yes")
 
-    assert said.code == 1
-    assert "! aws/bucket" in said.err
-    assert "Fields differ that nobody can change" in said.err
+    assert result.code == 1
+    assert "! aws/bucket" in result.err
+    assert "Fields differ that nobody can change" in result.err
 
 
 def test_the_objects_are_drawn(deploy: Deploy, tmp_path: Path) -> None:
-    said = deploy("graph", "--json")
+    result = deploy("graph", "--json")
 
-    assert (said.document["assets"], said.document["edges"]) == (3, 2)
+    assert (result.document["assets"], result.document["edges"]) == (3, 2)
     assert "aws/bucket-&gt;aws/role" in (tmp_path / "shop.svg").read_text().replace("&#45;", "-")
 
 

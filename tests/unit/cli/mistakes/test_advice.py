@@ -34,9 +34,9 @@ def folder(pipelines: Path, frazil: Command) -> Path:
 
 
 def todo_of(error: type[Exception], what: Any, *arguments: Any, **named: Any) -> str:
-    with pytest.raises(error) as told:
+    with pytest.raises(error) as raised:
         what(*arguments, **named)
-    return str(told.value.todo)  # type: ignore[attr-defined]
+    return str(raised.value.todo)  # type: ignore[attr-defined]
 
 
 def test_a_table_is_found_by_the_name_that_was_meant_or_among_all_of_them(folder: Path) -> None:
@@ -54,13 +54,13 @@ def test_a_mistake_in_a_query_is_told_where_a_table_of_its_pipeline_is_asked_for
     query = folder / "made" / "large.sql"
     query.write_text("SELEC 1 AS one FROM local.orders")
 
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as raised:
         select(["local.large"], every=False)
     query.write_text("SELECT 1 AS one FROM local.orders")
 
-    assert "large.sql:1" in told.value.where
-    assert "Did you mean" not in told.value.todo
-    assert "Fix what is named there" in told.value.todo
+    assert "large.sql:1" in raised.value.where
+    assert "Did you mean" not in raised.value.todo
+    assert "Fix what is named there" in raised.value.todo
     assert len(select(["local.large"], every=False).specs) == 1
 
 
@@ -84,17 +84,17 @@ def test_a_table_is_brought_up_to_date_by_the_command_that_is_named(folder: Path
 def test_run_without_tables_leads_to_those_that_there_are(frazil: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     empty = {"FRAZIL_PIPELINES": str(tmp_path / "empty")}
-    said = frazil("run", **empty)
-    assert said.code == 2
-    assert "`frazil tables` lists all of them." in said.err
+    result = frazil("run", **empty)
+    assert result.code == 2
+    assert "`frazil tables` lists all of them." in result.err
 
     assert "There is no table: write" in frazil("tables", **empty).err
 
 
 def test_help_tells_what_a_command_takes(frazil: Command) -> None:
-    said = frazil("land", "orders", "--pst")
-    assert said.code == 2
-    assert " land --help` tells what it takes." in said.err
+    result = frazil("land", "orders", "--pst")
+    assert result.code == 2
+    assert " land --help` tells what it takes." in result.err
 
     helped = frazil("land", "--help")
 
@@ -153,8 +153,10 @@ def test_metrics_are_served_at_another_port(capsys: pytest.CaptureFixture[str]) 
     from threading import Thread
 
     with socket.create_server(("127.0.0.1", 0)) as holder:
-        told = todo_of(ConfigureError, _serve, CollectorRegistry(), "127.0.0.1", holder.getsockname()[1])
-    assert told == "Name another one by --port."
+        advice_given = todo_of(
+            ConfigureError, _serve, CollectorRegistry(), "127.0.0.1", holder.getsockname()[1]
+        )
+    assert advice_given == "Name another one by --port."
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

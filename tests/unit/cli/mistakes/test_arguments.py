@@ -15,28 +15,28 @@ from kit.graph.mistakes import ARGUMENTS
 from kit.runs.shell import Command
 
 
-@pytest.mark.parametrize(("line", "told"), ARGUMENTS)
-def test_it_says_what_to_write(frazil: Command, line: str, told: str) -> None:
-    said = frazil(*shlex.split(line))
+@pytest.mark.parametrize(("line", "expected"), ARGUMENTS)
+def test_it_says_what_to_write(frazil: Command, line: str, expected: str) -> None:
+    result = frazil(*shlex.split(line))
 
-    assert said.code == 2
-    assert told.lower() in said.err.lower()
-    assert said.is_clear
+    assert result.code == 2
+    assert expected.lower() in result.err.lower()
+    assert result.is_clear
 
 
 @pytest.mark.parametrize("line", ["land ordrs", "land --max-records x orders", "lnad", "tables"])
 def test_with_json_the_error_is_one_document(frazil: Command, line: str) -> None:
-    said = frazil(*line.split(), "--json", FRAZIL_PROFILE="/nowhere" if line == "tables" else "")
+    result = frazil(*line.split(), "--json", FRAZIL_PROFILE="/nowhere" if line == "tables" else "")
 
-    assert said.code == said.document["exit_code"] == 2
-    assert said.document["error"]["type"] == "UsageError"
-    assert said.document["error"]["what"] in said.err
+    assert result.code == result.document["exit_code"] == 2
+    assert result.document["error"]["type"] == "UsageError"
+    assert result.document["error"]["what"] in result.err
 
 
 def test_the_version_is_told(frazil: Command) -> None:
-    said = frazil("--version")
+    result = frazil("--version")
 
-    assert (said.code, said.out) == (0, "1.0.0\n")
+    assert (result.code, result.out) == (0, "1.0.0\n")
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,11 @@ def test_the_version_is_told(frazil: Command) -> None:
     [("frazil desc", "describe"), ("frazil land --acc", "--accept-loss"), ("frazil land or", "orders")],
 )
 def test_a_shell_completes_commands_options_and_tables(frazil: Command, words: str, word: str) -> None:
-    said = frazil(COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1), _FRAZIL_COMPLETE="complete_bash")
+    result = frazil(
+        COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1), _FRAZIL_COMPLETE="complete_bash"
+    )
 
-    assert said.out.split() == [word]
+    assert result.out.split() == [word]
 
 
 def test_every_command_takes_json(frazil: Command) -> None:
@@ -60,19 +62,19 @@ def test_every_command_takes_json(frazil: Command) -> None:
 def test_a_folder_without_pipelines_is_told(frazil: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
-    said = frazil("tables", FRAZIL_PIPELINES=str(tmp_path / "empty"))
+    result = frazil("tables", FRAZIL_PIPELINES=str(tmp_path / "empty"))
 
-    assert (said.code, said.out) == (0, "")
-    assert f"There is no table: write {tmp_path / 'empty'}/NAME/defs.yaml" in said.err
+    assert (result.code, result.out) == (0, "")
+    assert f"There is no table: write {tmp_path / 'empty'}/NAME/defs.yaml" in result.err
 
 
 def test_the_log_of_a_part_that_was_never_started_is_missing_and_is_not_made(
     frazil: Command, tmp_path: Path
 ) -> None:
-    said = frazil("logs", "kafka")
+    result = frazil("logs", "kafka")
 
-    assert said.code == 1
-    assert "kafka was never started here." in said.err
+    assert result.code == 1
+    assert "kafka was never started here." in result.err
     assert not (tmp_path / "home").exists()
 
 
@@ -81,7 +83,7 @@ def test_the_last_lines_of_a_log_are_printed(frazil: Command, tmp_path: Path) ->
     file.parent.mkdir(parents=True)
     file.write_text("one\ntwo\nthree\n")
 
-    said = frazil("logs", "kafka", "--lines", "2")
+    result = frazil("logs", "kafka", "--lines", "2")
 
-    assert (said.code, said.out) == (0, "two\nthree\n")
+    assert (result.code, result.out) == (0, "two\nthree\n")
     assert frazil("logs", "kafka", "--json").document["lines"] == ["one", "two", "three"]

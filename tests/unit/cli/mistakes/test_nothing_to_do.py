@@ -26,19 +26,19 @@ def lake(frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 def test_a_filter_that_names_no_column_of_dead_letters_is_refused_before_there_are_any(
     frazil: Command,
 ) -> None:
-    said = frazil("redrive", "orders", "--where", "because = 'schema_id'")
+    result = frazil("redrive", "orders", "--where", "because = 'schema_id'")
 
-    assert said.code == 2
-    assert said.is_clear
-    assert "\"because = 'schema_id'\" is no filter over dead letters." in said.err
-    assert "reason_code" in said.err
+    assert result.code == 2
+    assert result.is_clear
+    assert "\"because = 'schema_id'\" is no filter over dead letters." in result.err
+    assert "reason_code" in result.err
 
 
 @pytest.mark.usefixtures("lake")
 def test_a_table_that_is_not_suspended_is_not_resumed(frazil: Command) -> None:
-    said = frazil("resume", "orders")
+    result = frazil("resume", "orders")
 
-    assert said.code == 1
-    assert said.is_clear
-    assert "Table local.orders is neither suspended nor paused.\n  Data: Nothing was done." in said.err
-    assert "`frazil land local.orders`" in said.err
+    assert result.code == 1
+    assert result.is_clear
+    assert "Table local.orders is neither suspended nor paused.\n  Data: Nothing was done." in result.err
+    assert "`frazil land local.orders`" in result.err

@@ -12,22 +12,22 @@ from kit.runs.shell import TABLES, Command
 ORDERS = '{"type": "record", "name": "R", "fields": [{"name": "id", "type": "string"}]}'
 
 
-@pytest.mark.parametrize(("text", "told"), FILES)
+@pytest.mark.parametrize(("text", "expected"), FILES)
 def test_a_file_that_is_wrong_is_told_with_its_line(
-    frazil: Command, pipelines: Path, text: str, told: str
+    frazil: Command, pipelines: Path, text: str, expected: str
 ) -> None:
     (pipelines / "shop" / "defs.yaml").write_text(text)
 
-    said = frazil("tables")
+    result = frazil("tables")
 
-    assert said.code == 2
-    assert said.is_clear
-    assert str(pipelines / "shop" / "defs.yaml") in said.err
-    assert told in said.err
+    assert result.code == 2
+    assert result.is_clear
+    assert str(pipelines / "shop" / "defs.yaml") in result.err
+    assert expected in result.err
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "expected"),
     [
         ("SELECT idd FROM orders", ["made.sql:1:8: idd: no column of orders; did you mean id?"]),
         ("SELECT id FROM ordrs", ["ordrs: no pipeline makes a table local.ordrs; did you mean orders?"]),
@@ -40,7 +40,7 @@ def test_a_file_that_is_wrong_is_told_with_its_line(
     ],
 )  # fmt: skip
 def test_all_mistakes_of_a_query_are_told_at_once(
-    frazil: Command, pipelines: Path, query: str, told: list[str]
+    frazil: Command, pipelines: Path, query: str, expected: list[str]
 ) -> None:
     shop = pipelines / "shop"
     made = f"---\ntype: {TABLES}\nattributes: {{tables: [{{table: made, sql: made.sql}}]}}\n"
@@ -48,8 +48,8 @@ def test_all_mistakes_of_a_query_are_told_at_once(
     (shop / "orders.avsc").write_text(ORDERS)
     (shop / "made.sql").write_text(query)
 
-    said = frazil("tables")
+    result = frazil("tables")
 
-    assert said.code == 2
-    assert said.is_clear
-    assert [text for text in told if text not in said.err] == []
+    assert result.code == 2
+    assert result.is_clear
+    assert [text for text in expected if text not in result.err] == []

@@ -10,29 +10,29 @@ from kit.graph.mistakes import SETTINGS
 from kit.runs.shell import Command
 
 
-@pytest.mark.parametrize(("name", "value", "told"), SETTINGS)
+@pytest.mark.parametrize(("name", "value", "expected"), SETTINGS)
 def test_a_variable_that_is_wrong_is_named_with_what_to_write(
-    frazil: Command, name: str, value: str, told: str
+    frazil: Command, name: str, value: str, expected: str
 ) -> None:
-    said = frazil("tables", **{name: value})
+    result = frazil("tables", **{name: value})
 
-    assert said.code == 2
-    assert said.is_clear
-    assert name in said.err
-    assert told in said.err
+    assert result.code == 2
+    assert result.is_clear
+    assert name in result.err
+    assert expected in result.err
 
 
 @pytest.mark.parametrize(
     "broker", ["a:9092", "a:1, b:2", "SASL_SSL://pkc-1.aws.confluent.cloud:9092", "[::1]:9092"]
 )
 def test_brokers_are_taken_as_clients_take_them(frazil: Command, broker: str) -> None:
-    said = frazil("describe", "nothing", FRAZIL_KAFKA__BOOTSTRAP_SERVERS=broker)
+    result = frazil("describe", "nothing", FRAZIL_KAFKA__BOOTSTRAP_SERVERS=broker)
 
-    assert "No pipeline has a table local.nothing." in said.err
+    assert "No pipeline has a table local.nothing." in result.err
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("[]", "it holds a JSON list"),
         ("null", "it holds a JSON NoneType"),
@@ -42,22 +42,22 @@ def test_brokers_are_taken_as_clients_take_them(frazil: Command, broker: str) ->
         ('{"kafka": []}', "kafka: Input should be"),
     ],
 )
-def test_a_profile_that_is_wrong_is_named(frazil: Command, tmp_path: Path, text: str, told: str) -> None:
+def test_a_profile_that_is_wrong_is_named(frazil: Command, tmp_path: Path, text: str, expected: str) -> None:
     file = tmp_path / "profile.json"
     file.write_text(text)
 
-    said = frazil("tables", FRAZIL_PROFILE=str(file))
+    result = frazil("tables", FRAZIL_PROFILE=str(file))
 
-    assert said.code == 2
-    assert said.is_clear
-    assert str(file) in said.err
-    assert told in said.err
+    assert result.code == 2
+    assert result.is_clear
+    assert str(file) in result.err
+    assert expected in result.err
 
 
 def test_without_credentials_of_aws_it_says_so(frazil: Command) -> None:
-    said = frazil("describe", "orders", AWS_ACCESS_KEY_ID="", AWS_EC2_METADATA_DISABLED="true")
+    result = frazil("describe", "orders", AWS_ACCESS_KEY_ID="", AWS_EC2_METADATA_DISABLED="true")
 
-    assert (said.code, said.out) == (1, "")
-    assert "AWS does not know who asks." in said.err
-    assert "`frazil up`" in said.err
-    assert "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY" in said.err
+    assert (result.code, result.out) == (1, "")
+    assert "AWS does not know who asks." in result.err
+    assert "`frazil up`" in result.err
+    assert "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY" in result.err

@@ -29,8 +29,8 @@ PLACES = {"{}", "TABLE", "NAME", "P", "SNAPSHOT"}
 
 def lines() -> list[str]:
     """The lines of all advice, with a table of their kind in the place of what is filled in."""
-    found = {line for _, text in advice() for line in re.findall(r"`frazil ([^`]+)`", text) if " " in line}
-    return sorted(filter(None, map(_typed, found)))
+    advised = {line for _, text in advice() for line in re.findall(r"`frazil ([^`]+)`", text) if " " in line}
+    return sorted(filter(None, map(_typed, advised)))
 
 
 def _typed(line: str) -> str:
@@ -38,8 +38,8 @@ def _typed(line: str) -> str:
     if command not in OF_TABLES or all(word.startswith("-") for word in rest):
         return ""
     table = "totals" if command == "derive" else "orders"
-    told = {"--pipeline": "shop", "--snapshot": "7", "--to": "7", "--accept-loss": "7"}
-    fills = (told.get(before, table) for before in [command, *rest])
+    values = {"--pipeline": "shop", "--snapshot": "7", "--to": "7", "--accept-loss": "7"}
+    fills = (values.get(before, table) for before in [command, *rest])
     return " ".join(
         [command, *(fill if word in PLACES else word for fill, word in zip(fills, rest, strict=False))]
     )
@@ -67,7 +67,7 @@ def shop(pipelines: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("servers_are_down", "shop")
 @pytest.mark.parametrize("line", lines())
 def test_it_is_no_usage_error(frazil: Command, line: str) -> None:
-    said = frazil(*shlex.split(line))
+    result = frazil(*shlex.split(line))
 
-    assert said.code != 2, said.err
-    assert "fault of Frazil" not in said.err
+    assert result.code != 2, result.err
+    assert "fault of Frazil" not in result.err

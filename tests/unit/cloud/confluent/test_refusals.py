@@ -35,10 +35,10 @@ def refused(server: Server, status: int, body: Any, *, is_ours: bool = False, **
     server.answers = {
         "/things": (status, headers, body if isinstance(body, bytes) else json.dumps(body).encode())
     }
-    with pytest.raises(Exception) as told:  # noqa: PT011 - the kind is what the caller looks at
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - the kind is what the caller looks at
         plane(server, is_ours=is_ours).ask("GET", "/things", right="the role ResourceOwner on the topic")
-    assert "the-secret" not in f"{told.value} {told.value!r} {plane(server)!r}"
-    return told.value
+    assert "the-secret" not in f"{raised.value} {raised.value!r} {plane(server)!r}"
+    return raised.value
 
 
 @pytest.mark.parametrize("body", SHAPES)
@@ -76,9 +76,9 @@ def test_what_waiting_mends_is_waited_for(server: Server) -> None:
 def test_a_throttled_call_comes_again_when_it_is_told_to(
     server: Server, headers: dict[str, str], after: float
 ) -> None:
-    told = refused(server, 429, SHAPES[0], **headers)
-    assert isinstance(told, Throttled)
-    assert told.after == after
+    error = refused(server, 429, SHAPES[0], **headers)
+    assert isinstance(error, Throttled)
+    assert error.after == after
 
 
 def test_the_settings_own_key_is_refused_for_good(server: Server) -> None:

@@ -46,9 +46,9 @@ def pipeline(tmp_path: Path) -> Write:
 
 def tables_of(folder: Path) -> KnownTables:
     """All tables of a folder that holds no mistake."""
-    found = known_tables(load_pipelines([folder], SETTINGS), SETTINGS)
-    found.pipelines.all()
-    return found
+    tables = known_tables(load_pipelines([folder], SETTINGS), SETTINGS)
+    tables.pipelines.all()
+    return tables
 
 
 def refusal(folder: Path) -> list[str]:
@@ -59,15 +59,15 @@ def refusal(folder: Path) -> list[str]:
 
 
 def known(folder: Path, table: str) -> list[tuple[str, str]] | None:
-    found = tables_of(folder).columns[TableName("local", table)]
-    return None if found is None else list(found)
+    columns = tables_of(folder).columns[TableName("local", table)]
+    return None if columns is None else list(columns)
 
 
 def test_the_pipelines_of_the_checkout_hold_no_mistake() -> None:
-    found = known_tables(load_pipelines(pipeline_folders(SETTINGS), SETTINGS), SETTINGS)
+    tables = known_tables(load_pipelines(pipeline_folders(SETTINGS), SETTINGS), SETTINGS)
 
-    assert any(pipeline.derived for pipeline in found.pipelines.all())
-    assert all(columns for columns in found.columns.values())
+    assert any(pipeline.derived for pipeline in tables.pipelines.all())
+    assert all(columns for columns in tables.columns.values())
 
 
 def test_a_wrong_column_in_a_pipeline_of_the_checkout_is_found(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_rows_that_are_bad_are_no_column_of_the_table(pipeline: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "sql", "told"),
+    ("fields", "sql", "expected"),
     [
         ("", "SELECT symbl FROM trades", "t.sql:1:8: symbl: no column of trades; did you mean symbol?"),
         (
@@ -169,12 +169,14 @@ def test_rows_that_are_bad_are_no_column_of_the_table(pipeline: Write) -> None:
         ("", "SELECT symbol FRM trades", "t.sql:1:"),
     ],
 )
-def test_mistakes_are_found_before_anything_runs(pipeline: Write, fields: str, sql: str, told: str) -> None:
+def test_mistakes_are_found_before_anything_runs(
+    pipeline: Write, fields: str, sql: str, expected: str
+) -> None:
     counts = (", kind: totals", "SELECT symbol, count(*) AS n FROM trades GROUP BY symbol")
 
     (line,) = refusal(pipeline(counts=counts, t=(fields, sql)))
 
-    assert line.startswith(told)
+    assert line.startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -223,8 +225,8 @@ def test_mistakes_of_all_tables_are_told_at_once(pipeline: Write) -> None:
 
 def changing(folder: Path) -> Path:
     """The same pipeline with an input whose rows change by a key."""
-    said = (folder / "defs.yaml").read_text()
-    (folder / "defs.yaml").write_text(said.replace("{topic: trades,", "{topic: trades, mode: upsert,"))
+    text = (folder / "defs.yaml").read_text()
+    (folder / "defs.yaml").write_text(text.replace("{topic: trades,", "{topic: trades, mode: upsert,"))
     return folder
 
 
@@ -262,13 +264,13 @@ def test_rows_that_change_are_refused_where_nobody_could_tell_what_they_had_made
     with (folder / "defs.yaml").open("a") as file:
         file.write("\n    - {table: aged, python: aged.py, inputs: [trades]}")
 
-    told = refusal(folder)
+    message = refusal(folder)
 
     change = "trades: rows of a table of mode upsert change, and"
     made = "d: rows of a table of kind rows that is made of local.trades change, and"
     clock = ":now was another time when they were read; kind: full may read it"
     running = "running totals go on from windows that are closed; late_rows: update changes these, too"
-    assert sorted(line.partition(": ")[2] for line in told) == sorted(
+    assert sorted(line.partition(": ")[2] for line in message) == sorted(
         [
             f"{change} {running}",
             f"{change} {clock}",

@@ -41,7 +41,7 @@ def test_rows_that_follow_from_one_row_each_can_be_appended(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SELECT DISTINCT a FROM t", "q.sql:1:17: DISTINCT is of all rows"),
         ("SELECT a FROM t ORDER BY a", "q.sql:1:26: ORDER BY is of all rows"),
@@ -64,14 +64,14 @@ def test_rows_that_follow_from_one_row_each_can_be_appended(text: str) -> None:
         ("SELECT a FROM t UNION ALL SELECT id FROM range(3)", "q.sql:1:42: this is no table"),
     ],
 )
-def test_rows_that_need_other_rows_can_not_be_appended(text: str, told: str) -> None:
-    assert refusal("rows", text).startswith(told)
+def test_rows_that_need_other_rows_can_not_be_appended(text: str, expected: str) -> None:
+    assert refusal("rows", text).startswith(expected)
     assert refusal("full", text) == ""
 
 
 @pytest.mark.parametrize("kind", ["rows", "full"])
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SELECT now() AS a FROM t", "q.sql:1:8: now: write :now"),
         ("SELECT current_date AS a FROM t", "q.sql:1:24: current_date: write :now"),
@@ -89,14 +89,14 @@ def test_rows_that_need_other_rows_can_not_be_appended(text: str, told: str) -> 
     ],
 )
 def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
-    kind: str, text: str, told: str
+    kind: str, text: str, expected: str
 ) -> None:
-    assert refusal(kind, text).startswith(told)
+    assert refusal(kind, text).startswith(expected)
 
 
 @pytest.mark.parametrize("kind", ["rows", "full"])
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SELECT a FROM t WHERE IDENTIFIER('reflect')('a', 'b') = 1", "q.sql:1:"),
         ("SELECT IDENTIFIER('b') AS a FROM t", "q.sql:1:8: IDENTIFIER: write the name itself"),
@@ -110,8 +110,8 @@ def test_rows_that_nobody_could_make_again_are_refused_for_every_kind(
         ("SELECT a\ud800 FROM t x JOIN IDENTIFIER('b')", "q.sql:1:"),
     ],
 )
-def test_nothing_is_read_or_called_that_the_text_does_not_name(kind: str, text: str, told: str) -> None:
-    assert told in refusal(kind, text)
+def test_nothing_is_read_or_called_that_the_text_does_not_name(kind: str, text: str, expected: str) -> None:
+    assert expected in refusal(kind, text)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_sparks_own_windows_are_keys(start: str, grouped: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         (
             "SELECT session_window.start AS s, count(*) AS n FROM t GROUP BY session_window(ts, '5 minutes')",
@@ -215,12 +215,12 @@ def test_sparks_own_windows_are_keys(start: str, grouped: str) -> None:
         ),
     ],
 )
-def test_totals_that_do_not_merge_are_refused(text: str, told: str) -> None:
-    assert refusal("totals", text).startswith(told)
+def test_totals_that_do_not_merge_are_refused(text: str, expected: str) -> None:
+    assert refusal("totals", text).startswith(expected)
 
 
 @pytest.mark.parametrize(
-    ("total", "fields", "told"),
+    ("total", "fields", "expected"),
     [
         ("max(a) AS m", {"window": WINDOW}, ""),
         ("sum(a) AS s", {"window": WINDOW, "cumulative_by": ["email"]}, ""),
@@ -231,15 +231,17 @@ def test_totals_that_do_not_merge_are_refused(text: str, told: str) -> None:
         ("sum(a) AS s", {"window": WINDOW, "cumulative_by": ["minute"]}, "cumulative_by: name email, too"),
     ],
 )
-def test_windows_and_running_totals_are_by_the_keys(total: str, fields: dict[str, Any], told: str) -> None:
+def test_windows_and_running_totals_are_by_the_keys(
+    total: str, fields: dict[str, Any], expected: str
+) -> None:
     refused = refusal("windows", BY_MINUTE.format(total), **fields)
 
-    assert told in refused
-    assert bool(told) == bool(refused)
+    assert expected in refused
+    assert bool(expected) == bool(refused)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SELECT userid, ts, name FROM users", ""),
         ("SELECT * FROM users", ""),
@@ -252,15 +254,15 @@ def test_windows_and_running_totals_are_by_the_keys(total: str, fields: dict[str
         ("SELECT userid, ts, 'x' AS `$$error` FROM users", "keeps no bad rows apart"),
     ],
 )
-def test_the_newest_row_of_a_key_needs_the_key_and_the_order(text: str, told: str) -> None:
+def test_the_newest_row_of_a_key_needs_the_key_and_the_order(text: str, expected: str) -> None:
     refused = refusal("latest", text, key=["userid"], latest_by=["ts"])
 
-    assert told in refused
-    assert bool(told) == bool(refused)
+    assert expected in refused
+    assert bool(expected) == bool(refused)
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "expected"),
     [
         ({"parameters": {"large": 4000}}, ""),
         ({"parameters": {"larg": 4000}}, "q.sql:1:29: :large: no such parameter; did you mean larg?"),
@@ -270,8 +272,8 @@ def test_the_newest_row_of_a_key_needs_the_key_and_the_order(text: str, told: st
         ({"parameters": {"large": 1}, "feeds": {"topic": "x", "key": ["aa"]}}, "feeds.key: aa is none of"),
     ],
 )
-def test_what_the_spec_names_is_in_the_query(fields: dict[str, Any], told: str) -> None:
+def test_what_the_spec_names_is_in_the_query(fields: dict[str, Any], expected: str) -> None:
     refused = refusal("rows", "SELECT a FROM t WHERE b >   :large AND ts < :now", **fields)
 
-    assert told in refused
-    assert bool(told) == bool(refused)
+    assert expected in refused
+    assert bool(expected) == bool(refused)

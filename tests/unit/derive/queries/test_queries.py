@@ -97,7 +97,7 @@ def test_blanks_and_comments_do_not_change_a_query(one: str, two: str, same: boo
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("SELECT a FROM t WHERE (", "q.sql:1:23: something is missing"),
         ("SELECT a FROM", "q.sql:1:13: Expected table name"),
@@ -119,8 +119,8 @@ def test_blanks_and_comments_do_not_change_a_query(one: str, two: str, same: boo
         ("SELECT FROM t", "q.sql:1:13: a SELECT of no column"),
     ],
 )
-def test_what_is_no_query_is_refused_with_its_place(text: str, told: str) -> None:
-    assert refusal(text)[0].startswith(told)
+def test_what_is_no_query_is_refused_with_its_place(text: str, expected: str) -> None:
+    assert refusal(text)[0].startswith(expected)
 
 
 @pytest.mark.timeout(60)

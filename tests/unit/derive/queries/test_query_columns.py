@@ -13,8 +13,8 @@ def columns(text: str) -> dict[str, str]:
 
 
 def origins(text: str) -> dict[str, set[str]]:
-    found = lineage(parse_query(text, "q.sql"), TABLES)
-    return {name: {f"{table}.{column}" for table, column in pairs} for name, pairs in found.items()}
+    by_column = lineage(parse_query(text, "q.sql"), TABLES)
+    return {name: {f"{table}.{column}" for table, column in pairs} for name, pairs in by_column.items()}
 
 
 def refusal(text: str) -> list[str]:
@@ -41,17 +41,21 @@ def test_a_number_is_of_the_smallest_type_that_holds_it(number: str, kind: str) 
     assert columns(f"SELECT {number} AS n FROM trades") == {"n": kind}
 
 
-@pytest.mark.parametrize(("text", "told"), WRONG)
-def test_a_wrong_column_is_told_with_its_place_and_the_nearest_name(text: str, told: str) -> None:
+@pytest.mark.parametrize(("text", "expected"), WRONG)
+def test_a_wrong_column_is_told_with_its_place_and_the_nearest_name(text: str, expected: str) -> None:
     (line,) = refusal(text)
-    assert line.startswith(told)
+    assert line.startswith(expected)
 
 
 def test_a_text_that_stands_beside_a_time_is_the_clock() -> None:
-    told = "'yesterday': beside a time it is the clock; write :now"
+    expected = "'yesterday': beside a time it is the clock; write :now"
 
-    assert refusal("SELECT price FROM trades WHERE `$$timestamp` > 'yesterday'") == [f"q.sql:1:48: {told}"]
-    assert refusal("SELECT coalesce(`$$timestamp`, 'yesterday') AS a FROM trades") == [f"q.sql:1:32: {told}"]
+    assert refusal("SELECT price FROM trades WHERE `$$timestamp` > 'yesterday'") == [
+        f"q.sql:1:48: {expected}"
+    ]
+    assert refusal("SELECT coalesce(`$$timestamp`, 'yesterday') AS a FROM trades") == [
+        f"q.sql:1:32: {expected}"
+    ]
 
 
 def test_all_wrong_columns_are_told_in_their_order() -> None:

@@ -25,8 +25,8 @@ from kit.model.world import SPEC, World
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with edges() as found:
-        found.world = world = World(Dice())
+    with edges() as doubles:
+        doubles.world = world = World(Dice())
         for partition in (0, 1):
             world.topic.produce(partition)
         land(SPEC, world.connections)

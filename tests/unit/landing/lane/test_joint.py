@@ -45,10 +45,10 @@ class Spark:
 
 @pytest.fixture
 def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
-    found = Spark()
-    monkeypatch.setattr(joint, "run_together", found.run_together)
+    fake = Spark()
+    monkeypatch.setattr(joint, "run_together", fake.run_together)
     monkeypatch.setattr(joint, "PATIENCE", PATIENCE)  # none goes because others are slow
-    return found
+    return fake
 
 
 def part(topic: str, records: int = 10, size: float = 100.0, session: Any = SESSION, epoch: int = 1) -> Part:
@@ -60,8 +60,8 @@ def part(topic: str, records: int = 10, size: float = 100.0, session: Any = SESS
 
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(3 * MOST) as found:
-        yield found
+    with ThreadPoolExecutor(3 * MOST) as threads:
+        yield threads
 
 
 def landings(
@@ -72,8 +72,8 @@ def landings(
     def land(landing: AbstractContextManager[RunPart], part: Part) -> list[str]:
         with landing as run:
             planned(part.reading.topic)
-            found: list[str] = run(part)["topic"].to_pylist()
-            return found
+            topics: list[str] = run(part)["topic"].to_pylist()
+            return topics
 
     tickets = [jobs.landing() for _ in parts]
     return [pool.submit(land, *each) for each in zip(tickets, parts, strict=True)]
@@ -88,9 +88,9 @@ def test_small_landings_share_a_job_and_each_gets_its_own_rows(
 ) -> None:
     topics = [f"t{n}" for n in range(9)]
 
-    found = results(landings(JointJobs(AT_ONCE), pool, *map(part, topics)))
+    topics_landed = results(landings(JointJobs(AT_ONCE), pool, *map(part, topics)))
 
-    assert found == [[topic] for topic in topics]
+    assert topics_landed == [[topic] for topic in topics]
     assert [sorted(job) for job in spark.jobs] == [topics]
 
 
@@ -138,9 +138,9 @@ def test_what_does_not_fit_into_one_job_goes_in_two(
 ) -> None:
     parts = [part("a", size=20e6), *others]
 
-    found = results(landings(JointJobs(AT_ONCE), pool, *parts))
+    topics_landed = results(landings(JointJobs(AT_ONCE), pool, *parts))
 
-    assert found == [[each.reading.topic] for each in parts]
+    assert topics_landed == [[each.reading.topic] for each in parts]
     assert len(spark.jobs) == 2
 
 

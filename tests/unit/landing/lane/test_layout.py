@@ -40,8 +40,8 @@ def decoder() -> RecordDecoder:
     return RecordDecoder(key, value, record_columns(SPEC, key.columns, value.columns))
 
 
-def lane(table: Table, **said: Any) -> Lane:
-    spec = TableSpec.model_validate({**SPEC.model_dump(exclude_unset=True), **said})
+def lane(table: Table, **fields: Any) -> Lane:
+    spec = TableSpec.model_validate({**SPEC.model_dump(exclude_unset=True), **fields})
     return lane_of(spec, decoder(), table)
 
 

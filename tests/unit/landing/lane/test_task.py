@@ -91,8 +91,8 @@ def run(
 ) -> tuple[dict[str, Any], list[dict[str, Any]], list[Any]]:
     """What a task counted, the rows of its files, and the bad records that it hands back."""
     sent = replace(pickle.loads(pickle.dumps(task)), layout=task.layout)  # which makes folders, other than S3
-    (found,) = Tasks((Appends(sent),), frazil).run(batches)
-    row = found.to_pylist()[0]
+    (returned_batch,) = Tasks((Appends(sent),), frazil).run(batches)
+    row = returned_batch.to_pylist()[0]
     return json.loads(row["report"]), rows_of(row), row["bad"]
 
 
@@ -105,8 +105,8 @@ def returned(tasks: tuple[Task, ...], *batches: pa.RecordBatch) -> list[dict[str
     """What one task says of each landing."""
     return [
         row
-        for found in Tasks(tuple(map(Appends, tasks)), version("frazil")).run(batches)
-        for row in found.to_pylist()
+        for returned_batch in Tasks(tuple(map(Appends, tasks)), version("frazil")).run(batches)
+        for row in returned_batch.to_pylist()
     ]
 
 
@@ -184,8 +184,8 @@ def test_of_headers_of_one_name_the_last_one_is_kept(catalog: InMemoryCatalog) -
 
     _, rows, _ = run(task_of(catalog), records.slice(0, 2), records.slice(2))
 
-    found = [row["_x24_x24headers"] and dict(row["_x24_x24headers"]) for row in rows]
-    assert found == [{"other": None, "h": b"new"}, None, {"h": b"v"}, {"x": b"", "h": b"w"}]
+    headers = [row["_x24_x24headers"] and dict(row["_x24_x24headers"]) for row in rows]
+    assert headers == [{"other": None, "h": b"new"}, None, {"h": b"v"}, {"x": b"", "h": b"w"}]
 
 
 def test_counts_are_of_all_batches_and_say_which_records_were_read(catalog: InMemoryCatalog) -> None:
@@ -251,15 +251,15 @@ def test_a_task_serves_several_landings_whose_records_alternate(catalog: InMemor
         ]
     ).combine_chunks()
 
-    found = returned((one, two), *mixed.to_batches())
+    rows_returned = returned((one, two), *mixed.to_batches())
 
-    counts = {row["landing"]: json.loads(row["report"]) for row in found}
-    rows = {row["landing"]: rows_of(row) for row in found}
+    counts = {row["landing"]: json.loads(row["report"]) for row in rows_returned}
+    rows = {row["landing"]: rows_of(row) for row in rows_returned}
     assert {n: (c["read"], c["bad"]) for n, c in counts.items()} == {0: (3, 1), 1: (4, 1)}
     assert [r["value"] for r in rows[0]] == ["a0", "a2"]
     assert [(r["value"], r["_x24_x24leader_x2Depoch"]) for r in rows[1]] == [("b0", 1), ("b2", 5), ("b3", 1)]
     assert {r["_x24_x24topic"] for r in rows[1]} == {"two"}
-    assert [[b["offset"] for b in row["bad"]] for row in found] == [[11], []]
+    assert [[b["offset"] for b in row["bad"]] for row in rows_returned] == [[11], []]
 
 
 def test_landings_that_hold_much_together_write_it_before_they_end(
@@ -268,7 +268,9 @@ def test_landings_that_hold_much_together_write_it_before_they_end(
     monkeypatch.setattr(lane, "HELD", 100)
     task = task_of(catalog)
 
-    found = returned((task, task), *[batch((b"k", b"v" * 60), landing=n % 2, first=n) for n in range(4)])
+    rows_returned = returned(
+        (task, task), *[batch((b"k", b"v" * 60), landing=n % 2, first=n) for n in range(4)]
+    )
 
-    assert [[r["_x24_x24offset"] for r in rows_of(row)] for row in found] == [[0, 2], [1, 3]]
-    assert [len(row["files"]) for row in found] == [1, 1]
+    assert [[r["_x24_x24offset"] for r in rows_of(row)] for row in rows_returned] == [[0, 2], [1, 3]]
+    assert [len(row["files"]) for row in rows_returned] == [1, 1]

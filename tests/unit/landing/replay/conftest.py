@@ -13,5 +13,5 @@ from kit.model.world import World
 @pytest.fixture
 def world() -> Iterator[World]:
     """See `two_landings`."""
-    with two_landings() as found:
-        yield found
+    with two_landings() as world_made:
+        yield world_made

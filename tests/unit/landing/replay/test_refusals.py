@@ -163,8 +163,8 @@ def test_offsets_that_only_the_present_log_has_are_replayed(world: World) -> Non
 def test_what_a_row_by_key_should_hold_is_sent_again_or_the_topic_lands_into_another_table(
     older: Callable[..., object],
 ) -> None:
-    with edges() as found:
-        found.world = world = World(Dice(), keyed=True)
+    with edges() as doubles:
+        doubles.world = world = World(Dice(), keyed=True)
         world.topic.produce(0, key=1)
         land(UPSERTS, world.connections)
         with pytest.raises(UsageError, match="mode: upsert") as refused:

@@ -82,10 +82,10 @@ def test_before_tableflow_made_the_table_it_is_new(catalog: Catalog, tmp_path: P
 def test_whoever_can_mend_a_table_that_stands_still_is_sent_to_tableflow(
     tableflow: Tableflow, logs: dict[int, tuple[int, int]], state: str
 ) -> None:
-    found = state_of(tableflow, logs)
+    state_now = state_of(tableflow, logs)
 
-    assert found.state == state
-    assert found.reason.endswith(
+    assert state_now.state == state
+    assert state_now.reason.endswith(
         "Look at the topic's Tableflow in Confluent Cloud: is it suspended, or failed?"
     )
 

@@ -190,10 +190,10 @@ def test_a_table_of_another_name_takes_over_where_the_name_is_taken(now: Clients
     now.catalog.create_namespace(OWN.namespace)
     now.catalog.create_table(OWN.identifier, Schema())
     theirs = now.catalog.load_table(OWN.identifier).metadata_location
-    with pytest.raises(DifferentError, match="already, and it is not") as told:
+    with pytest.raises(DifferentError, match="already, and it is not") as raised:
         adopted(now)
 
-    assert told.value.todo == "Give the table another name in the spec."
+    assert raised.value.todo == "Give the table another name in the spec."
     assert adopted(now, SPEC.model_copy(update={"table": "another"})).rows == 60
     assert now.catalog.load_table(OWN.identifier).metadata_location == theirs
 
@@ -215,20 +215,20 @@ def test_records_before_the_first_row_are_not_passed_over(tableflow: Tableflow) 
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"metadata": "standard"}, r"\$\$raw-key: the spec has no such column"),
         ({"metadata_names": "portable"}, "cflt_metadata_topic: missing"),
     ],
 )
-def test_a_spec_of_other_columns_is_refused(now: Clients, changes: dict[str, str], told: str) -> None:
+def test_a_spec_of_other_columns_is_refused(now: Clients, changes: dict[str, str], expected: str) -> None:
     other = SPEC.model_copy(update=changes)
 
     with pytest.raises(DifferentError) as caught:
         adopted(now, other)
 
     assert caught.match("not those that the spec asks for")
-    assert re.search(told, caught.value.where)
+    assert re.search(expected, caught.value.where)
     assert "`metadata: full`" in caught.value.todo
     mended = other.model_copy(update={"metadata": "full", "metadata_names": "tableflow"})
     assert adopted(now, mended).rows == 60

@@ -115,11 +115,11 @@ def test_a_table_that_others_commit_to_again_and_again_is_divided_by_the_next_la
     assert [field.name for field in make(catalog).spec().fields] == ["id_bucket"]
 
 
-@pytest.mark.parametrize("said", [{}, {"partition_by": ()}])
+@pytest.mark.parametrize("settings", [{}, {"partition_by": ()}])
 def test_divisions_that_somebody_changed_stay(
-    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch, said: dict[str, tuple[str, ...]]
+    catalog: InMemoryCatalog, monkeypatch: pytest.MonkeyPatch, settings: dict[str, tuple[str, ...]]
 ) -> None:
-    spec = TableSpec(topic="t", namespace="n", mode="upsert", publish=(), **said)
+    spec = TableSpec(topic="t", namespace="n", mode="upsert", publish=(), **settings)
     table = make(catalog, spec)
     append(table)
     land(catalog)
@@ -213,11 +213,11 @@ def test_a_merge_whose_files_are_gone_is_refused_and_nothing_changes(catalog: In
     head = table.metadata.current_snapshot_id or 0
     merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset({"written anew.parquet"}), head=head)
 
-    with pytest.raises(CommitConflictError, match="were written anew while their rows were merged") as told:
+    with pytest.raises(CommitConflictError, match="were written anew while their rows were merged") as raised:
         publish(TableHandle(catalog, NAME), merged)
     assert catalog.load_table(NAME.identifier).metadata == table.metadata
 
-    assert told.value.todo == "Try again."
+    assert raised.value.todo == "Try again."
     publish(TableHandle(catalog, NAME), replace(merged, removed=frozenset()))  # as who looks at the head anew
 
 
@@ -225,12 +225,12 @@ def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: 
     """It said that it tries again by itself, and told so only once it had ceased to."""
     head = make(catalog).metadata.current_snapshot_id or 0
     merged = MergeLanded(StagedFiles(), ledger(0, 3), None, frozenset(), head=head + 1)
-    with pytest.raises(CommitConflictError, match="was rolled back while") as told:
+    with pytest.raises(CommitConflictError, match="was rolled back while") as raised:
         publish(TableHandle(catalog, NAME), merged)
 
     publish(TableHandle(catalog, NAME), replace(merged, head=head))
 
-    assert told.value.todo == "Land again."
+    assert raised.value.todo == "Land again."
     found = read_ledger(catalog.load_table(NAME.identifier).metadata)
     assert found
     assert found.position == {0: 3}

@@ -75,20 +75,20 @@ def upserted(tmp_path: Path) -> Texts:
 
 def changes_of(chance: random.Random, first: int, count: int) -> list[Change]:
     """Of 200 keys in one partition each; one of five ends its row."""
-    found: list[Change] = []
+    changes: list[Change] = []
     for offset in range(first, first + count):
         number = chance.randrange(200)
         value = None if chance.random() < 0.2 else f"v{offset}"
-        found.append((f"k{number}", value, number % 3, offset, chance.randrange(1000)))
-    return found
+        changes.append((f"k{number}", value, number % 3, offset, chance.randrange(1000)))
+    return changes
 
 
-@pytest.mark.parametrize("held", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
+@pytest.mark.parametrize("most", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
 @pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
 def test_what_is_left_is_what_a_dictionary_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int, divided: Divided
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, divided: Divided
 ) -> None:
-    monkeypatch.setattr(deal, "HELD", held)
+    monkeypatch.setattr(deal, "HELD", most)
     upserted = Texts(tmp_path, divided)
     chance, wanted = random.Random(1), dict[str, str]()
     for number in range(6):
@@ -128,18 +128,18 @@ def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(
         assert upserted.wrong == ""
         assert counts["gone"] == counts["left_out"] + counts["vectored"]
         by_vectors += counts["vectored"]
-        found = upserted.identities
-        assert found.keys() == upserted.values.keys()
+        row_ids = upserted.identities
+        assert row_ids.keys() == upserted.values.keys()
         kept = {key: row_id for key, row_id in ids.items() if last.get(key, "") is not None}
-        assert kept.items() <= {key: row_id for key, (row_id, _) in found.items()}.items()
-        new = {row_id for key, (row_id, _) in found.items() if key not in kept}
+        assert kept.items() <= {key: row_id for key, (row_id, _) in row_ids.items()}.items()
+        new = {row_id for key, (row_id, _) in row_ids.items() if key not in kept}
         assert not new & ever  # a row that was deleted and comes again has another id
         ever |= new
-        assert len({row_id for row_id, _ in found.values()}) == len(found)
-        assert {key for key, (_, changed) in found.items() if changed == number + 1} == {
+        assert len({row_id for row_id, _ in row_ids.values()}) == len(row_ids)
+        assert {key for key, (_, changed) in row_ids.items() if changed == number + 1} == {
             key for key, value in last.items() if value is not None
         }
-        ids = {key: row_id for key, (row_id, _) in found.items()}
+        ids = {key: row_id for key, (row_id, _) in row_ids.items()}
     assert bool(by_vectors) == bool(vectors)
 
 
@@ -150,12 +150,12 @@ def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(
     whole = transfer.rows_fitted
 
     def losing(*of: Any) -> pa.RecordBatch:
-        found = whole(*of)
-        at = found.schema.get_field_index("value")
+        batch = whole(*of)
+        at = batch.schema.get_field_index("value")
         if at < 0:  # only the columns of the key are read
-            return found
-        kept = pa.array([None, *found.column(at).to_pylist()[1:]], found.schema.field(at).type)
-        return found.set_column(at, found.schema.field(at), kept)
+            return batch
+        kept = pa.array([None, *batch.column(at).to_pylist()[1:]], batch.schema.field(at).type)
+        return batch.set_column(at, batch.schema.field(at), kept)
 
     monkeypatch.setattr(transfer, "rows_fitted", losing)
 
@@ -237,6 +237,6 @@ def test_a_key_of_several_columns_is_found_where_all_are_of_one() -> None:
         "c": [True, False, False, False, True, True],
     }
 
-    found = KeyIndex(keys).find(pa.table(others).columns)
+    places = KeyIndex(keys).find(pa.table(others).columns)
 
-    assert found.to_pylist() == [1, 2, None, None, None, None]
+    assert places.to_pylist() == [1, 2, None, None, None, None]

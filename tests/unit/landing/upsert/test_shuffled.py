@@ -47,28 +47,28 @@ def rules(lsn: str = "", *, hard: bool = False, anew: bool = False) -> Rules:
 
 
 @pytest.mark.parametrize("lsn", ["", "lsn"])
-@pytest.mark.parametrize("held", [1, 4000, 2**20])
+@pytest.mark.parametrize("most", [1, 4000, 2**20])
 @pytest.mark.parametrize("seed", range(10))
 def test_the_newest_changes_are_the_same_however_many_are_held(
-    monkeypatch: pytest.MonkeyPatch, lsn: str, held: int, seed: int
+    monkeypatch: pytest.MonkeyPatch, lsn: str, most: int, seed: int
 ) -> None:
-    monkeypatch.setattr(shuffled, "_HELD", held)
+    monkeypatch.setattr(shuffled, "_HELD", most)
     changes = drawn(random.Random(seed), 120)
     given = table(random.Random(seed).sample(changes, 120)).sort_by("key").combine_chunks()
     names = (*given.column_names, *([LSN] if lsn else []))
 
-    found = pa.Table.from_batches(Newest(rules(lsn), names, HERE).run(given.to_batches(max_chunksize=9)))
+    newest = pa.Table.from_batches(Newest(rules(lsn), names, HERE).run(given.to_batches(max_chunksize=9)))
 
-    assert rows_by_key(found) == expected(changes, bool(lsn))
-    assert tuple(found.column_names) == names
+    assert rows_by_key(newest) == expected(changes, bool(lsn))
+    assert tuple(newest.column_names) == names
 
 
 def pair(row: Place, change: Place | None, kind: str = "put", *, gone: bool = False) -> pa.RecordBatch:
     """A row of the table beside a change; `gone`: the row is deleted already."""
-    told = {**ROW, "deleted": gone, "_file": "f", **named(("partition", "offset", "at", "lsn"), row)}
-    told |= named(tuple(PLACES.values()), change or (None,) * 4)
-    told |= dict(zip((DELETED, BARE, TOMBSTONE), FLAGS[kind] if change else (None,) * 3, strict=True))
-    return pa.RecordBatch.from_pylist([told], schema=SCHEMA)
+    values = {**ROW, "deleted": gone, "_file": "f", **named(("partition", "offset", "at", "lsn"), row)}
+    values |= named(tuple(PLACES.values()), change or (None,) * 4)
+    values |= dict(zip((DELETED, BARE, TOMBSTONE), FLAGS[kind] if change else (None,) * 3, strict=True))
+    return pa.RecordBatch.from_pylist([values], schema=SCHEMA)
 
 
 def named(names: Sequence[str], place: Sequence[int | None]) -> dict[str, Any]:
@@ -108,9 +108,9 @@ def judged(by: Rules, rows: pa.RecordBatch) -> list[dict[str, Any]]:
     ],
 )
 def test_a_change_wins_that_is_newer_than_its_row(by: Rules, row: Place, change: Place, wins: bool) -> None:
-    (found,) = judged(by, pair(row, change))
+    (row_judged,) = judged(by, pair(row, change))
 
-    assert (found[WINS], found[MET], found[ENDS]) == (wins, False, False)
+    assert (row_judged[WINS], row_judged[MET], row_judged[ENDS]) == (wins, False, False)
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_a_change_wins_that_is_newer_than_its_row(by: Rules, row: Place, change:
     ],
 )
 def test_a_delete_ends_a_row_once(kind: str, gone: bool, wins: bool, ends: bool) -> None:
-    (found,) = judged(rules(), pair((0, 5, 1, None), (0, 6, 2, None), kind, gone=gone))
+    (row_judged,) = judged(rules(), pair((0, 5, 1, None), (0, 6, 2, None), kind, gone=gone))
 
-    assert (found[WINS], found[ENDS], found[MET]) == (wins, ends, True)
+    assert (row_judged[WINS], row_judged[ENDS], row_judged[MET]) == (wins, ends, True)
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_a_delete_ends_a_row_once(kind: str, gone: bool, wins: bool, ends: bool)
 def test_a_truncate_ends_rows_without_a_change(by: Rules, row: Place, gone: bool, ended: bool) -> None:
     by = replace(by, truncates=(TRUNCATE,))
 
-    found = judged(by, pair(row, None, gone=gone))
+    rows_judged = judged(by, pair(row, None, gone=gone))
 
     said = {"key": "a", "_file": "f", DELETED: True, BARE: True, MET: False, WINS: True, ENDS: True}
-    assert found == ([said] if ended else [])
+    assert rows_judged == ([said] if ended else [])
 
 
 @pytest.mark.parametrize("hard", [True, False])
@@ -153,11 +153,11 @@ def test_truncated_rows_go_or_are_marked_and_are_counted(hard: bool) -> None:
     own = [f for f in SCHEMA if not f.name.startswith("$")]
     rows = [pair(place, None).select([f.name for f in own]) for place in ((1, 4, 9, None), (1, 6, 1, None))]
 
-    found = [row for b in Empty(by, False, HERE).run(rows) for row in b.to_pylist()]
+    rows_marked = [row for b in Empty(by, False, HERE).run(rows) for row in b.to_pylist()]
     counted = [row["gone"] for b in Empty(by, False, HERE).count(rows) for row in b.to_pylist()]
 
-    said = [(row["offset"], row["op"], row["deleted"]) for row in found]
-    assert said == ([(6, "u", False)] if hard else [(4, "t", True), (6, "u", False)])
+    rows_read = [(row["offset"], row["op"], row["deleted"]) for row in rows_marked]
+    assert rows_read == ([(6, "u", False)] if hard else [(4, "t", True), (6, "u", False)])
     assert counted == [1, 0]
 
 
@@ -169,7 +169,7 @@ def test_a_row_that_stays_has_the_marks_of_its_delete() -> None:
     row = {**ROW, "partition": 0, "offset": 5, "at": 1, "lsn": 50, "deleted": False}
     batch = pa.RecordBatch.from_pylist([{**row, **{shuffled._MARK + k: v for k, v in marks.items()}}], schema)
 
-    (found,) = [r for b in Mark(by, tuple(f.name for f in own), HERE).run([batch]) for r in b.to_pylist()]
+    (marked,) = [r for b in Mark(by, tuple(f.name for f in own), HERE).run([batch]) for r in b.to_pylist()]
 
-    said = {name: found[name] for name in ("key", "value", "op", "deleted", "offset", "lsn")}
-    assert said == {"key": "a", "value": 7, "op": "d", "deleted": True, "offset": 8, "lsn": 50}
+    actual = {name: marked[name] for name in ("key", "value", "op", "deleted", "offset", "lsn")}
+    assert actual == {"key": "a", "value": 7, "op": "d", "deleted": True, "offset": 8, "lsn": 50}

@@ -87,9 +87,9 @@ def test_a_row_is_older_than_a_truncate_by_offset_or_by_time_or_by_the_sources_l
     change = {"key": "a", "partition": partition, "offset": offset, "at": at, "lsn": log, "value": 1}
     of_its_partition = landed and partition == 1 and (not lsn or log is None)  # then the row was there before
 
-    found, times = older_rows([TRUNCATE], table([change]), soft(lsn).identity, landed=landed)
+    older_flags, times = older_rows([TRUNCATE], table([change]), soft(lsn).identity, landed=landed)
 
-    assert found.tolist() == [older or of_its_partition]
+    assert older_flags.tolist() == [older or of_its_partition]
     assert times.tolist() == [7_000_000 if older or of_its_partition else 0]
 
 

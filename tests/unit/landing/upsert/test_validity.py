@@ -38,21 +38,21 @@ class Landings:
     known: list[Truncate] = field(default_factory=list)
     looked_at: int = 0
 
-    def land(self, told: Iterable[Told]) -> None:
-        every = list(told)
-        come = [Truncate(t.partition, t.offset, t.stamped, t.time, None) for t in every if t.op == "t"]
+    def land(self, records: Iterable[Told]) -> None:
+        every = list(records)
+        truncating = [Truncate(t.partition, t.offset, t.stamped, t.time, None) for t in every if t.op == "t"]
         put = self._judged([], [row_of(t) for t in every if t.op != "t"], Truncates())
-        truncates = Truncates(tuple(come), tuple(self.known))
+        truncates = Truncates(tuple(truncating), tuple(self.known))
         near = self._near([row for row, _ in put], truncates, any(r[3] is None and not b for r, b in put))
         self.looked_at = len(near)
-        found = self._judged(near, [r for r, _ in put], truncates.for_rows_since(min_stamp(put)))
-        self.rows = [*set(self.rows) - set(near), *(r for r, _ in found)]
-        self.known += come
+        rows_judged = self._judged(near, [r for r, _ in put], truncates.for_rows_since(min_stamp(put)))
+        self.rows = [*set(self.rows) - set(near), *(r for r, _ in rows_judged)]
+        self.known += truncating
 
     def held(self) -> set[Version]:
-        found = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now, _ in self.rows}
-        assert len(found) == len(self.rows)
-        return found
+        versions = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now, _ in self.rows}
+        assert len(versions) == len(self.rows)
+        return versions
 
     def _near(self, put: Sequence[Row], truncates: Truncates, unsure: bool) -> list[Row]:
         """The rows that the engine looks at."""
@@ -79,12 +79,22 @@ class Landings:
             query = f"(SELECT {steps})"
         asked = ", ".join(f"`{c}`" for c in (*COLUMNS[:5], SINCE, UNTIL, CURRENT, COLUMNS[-1], BEFORE))
         (sql,) = sqlglot.transpile(f"SELECT {asked} FROM {query}", read="spark", write="duckdb")
-        found = self.duck.execute(sql).fetchall()
-        return [(row[:-1], row[-1]) for row in found]
+        rows_judged = self.duck.execute(sql).fetchall()
+        return [(row[:-1], row[-1]) for row in rows_judged]
 
 
-def row_of(told: Told) -> Row:
-    return told.key, told.partition, told.offset, told.op, told.stamped, None, None, None, told.time
+def row_of(record: Told) -> Row:
+    return (
+        record.key,
+        record.partition,
+        record.offset,
+        record.op,
+        record.stamped,
+        None,
+        None,
+        None,
+        record.time,
+    )
 
 
 def min_stamp(put: Sequence[tuple[Row, bool | None]]) -> int | None:
@@ -101,19 +111,19 @@ def landings() -> Landings:
 
 def drawn(chance: random.Random, count: int, partitions: int, truncates: float = 0) -> list[Told]:
     """Records of few keys, with deletes, tombstones with and without one, and clocks that go back."""
-    ends, found = [0] * partitions, []
+    ends, records = [0] * partitions, []
     for number in range(count):
         partition = chance.randrange(partitions)
         key, time = chance.choice("abc"), 10 * number + chance.choice((0, 0, 0, 3, -35, 40))
         stamp = time + chance.choice((0, 0, 7, -20, 30))
         if chance.random() < truncates:
-            found.append(Told("", partition, ends[partition], time, "t", stamp))
+            records.append(Told("", partition, ends[partition], time, "t", stamp))
             ends[partition] += 1
         op = chance.choice(("c", "u", "u", "r", "d", None))
-        for said in (op, None) if op == "d" and chance.random() < 0.8 else (op,):
-            found.append(Told(key, partition, ends[partition], time + (said is None), said, stamp))
+        for word in (op, None) if op == "d" and chance.random() < 0.8 else (op,):
+            records.append(Told(key, partition, ends[partition], time + (word is None), word, stamp))
             ends[partition] += 1
-    return found
+    return records
 
 
 @pytest.mark.parametrize(
@@ -126,14 +136,14 @@ def test_versions_are_those_of_all_records_whatever_was_landed_when(
 ) -> None:
     for seed in seeds:
         chance = random.Random(seed)
-        told = drawn(chance, 30, partitions, truncates)
+        records = drawn(chance, 30, partitions, truncates)
         landings.rows, landings.known, done = [], [], [0] * partitions
-        while any(done[t.partition] <= t.offset for t in told):
+        while any(done[t.partition] <= t.offset for t in records):
             ends = [at + chance.randrange(7) for at in done]  # partitions are behind each other
-            batch = [t for t in told if done[t.partition] <= t.offset < ends[t.partition]]
+            batch = [t for t in records if done[t.partition] <= t.offset < ends[t.partition]]
             landings.land(batch)
             done = ends
-            landed = [t for t in told if t.offset < done[t.partition]]
+            landed = [t for t in records if t.offset < done[t.partition]]
             assert landings.held() == versions_of(landed), seed
 
 

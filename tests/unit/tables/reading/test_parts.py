@@ -100,8 +100,8 @@ def files_of(table: Table) -> list[DataFile]:
 
 def read(table: Table, *columns: str) -> list[dict[str, Any]]:
     """What tasks read, by the table's names."""
-    found = planned(table, ((file, ()) for file in files_of(table)))
-    reader = reader_of(table, found, columns or None, with_path=True)
+    planned_files = planned(table, ((file, ()) for file in files_of(table)))
+    reader = reader_of(table, planned_files, columns or None, with_path=True)
     numbers = pa.RecordBatch.from_pydict({"id": pa.array(range(len(reader.bins)))})
     rows = pa.Table.from_batches(reader.run([numbers]), schema=reader.schema)
     titles = [f.name for f in table.schema().fields if not columns or f.name in columns]
