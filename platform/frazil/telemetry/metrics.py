@@ -23,11 +23,29 @@ class Look:
     Args:
         up: Whether each system answers.
         silent: Tables of which nothing can be told.
+        costs: What tables cost, where that was asked for.
     """
 
     states: Sequence[State]
     up: Mapping[str, bool]
     silent: Sequence[str]
+    costs: Sequence[TableCost] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableCost:
+    """What one table took in a time, as far as it is measured.
+
+    Args:
+        stored: Bytes of its files, those that only older snapshots hold among them.
+        task_seconds: CPU of its tasks; None: no commit told.
+    """
+
+    table: str
+    stored: float
+    task_seconds: float | None
+    money: float
+    currency: str
 
 
 def _known(state: State, value: float | None) -> float | None:
@@ -64,8 +82,11 @@ _GAUGES: Mapping[str, tuple[str, _Value]] = {
     ),
 }
 
+OF_COST = ("frazil_table_stored_bytes", "frazil_table_task_seconds", "frazil_table_cost")
+"""Metrics that are there where costs are asked for."""
+
 NAMES = ("frazil_up", "frazil_table_up", "frazil_table_state", *(f"frazil_table_{name}" for name in _GAUGES))
-"""Every metric."""
+"""Every other metric."""
 
 
 class _TableMetrics:
@@ -89,6 +110,23 @@ class _TableMetrics:
         for each in seen.states:
             state.add_metric([each.identifier, each.state], 1.0)
         yield state
+        if seen.costs:
+            yield from _cost_gauges(seen.costs)
+
+
+def _cost_gauges(costs: Sequence[TableCost]) -> Iterator[GaugeMetricFamily]:
+    about = "Bytes of the table's files, those of older snapshots, too."
+    yield _gauge("frazil_table_stored_bytes", about, "table", ((c.table, c.stored) for c in costs))
+    about = "CPU seconds of the tasks that wrote files of the table in the time that is asked for."
+    yield _gauge("frazil_table_task_seconds", about, "table", ((c.table, c.task_seconds) for c in costs))
+    money = GaugeMetricFamily(
+        "frazil_table_cost",
+        "What is measured of that time, by the list of prices.",
+        labels=["table", "currency"],
+    )
+    for each in costs:
+        money.add_metric([each.table, each.currency], each.money)
+    yield money
 
 
 def _gauge(

@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from frazil.landing.land import land
+from frazil.telemetry.metrics import OF_COST
 from kit.records.topics import Topic
 from kit.runs.shell import FRAZIL, Command
 
@@ -40,6 +41,22 @@ def test_the_metrics_are_those_that_frazil_tables_tells(frazil: Command, topic: 
     assert numbers["frazil_table_bytes"] == state["bytes"]
     assert numbers["frazil_table_last_commit_timestamp_seconds"] == state["landed_at"]
     assert [row["value"] for row in document if row["metric"] == "frazil_up"] == [1.0, 1.0, 1.0]
+
+
+def test_what_tables_cost_is_among_them_where_it_is_asked_for(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    rows = frazil("metrics", "--cost", "1h", "--json").document
+    cost = frazil("cost", name, "--since", "1h", "--json").document["total"]
+    usual = frazil("metrics", "--json").document
+
+    told = {row["metric"]: row["value"] for row in rows if row.get("table") == name}
+    assert told["frazil_table_stored_bytes"] == cost["live_bytes"] + cost["history_bytes"]
+    assert told["frazil_table_task_seconds"] == pytest.approx(cost["task_seconds"])
+    assert [row["currency"] for row in rows if row["metric"] == "frazil_table_cost"] == ["USD"]
+    assert told.keys() - {row["metric"] for row in usual} == set(OF_COST)
 
 
 @pytest.mark.plain(why="numbers are exact")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from frazil.cli.console import console, print_json
+from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Selection, select
 from frazil.cli.views.tables import states_of
 from frazil.errors import ConfigureError
@@ -17,25 +20,31 @@ from frazil.spec.table import AnyTable
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from frazil.telemetry.metrics import Look
+    from frazil.telemetry.metrics import Look, TableCost
 
 app = typer.Typer()
 
 Port = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Serve the metrics on this port until Ctrl-C.")
 ]
+Cost = Annotated[
+    str, typer.Option(help="Also what each table cost in this time, such as 30d: reads all snapshots.")
+]
 Host = Annotated[str, typer.Option(help="The address to serve them on.")]
 
 
 @app.command("metrics")
-def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json = False) -> None:
+def metrics_command(
+    port: Port = None, host: Host = "127.0.0.1", cost: Cost = "", as_json: Json = False
+) -> None:
     """Print the state of all tables as metrics for Prometheus, or serve them."""
     from prometheus_client import generate_latest
 
     from frazil.telemetry.metrics import registry_of, rows_of
 
     selection = select((), every=True)
-    registry = registry_of(lambda: _look(selection))
+    since = duration_of(cost, "--cost").total_seconds() if cost else None
+    registry = registry_of(lambda: _look(selection, since))
     if port is not None:
         _serve(registry, host, port)
     elif as_json:
@@ -44,12 +53,28 @@ def metrics_command(port: Port = None, host: Host = "127.0.0.1", as_json: Json =
         sys.stdout.write(generate_latest(registry).decode())
 
 
-def _look(selection: Selection[AnyTable]) -> Look:
+def _look(selection: Selection[AnyTable], since: float | None) -> Look:
     from frazil.telemetry.metrics import Look
 
     results = states_of(selection)
     parts = look_at_parts(selection.topics.specs, selection.connections)
-    return Look(results.reports, {part: why is None for part, why in parts.items()}, [*results.failed])
+    costs = () if since is None else tuple(_costs(selection, since))
+    return Look(results.reports, {part: why is None for part, why in parts.items()}, [*results.failed], costs)
+
+
+def _costs(selection: Selection[AnyTable], seconds: float) -> Iterator[TableCost]:
+    from frazil.cli.costs.cost import costs_of
+    from frazil.costs.prices import amount_of, load_prices
+    from frazil.costs.units import Period, total_of
+    from frazil.telemetry.metrics import TableCost
+
+    now = time.time()
+    prices = load_prices(selection.connections.settings.prices)
+    for costs in costs_of(selection, Period(now - seconds, now)).reports:
+        units = total_of(costs.lines)
+        stored = units.get("live_bytes", 0) + units.get("history_bytes", 0)
+        money = amount_of(units, prices).money
+        yield TableCost(costs.table, stored, units.get("task_seconds"), money, prices.currency)
 
 
 def _serve(registry: CollectorRegistry, host: str, port: int) -> None:
