@@ -41,6 +41,8 @@ def main() -> None:
     used = time.process_time()
     report = rebuild_catalog(Clients(settings), Order(prefix))
     used = time.process_time() - used
+    for why in {str(each.error) for each in report.tables if each.error}:
+        print(why)
     print(f"{asked.catalog}: {dict(report.counts)} in {report.seconds:.1f} s, {used:.1f} s of CPU here")
 
 

@@ -113,7 +113,8 @@ def test_tables_come_back_from_the_bucket_and_landings_go_on_where_they_ended(
     assert [each["outcome"] for each in looked.document["tables"]] == ["found"] * len(names)
     assert untouched == []
     assert (done.code, [each["outcome"] for each in done.document["tables"]]) == (0, ["rebuilt"] * len(names))
-    assert [each["unproven"] for each in done.document["tables"]] == [[]] * len(names)
+    doubts = {doubt for each in done.document["tables"] for doubt in each["unproven"]}
+    assert len(doubts) == (lake.settings.catalog == "rest")  # SeaweedFS takes no old snapshot's time
     assert [each["outcome"] for each in again.document["tables"]] == ["there"] * len(names)
     assert [looks(lake.catalog.load_table(name)) for name in names] == before
 
@@ -150,6 +151,8 @@ def test_a_rebuild_that_was_killed_between_its_two_steps_goes_on(
 
     assert (stopped.code, done.code) == (130, 0)
     assert empty.current_snapshot() is None
+    times = [each.timestamp_ms for each in connections.catalog.load_table(name).metadata.snapshots]
+    assert min(times) >= empty.metadata.last_updated_ms  # SeaweedFS refuses one that is a minute older
     assert [row["quantity"] for row in topic.rows()] == list(range(9))
     assert connections.catalog.load_table(name).metadata.table_uuid == table.metadata.table_uuid
 

@@ -12,10 +12,14 @@ NAMES = "schema.name-mapping.default"
 """What some catalogs write of the columns by themselves."""
 
 
+_OF_THE_CATALOG = {"schema_id", "timestamp_ms"}
+
+
 def differences(wanted: TableMetadata, made: TableMetadata) -> tuple[str, ...]:
     """What differs of a table, in a word each.
 
-    Ids of schemas and of sort orders may: a catalog gives them anew, and no manifest needs them.
+    Ids of schemas and of sort orders, and times of snapshots, may: a catalog gives them again where it can't
+    read a metadata file.
     """
     return tuple(_differences(wanted, made))
 
@@ -49,6 +53,9 @@ def _specs(metadata: TableMetadata) -> dict[int, Any]:
 def _snapshots(metadata: TableMetadata) -> dict[int, Any]:
     """All that is known of each, with its columns in place of their schema's id."""
     return {
-        each.snapshot_id: (each.model_dump(exclude={"schema_id"}), _columns(metadata, each.schema_id))
+        each.snapshot_id: (
+            each.model_dump(exclude={"schema_id", "timestamp_ms"}),
+            _columns(metadata, each.schema_id),
+        )
         for each in metadata.snapshots
     }

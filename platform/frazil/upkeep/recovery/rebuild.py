@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 8
 
+_TIMES = "its snapshots have the time of the rebuild: the catalog takes none that are older"
+
 _UNMADE = "The catalog has no such table now. No file was changed."
 
 
@@ -112,7 +114,8 @@ class _Rebuild:
         if self.order.dry_run:
             return report_of(handle.name, state, "found", doubts)
         self.registrar.bring(handle, state)
-        return report_of(handle.name, state, "rebuilt", doubts)
+        times = () if self.registrar.reads else (_TIMES,)
+        return report_of(handle.name, state, "rebuilt", (*doubts, *times))
 
     def _newest(self, handle: TableHandle, metadata: Metadata) -> tuple[Place, Line]:
         """Of places that come to one name that which has the newest state."""

@@ -1,7 +1,7 @@
 """A table is made again by commits, in a catalog that does not read the metadata file that it registers.
 
 SeaweedFS' is one: it makes an empty table of that name. What can't be the same there is the log of metadata
-files, and the ids of schemas.
+files, the ids of schemas, and the times of snapshots.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _history(table: Table, state: State) -> Iterator[TableUpdate]:
     yield AssignUUIDUpdate(uuid=metadata.table_uuid)
     ids = _ids_there(metadata)
     yield from _layout(metadata, ids)
-    yield from _snapshots(metadata, ids)
+    yield from _snapshots(metadata, ids, table.metadata.last_updated_ms)
     yield from _statistics(metadata)
     if metadata.properties:
         yield SetPropertiesUpdate(updates=metadata.properties)
@@ -146,13 +146,18 @@ def _layout(metadata: TableMetadata, ids: Mapping[int, int]) -> Iterator[TableUp
         yield SetDefaultSortOrderUpdate(sort_order_id=-1)
 
 
-def _snapshots(metadata: TableMetadata, ids: Mapping[int, int]) -> Iterator[TableUpdate]:
-    """The snapshots in the order in which they were made, and the branches and tags that name them."""
+def _snapshots(metadata: TableMetadata, ids: Mapping[int, int], made: int) -> Iterator[TableUpdate]:
+    """The snapshots in the order in which they were made, and the branches and tags that name them.
+
+    None has a time before that of the table: catalogs refuse one that is a minute older (`before last updated
+    timestamp`).
+    """
     from pyiceberg.table.update import AddSnapshotUpdate, SetSnapshotRefUpdate
 
     for each in sorted(metadata.snapshots, key=lambda snapshot: snapshot.sequence_number or 0):
         there = ids.get(each.schema_id) if each.schema_id is not None else None
-        yield AddSnapshotUpdate(snapshot=each.model_copy(update={"schema_id": there}))
+        changed = {"schema_id": there, "timestamp_ms": max(each.timestamp_ms, made)}
+        yield AddSnapshotUpdate(snapshot=each.model_copy(update=changed))
     for name, ref in metadata.refs.items():
         reference = ref.model_dump(exclude={"snapshot_ref_type"})
         yield SetSnapshotRefUpdate(ref_name=name, type=ref.snapshot_ref_type, **reference)
