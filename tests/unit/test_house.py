@@ -147,3 +147,29 @@ def _names(nodes: list[ast.stmt]) -> frozenset[str]:
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return frozenset(names)
+
+
+def test_a_busy_machine_makes_no_property_red() -> None:
+    """Hypothesis' own settings end an example after 200 ms: `examples` has others."""
+    files = [file for file in (ROOT / "tests").rglob("test_*.py") if "@given" in file.read_text()]
+    own = {f"{file.name}:{node.name}" for file in files for node in _properties(file)}
+
+    assert own == set()
+    assert len(files) > 10
+
+
+def _properties(file: Path) -> Iterator[ast.FunctionDef]:
+    """The drawn tests of a file that have Hypothesis' own settings."""
+    tree = ast.parse(file.read_text())
+    ours = {"examples"} | {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and {"examples", "settings"} & {*_names_in(node.value)}
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            names = {name for each in node.decorator_list for name in _names_in(each)}
+            if "given" in names and not names & ours:
+                yield node

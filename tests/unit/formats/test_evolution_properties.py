@@ -24,7 +24,7 @@ SPEC = TableSpec(topic="t", namespace="n")
 
 many = examples(100)
 # The catalog is shared by all examples; each has a table of its own in it.
-some = examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+some = examples(60, allowed=[HealthCheck.function_scoped_fixture])
 
 
 def said(have: Struct, wanted: Struct) -> list[Expected]:

@@ -13,6 +13,7 @@ from frazil.landing.plan import make_plan as plan_of
 from frazil.landing.position.history import NOTHING, Accepted, History
 from frazil.landing.position.ledger import Ledger
 from frazil.spec.names import TableName
+from kit.drawn.examples import examples
 
 MANY = 10**9
 
@@ -81,6 +82,7 @@ def test_a_partition_that_vanished_stops_the_table() -> None:
         make_plan(facts({0: 0}, {0: 9}), ledger({0: 7, 1: 3}), MANY)
 
 
+@examples(100)
 @given(st.dictionaries(st.integers(0, 30), st.integers(0, 10_000), min_size=1), st.integers(1, 20_000))
 def test_a_capped_plan_takes_exactly_the_cap_or_all_that_waits(ends: dict[int, int], cap: int) -> None:
     plan = make_plan(facts(dict.fromkeys(ends, 0), ends), None, cap)
@@ -96,6 +98,7 @@ def test_a_plan_can_end_before_a_bad_record() -> None:
     assert plan.until({1: 4}).spans == {0: (0, 10), 1: (0, 4)}
 
 
+@examples(100)
 @given(
     st.dictionaries(st.integers(0, 20), st.tuples(st.integers(0, 500_000), st.integers(0, 500_000))),
     st.integers(1, 16),

@@ -23,6 +23,7 @@ from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
 from frazil.upkeep.compaction.plan import group_files
 from frazil.upkeep.facts import read_facts, read_history
 from frazil.upkeep.work import MB, SUMMARY, LastWork, remembered, size_text
+from kit.drawn.examples import examples
 
 RULE = Rule.of(Upkeep(), 128 * MB)
 UPKEEP = Upkeep()
@@ -81,6 +82,7 @@ def test_a_file_is_rewritten_when_enough_of_its_rows_are_deleted(deleted: int, g
     assert bool(gain_in(files(128, deleted=deleted), RULE)) is gains
 
 
+@examples(100)
 @given(st.lists(st.integers(1, 700), max_size=40), st.booleans())
 def test_compacting_again_and_again_comes_to_an_end(megabytes: list[int], sorts: bool) -> None:
     rule = Rule.of(Upkeep(), 128 * MB, sorts=sorts)

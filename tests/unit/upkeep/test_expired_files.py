@@ -106,7 +106,7 @@ def strays(table: Table) -> list[str]:
     return [file.path for file in list_files(table) if key_of(file.path) not in named]
 
 
-@examples(15, suppress_health_check=list(HealthCheck))
+@examples(15, allowed=HealthCheck)
 @given(steps=STEPS, merges=st.booleans())
 def test_what_stays_reads_as_before_and_what_goes_leaves_no_file(
     steps: list[tuple[str, int]], merges: bool

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from frazil.costs.planning.replay import Arrival, Outcome, Rates, Rules, replay
+from kit.drawn.examples import examples
 
 RULES = Rules(target=1000, small=750, small_bytes=600, compact_after=40.0, copies=1500, kept_for=300.0)
 RATES = Rates(record_bytes=10.0, spread=1, landing_seconds=0.5, record_seconds=0.01, byte_seconds=0.001)
@@ -86,6 +87,7 @@ def test_a_replay_is_what_a_simulation_of_every_second_comes_to(
     compared(pattern(Random(38)), every)
 
 
+@examples(100)
 @given(
     st.lists(st.tuples(st.integers(0, 200), st.integers(1, 150)), min_size=1, max_size=40),
     st.sampled_from([1, 5, 17, 60]),

@@ -24,6 +24,7 @@ from frazil.tables.reading.frame import reader_of
 from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.reading.parts import planned
 from frazil.tables.writing.data_files import write_files
+from kit.drawn.examples import examples
 from kit.tables.delete_files import delete_by_equality, delete_by_position, live
 
 FIELDS = (
@@ -112,6 +113,7 @@ def test_values_of_columns_that_are_dropped_renamed_or_wider_by_now_still_delete
 VALUES = st.one_of(st.none(), st.integers(0, 3))
 
 
+@examples(100)
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1), st.lists(st.tuples(VALUES, VALUES), min_size=1))
 def test_rows_are_among_others_whose_values_are_all_the_same(
     own: list[tuple[Any, Any]], theirs: list[tuple[Any, Any]]
