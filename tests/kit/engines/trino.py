@@ -5,6 +5,7 @@ Newer releases than this are not in Maven's repository. It needs Java 24 or newe
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -33,14 +34,27 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+_SERVER = ("trino-server-core", "tar.gz", "0f388f9967c177ae70a47c099082fc95387f0c3cb96d8000d1d41fc3a5223158")
+_PLUGIN = ("trino-iceberg", "zip", "99edba5b491ed94d599aeb61e0794272d3569d8b563f3bb8569e8a49daa87b6c")
+"""Artifacts of `VERSION`, and the SHA-256 of each."""
+
+
 def fetch(folder: Path) -> None:
     """Fetches the server and its plugin for Iceberg, 500 MB, and unpacks them."""
-    trino = MavenContext().project("io.trino", "trino-server-core").at_version(VERSION)
-    plugin = MavenContext().project("io.trino", "trino-iceberg").at_version(VERSION)
-    with tarfile.open(trino.artifact("", "tar.gz").resolve()) as packed:
+    with tarfile.open(_artifact(*_SERVER)) as packed:
         packed.extractall(folder, filter="data")
-    with zipfile.ZipFile(plugin.artifact("", "zip").resolve()) as packed:
+    with zipfile.ZipFile(_artifact(*_PLUGIN)) as packed:
         packed.extractall(folder / f"trino-server-core-{VERSION}" / "plugin")
+
+
+def _artifact(name: str, packaging: str, sha256: str) -> Path:
+    path = Path(
+        MavenContext().project("io.trino", name).at_version(VERSION).artifact("", packaging).resolve()
+    )
+    with path.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    assert actual == sha256, f"{path.name} is another file than the one that was tried: SHA-256 {actual}"
+    return path
 
 
 def is_there() -> bool:
