@@ -38,6 +38,7 @@ def turn_rsa_as_the_sources_do(lab: RsaLab) -> None:
     lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(values))
 
 
+@pytest.mark.nightly
 def test_no_login_is_refused_while_rsa_keys_turn(lab: RsaLab) -> None:
     with under_load(lab.pair_in_use, lab.logs_in) as load:
         for _ in range(TURNS):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kit.clouds.cloud_aws import CloudAws
 from kit.clouds.cloud_snowflake import cloud_snowflake
 from kit.clouds.in_snowflake import administrator, in_snowflake_as
 
 
+@pytest.mark.nightly
 def test_views_are_described_after_a_restart(aws_process: CloudAws, tmp_path: Path) -> None:
     """The description of a view asked the real AWS: nobody had opened what lies below its table."""
     with (

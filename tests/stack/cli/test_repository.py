@@ -54,6 +54,7 @@ def test_the_commands_of_its_readme_work_as_they_stand(
     assert page.dataframe[0].value["id"].to_list() == list(range(99, -1, -1))
 
 
+@pytest.mark.nightly
 def test_dg_dev_shows_its_topic(
     stack: Settings, frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

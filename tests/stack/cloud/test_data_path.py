@@ -23,7 +23,7 @@ from kit.runs.shell import Command, Said
 from kit.runs.waiting import wait_for
 from kit.stack.shared_stack import free_offset
 
-TRADES = int(os.environ.get("FRAZIL_TEST_TRADES", "20000"))
+TRADES = int(os.environ.get("FRAZIL_TEST_TRADES", "2000"))
 PARTS = ("kafka", "registry", "spark", "cloud-aws", "cloud-confluent", "cloud-snowflake")
 LAB: dict[str, Any] = {
     "name": "lab",

@@ -24,6 +24,10 @@ from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.spark_cluster import SparkCluster
 from kit.wires.killed import landing_process
 
+pytestmark = (
+    pytest.mark.nightly
+)  # a cluster takes a minute to start; what runs on it runs on one Spark each time
+
 EACH = 20
 MANY = 200_000
 BUSY = 0.2
@@ -72,7 +76,6 @@ def test_its_executors_have_what_the_preflight_asks_for(connections: Connections
     assert set(statuses.values()) == {"ok"}, statuses
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("master", ["local[1]", "spark://"])
 def test_a_process_may_drive_spark_itself(
     make_topic: MakeTopic, cluster: SparkCluster, master: str, monkeypatch: pytest.MonkeyPatch
@@ -91,7 +94,6 @@ def test_a_process_may_drive_spark_itself(
     assert quantities(topic) == list(range(EACH))
 
 
-@pytest.mark.nightly
 def test_a_worker_killed_in_the_middle_of_a_landing_loses_and_doubles_nothing(
     make_topic: MakeTopic, cluster: SparkCluster, workers: list[psutil.Process]
 ) -> None:

@@ -116,6 +116,7 @@ def test_its_doctor_says_what_does_not_answer(installed: Environment, pipelines:
     assert down == {"kafka", "registry", "catalog", "spark"}
 
 
+@pytest.mark.nightly
 def test_a_repository_that_init_makes_is_a_project_of_dagsters_own_command(
     wheel: Path, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_repository_that_init_makes_is_a_project_of_dagsters_own_command(
     assert "All component YAML validated successfully." in checked.stdout + checked.stderr
 
 
+@pytest.mark.nightly
 def test_it_stands_beside_a_project_with_packages_of_the_same_names(
     installed: Environment, pipelines: Path, tmp_path: Path
 ) -> None:
