@@ -134,7 +134,7 @@ def test_a_broken_table_and_a_kafka_that_is_down_do_not_hide_the_other_tables(la
 
     assert [(state.identifier, state.state) for state in states] == [("local.whole", "unknown")]
     assert "Kafka" in down["local.whole"].what
-    assert "FileNotFoundError" in down["local.broken"].what
+    assert "no longer in the bucket" in down["local.broken"].what
 
 
 def test_a_catalog_that_hangs_is_down() -> None:
