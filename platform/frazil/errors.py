@@ -262,21 +262,6 @@ def behind(done: Callable[[], str]) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Lets Ctrl-C be Ctrl-C where it comes while C code waits.
-
-    Kafka's client goes on with the KeyboardInterrupt set; Python calls that a SystemError, and gives the
-    interruption as its cause.
-    """
-    try:
-        yield
-    except SystemError as e:
-        if isinstance(e.__cause__, KeyboardInterrupt):
-            raise e.__cause__ from None
-        raise
-
-
 _OUT_OF_FILES = os.strerror(errno.EMFILE)
 """How libraries in C say so, in words of their own around it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.errors import ConfigureError, interruptible
+from frazil.errors import ConfigureError
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,3 @@ def test_a_name_in_it_is_shown_and_not_obeyed(name: str, shown: str) -> None:
 
     assert str(error) == f"There is no {shown}.\n  Where: {shown}\n  Next: Make {shown}\nor not."
     assert error.document["what"] == f"There is no {shown}."
-
-
-def test_an_interruption_that_c_code_went_on_with_is_one() -> None:
-    with pytest.raises(KeyboardInterrupt), interruptible():
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
-
-
-def test_a_fault_of_c_code_stays_one() -> None:
-    with pytest.raises(SystemError, match="bad argument"), interruptible():
-        raise SystemError("bad argument") from ValueError()

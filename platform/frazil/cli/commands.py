@@ -15,7 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from frazil.cli.catalogue import GROUP, Catalogue
-from frazil.errors import InterruptedWorkError, interruptible
+from frazil.errors import InterruptedWorkError
+from frazil.interruption import interruptible
 
 _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "authoring.repository": {

@@ -22,8 +22,8 @@ from frazil.errors import (
     NotYetError,
     PausedError,
     explain,
-    interruptible,
 )
+from frazil.interruption import interruptible
 from frazil.landing.halts.pause import PauseReport
 from frazil.reporting import Done, Failure, WorkKind, is_news
 from frazil.spec.names import Things, things
