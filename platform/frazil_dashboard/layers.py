@@ -50,13 +50,13 @@ def read_layers() -> LayerPage:
         FrazilError: A server does not answer.
     """
     now, selection = time.time(), select((), every=True)
-    found = _layers(selection, now)
+    states = _layers(selection, now)
     hour = costs_of(selection, Period(now - _HOUR, now))
     tables = grouped((line for costs in hour.reports for line in costs.lines), "table")
     rates = ((name, total_of(lines).get("records", 0) / 60) for name, lines in tables.items())
     return LayerPage(
-        layers=tuple(map(_row, found)),
-        late=sum(map(is_late, found)),
+        layers=tuple(map(_row, states)),
+        late=sum(map(is_late, states)),
         rates=tuple({"table": name, "records a minute": round(rate, 1)} for name, rate in rates),
         due=tuple(_due(selection, now)),
         done=tuple(sorted(_done(selection), key=lambda row: row["time"], reverse=True)),

@@ -116,12 +116,12 @@ def show_layers() -> None:
     """Shows how far each layer is behind, and which upkeep is due and done."""
     st.title("Layers", anchor=False)
     with shown_errors():
-        found = _layers()
+        page = _layers()
         left, right = st.columns(2)
-        left.metric("late layers", f"{found.late:,}")
-        right.metric("upkeep that is due", f"{len(found.due):,}")
-        st.dataframe(list(found.layers), hide_index=True, width="stretch")
-        parts = {"Records": found.rates, "Upkeep that is due": found.due, "Upkeep that was done": found.done}
+        left.metric("late layers", f"{page.late:,}")
+        right.metric("upkeep that is due", f"{len(page.due):,}")
+        st.dataframe(list(page.layers), hide_index=True, width="stretch")
+        parts = {"Records": page.rates, "Upkeep that is due": page.due, "Upkeep that was done": page.done}
         for title, rows in parts.items():
             st.subheader(title, anchor=False)
             if rows:
@@ -134,19 +134,19 @@ def show_costs() -> None:
     """Shows what all tables took and cost, and one of them by kind of work."""
     st.title("Cost", anchor=False)
     with shown_errors():
-        found = _costs("table", "")
+        report = _costs("table", "")
         st.caption(f"Of the last {DAYS} days. docs/cost.md says what each figure is.")
-        unpriced = ", ".join(found["total"]["without_price"])
-        st.metric(found["currency"], f"{found['total']['cost']:,.4f}")
+        unpriced = ", ".join(report["total"]["without_price"])
+        st.metric(report["currency"], f"{report['total']['cost']:,.4f}")
         if unpriced:
             st.caption(as_text(f"No price of {unpriced}."))
-        st.dataframe(found["shown"], hide_index=True, width="stretch")
-        names = [row["table"] for row in found["rows"]]
+        st.dataframe(report["shown"], hide_index=True, width="stretch")
+        names = [row["table"] for row in report["rows"]]
         if name := st.selectbox("Table", names) if names else None:
             st.dataframe(_costs("work", name)["shown"], hide_index=True, width="stretch")
         st.subheader("The same traffic elsewhere", anchor=False)
-        st.dataframe(found["services"], hide_index=True, width="stretch")
-        st.caption(as_text(f"Not measured: {'; '.join(found['not_measured'])}."))
+        st.dataframe(report["services"], hide_index=True, width="stretch")
+        st.caption(as_text(f"Not measured: {'; '.join(report['not_measured'])}."))
 
 
 def show_page(page: Page) -> None:
