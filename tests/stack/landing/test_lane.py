@@ -159,7 +159,7 @@ def test_many_large_bad_records_are_read_again(make_topic: MakeTopic) -> None:
     assert (report.records, report.dead_letters) == (1, 11)
 
 
-@pytest.mark.parametrize("module", ["landing.lane.joint", "landing.decoding"])
+@pytest.mark.parametrize("module", ["landing.lane.parts", "landing.decoding"])
 def test_where_workers_have_another_frazil_a_landing_is_refused_and_says_what_mends_it(
     make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:

@@ -61,7 +61,7 @@ FORGETTINGS: tuple[Guard, ...] = (
     ),
     Guard(
         "what is made of a table is looked for once its own rows are forgotten",
-        put(forget._Forgetting, "_found", _known_at_the_start),
+        put(forget._Forgetting, "_tables_made", _known_at_the_start),
         {"first": ("derive",), "second": ("forget",)},
     ),
 )

@@ -52,7 +52,7 @@ def _nothing_was_redriven(patch: pytest.MonkeyPatch) -> None:
 REPAIRS: tuple[Guard, ...] = (
     Guard(
         "a redrive looks at the head that it is bound to",
-        put(Redriven, "_held", lambda *_: False),
+        put(Redriven, "_are_present", lambda *_: False),
         {"first": ("redrive",), "second": ("redrive",)},
     ),
     Guard(

@@ -93,6 +93,7 @@ class Rewrites(StandIns):
         yield arrow, "are_readable", lambda _: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, returned: returned["files"]
+        yield transfer, "took_of", lambda _: None
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
         yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
         yield upsert_lane, "_run", self.merged_by_tasks
@@ -217,7 +218,13 @@ class Rewrites(StandIns):
         })  # fmt: skip
 
     def written_by_tasks(
-        self, reports: Sequence[Mapping[str, Any]], _bad: Any, paths: Sequence[str], _table: Any, landing: str
+        self,
+        reports: Sequence[Mapping[str, Any]],
+        _bad: Any,
+        paths: Sequence[str],
+        _table: Any,
+        landing: str,
+        _took: float | None = None,
     ) -> Written:
         """What the first step says of records, with the files of the second."""
         read = [self.world.topic.ever[log, p, at] for report in reports for log, p, at in report["read"]]
