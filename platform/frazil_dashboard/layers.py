@@ -15,6 +15,7 @@ from frazil.cli.selection import Selection, select
 from frazil.cli.views.freshness import kept_delays, row_of
 from frazil.cli.views.tables import states_of
 from frazil.connections import apart
+from frazil.costs.report import lines_in
 from frazil.costs.units import Period, grouped, total_of
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
@@ -52,7 +53,7 @@ def read_layers() -> LayerPage:
     now, selection = time.time(), select((), every=True)
     states = _layers(selection, now)
     hour = costs_of(selection, Period(now - _HOUR, now))
-    tables = grouped((line for costs in hour.reports for line in costs.lines), "table")
+    tables = grouped(lines_in(hour.reports), "table")
     rates = ((name, total_of(lines).get("records", 0) / 60) for name, lines in tables.items())
     return LayerPage(
         layers=tuple(map(_row, states)),

@@ -7,10 +7,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from frazil.cli.views.sandbox import Sandbox, sandbox
-from frazil.errors import SpecError, UsageError
+from frazil.errors import UsageError
 from frazil.pipelines.attributes import model_of, refused
 from frazil.pipelines.folder import load_pipelines
-from frazil.pipelines.places import Mistake, Place, read_documents
+from frazil.pipelines.places import Mistake, Place, read_document
 from frazil.settings.profile import Settings
 from frazil_dashboard.page import Page
 
@@ -30,12 +30,10 @@ def load_pages(settings: Settings) -> dict[str, Page]:
 
 def read_page(file: Path, duck: Sandbox) -> Page:
     """The page of one file; `duck` parses its SQL. Raises as `load_pages` does."""
-    documents = read_documents(file)
-    if len(documents) != 1:
-        raise SpecError(f"{file}: one document is expected, and it has {len(documents)}")
-    page = model_of(documents[0], Page)
+    document = read_document(file)
+    page = model_of(document, Page)
     if mistakes := list(_mistakes(page, duck)):
-        raise refused(documents[0], mistakes)
+        raise refused(document, mistakes)
     return page
 
 

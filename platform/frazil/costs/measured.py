@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from frazil.costs.units import Line, Period, Unit, Units, total_of
+from frazil.costs.units import Line, Period, Unit, Units, objects_put, total_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
 from frazil.tables.commits.stage import TASK_SECONDS
@@ -22,9 +22,6 @@ ICEBERG = "iceberg"
 
 STORAGE = "storage"
 
-_OF_EACH_COMMIT = 2
-"""Objects that each commit puts: a list of manifests and a metadata file; with new files a manifest, too."""
-
 
 def lines_of(table: str, metadata: TableMetadata, period: Period, *, in_glue: bool) -> list[Line]:
     """What was done to a table in a time, by kind of work, and what it stored.
@@ -35,7 +32,7 @@ def lines_of(table: str, metadata: TableMetadata, period: Period, *, in_glue: bo
     Raises:
         PositionLostError: What Frazil noted in a snapshot can't be read.
     """
-    recent = (s for s in metadata.snapshots if period.holds(_at(s)))
+    recent = (s for s in metadata.snapshots if period.holds(committed_at(s)))
     commits = [_commit(table, snapshot, in_glue=in_glue) for snapshot in recent]
     works = dict.fromkeys(line.work for line in commits)
     sums = [Line(table, ICEBERG, w, total_of(c for c in commits if c.work == w)) for w in works]
@@ -50,7 +47,7 @@ def _commit(table: str, snapshot: Snapshot, *, in_glue: bool) -> Line:
         "bytes_replaced": number(summary, "removed-files-size"),
         "files": files,
         "commits": 1,
-        "writes": files + (files > 0) + _OF_EACH_COMMIT,
+        "writes": objects_put(files, commits=1),
     }
     if in_glue:
         units["glue_calls"] = 1
@@ -82,11 +79,9 @@ def _work(snapshot: Snapshot, summary: Mapping[str, str]) -> tuple[str, Units]:
 
 def _stored(metadata: TableMetadata, period: Period) -> Units:
     line = [*ancestors(metadata)][::-1]
-    ends = [*(s.timestamp_ms / 1000 for s in line[1:]), period.now]
-    live = sum(
-        _size(s) * period.share_of(s.timestamp_ms / 1000, end) for s, end in zip(line, ends, strict=True)
-    )
-    removed = [(newer.timestamp_ms / 1000, _removed(newer)) for _, newer in pairwise(line)]
+    ends = [*map(committed_at, line[1:]), period.now]
+    live = sum(_size(s) * period.share_of(committed_at(s), end) for s, end in zip(line, ends, strict=True))
+    removed = [(committed_at(newer), _removed(newer)) for _, newer in pairwise(line)]
     history = sum(size * period.share_of(at, period.now) for at, size in removed)
     return {
         "live_bytes": _size(line[-1]) if line else 0,
@@ -95,7 +90,8 @@ def _stored(metadata: TableMetadata, period: Period) -> Units:
     }
 
 
-def _at(snapshot: Snapshot) -> float:
+def committed_at(snapshot: Snapshot) -> float:
+    """When a snapshot was committed, in seconds since the epoch."""
     return snapshot.timestamp_ms / 1000
 
 
@@ -111,9 +107,9 @@ def _removed(snapshot: Snapshot) -> int:
 def gaps_of(table: str, metadata: TableMetadata, period: Period) -> Iterator[str]:
     """What a table's snapshots no longer tell of a time."""
     oldest = min(metadata.snapshots, key=lambda s: s.timestamp_ms, default=None)
-    if oldest is None or _at(oldest) <= period.since:
+    if oldest is None or committed_at(oldest) <= period.since:
         return
     gone = (oldest.sequence_number or 1) - 1
     if gone:
-        first = datetime.fromtimestamp(_at(oldest), UTC)
+        first = datetime.fromtimestamp(committed_at(oldest), UTC)
         yield f"{gone:,} of the commits to {table}, from before {first:%Y-%m-%d %H:%M} UTC: they expired"

@@ -11,9 +11,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from frazil.costs.units import GIB, MONTH, Unit, Units
-from frazil.errors import SpecError
 from frazil.pipelines.attributes import model_of
-from frazil.pipelines.places import read_documents
+from frazil.pipelines.places import read_document
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 
@@ -114,7 +113,4 @@ def load_prices(own: Path | None) -> PriceList:
 
 
 def _read(file: Path) -> PriceList:
-    documents = read_documents(file)
-    if len(documents) != 1:
-        raise SpecError(f"{file}: one document is expected, and it has {len(documents)}")
-    return model_of(documents[0], PriceList)
+    return model_of(read_document(file), PriceList)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -47,6 +47,11 @@ class Costs:
     gaps: tuple[str, ...] = ()
 
 
+def lines_in(measured: Iterable[Costs]) -> list[Line]:
+    """What all of some tables took."""
+    return [line for costs in measured for line in costs.lines]
+
+
 @dataclass(frozen=True, slots=True)
 class CostReader:
     """Reads what tables took.
@@ -88,8 +93,9 @@ class CostReader:
         return Costs(name, (*lines, *self._publications(name, spec, connections)), tuple(gaps))
 
     def _publications(self, name: str, spec: AnyTable, connections: Connections) -> Iterator[Line]:
-        for target in targets_of(spec, connections.settings) if self.published is not None else ():
-            if count := (self.published or {}).get(target.path, 0):
+        published = self.published or {}
+        for target in targets_of(spec, connections.settings):
+            if count := published.get(target.path, 0):
                 calls: Units = {"glue_calls": count} if target.word == "glue" else {}
                 yield Line(name, target.word, "publication", {"publications": count, **calls})
 

@@ -57,6 +57,11 @@ class Line:
     units: Units
 
 
+def objects_put(files: int, commits: int) -> int:
+    """Objects that commits put: the files, a list of manifests and a metadata file; with files a manifest."""
+    return files + commits * (2 + (files > 0))
+
+
 def total_of(lines: Iterable[Line]) -> Units:
     """The sum of all units that any line knows."""
     total: dict[Unit, float] = {}

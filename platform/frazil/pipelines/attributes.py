@@ -89,19 +89,10 @@ def model_of(document: Document, model: type[M]) -> M:
 
 def refused(document: Document, mistakes: Sequence[Mistake]) -> SpecError:
     """One error for all mistakes of a document, in the order of its lines."""
-    places = ((_origin(document, at), text) for at, text in mistakes)
+    places = ((document.origin(at), text) for at, text in mistakes)
     placed = sorted({(document.line(at), f"{_spoken(at)}: {text}") for at, text in places})
     lines = [f"{document.file}:{line}: {text}" for line, text in placed]
     return SpecError("\n".join(lines), todo="Fix the file; nothing that it names is started.")
-
-
-def _origin(document: Document, place: Place) -> Place:
-    """Where the value at a place was written: there, or among the pipeline's defaults."""
-    match place:
-        case ("attributes", "tables", int(), *rest) if rest and not document.has(place):
-            default = ("attributes", "defaults", *rest)
-            return default if document.has(default) else place
-    return place
 
 
 def _causes(error: ValidationError) -> list[ErrorDetails]:

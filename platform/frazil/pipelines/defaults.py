@@ -45,6 +45,8 @@ def profile_defaults(written: Mapping[str, Any], spec: type[T]) -> dict[str, Any
     Raises:
         SpecError: No table has such a field, or its value can't be one.
     """
+    if not written:
+        return {}
     for name in written:
         _refuse_unknown(name)
     own = {name: value for name, value in written.items() if name in spec.model_fields}

@@ -62,6 +62,8 @@ class _Attributes(BaseModel, Generic[T]):
     tables: tuple[T, ...] = Field(min_length=1)
 
 
+_SHARED: Mapping[Place, Place] = {("attributes", "tables"): ("attributes", "defaults")}
+
 _SPECS: Mapping[str, type[AnyTable]] = {"TopicTables": TableSpec, "DerivedTables": DerivedSpec}
 """By the name of the component, whatever module it is from."""
 
@@ -135,7 +137,7 @@ def _complete(document: Document, common: Mapping[str, Any]) -> Document:
     match document.value:
         case {"attributes": {"tables": tables} as attributes, **rest}:
             full = {**attributes, "tables": with_defaults(tables, attributes.get("defaults"), common)}
-            return replace(document, value={**rest, "attributes": full})
+            return replace(document, value={**rest, "attributes": full}, shared=_SHARED)
     return document
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,11 +33,16 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a YAML file: its value, and where each part of it stands."""
+    """One document of a YAML file: its value, and where each part of it stands.
+
+    Args:
+        shared: Where items of a list take what they do not write, by the place of the list.
+    """
 
     file: Path
     value: Any
     node: yaml.Node
+    shared: Mapping[Place, Place] = field(default_factory=dict)
 
     def line(self, path: Sequence[str | int] = ()) -> int:
         """The line of the value at `path`, or of the deepest part of the path that is there."""
@@ -50,8 +55,16 @@ class Document:
             line = mark.start_mark.line
         return int(line) + 1
 
-    def has(self, path: Sequence[str | int]) -> bool:
-        """Whether the value at `path` is written."""
+    def origin(self, place: Place) -> Place:
+        """Where the value at a place was written: there, or in what the items of its list share."""
+        for items, defaults in self.shared.items():
+            rest = place[len(items) + 1 :]
+            default = (*defaults, *rest)
+            if rest and place[: len(items)] == items and not self._has(place) and self._has(default):
+                return default
+        return place
+
+    def _has(self, path: Sequence[str | int]) -> bool:
         node: yaml.Node | None = self.node
         for step in path:
             child = _child(node, step) if node is not None else None
@@ -69,6 +82,14 @@ def read_documents(file: Path) -> list[Document]:
         raise SpecError(f"{file}:{line}: this is no YAML: {what}") from None
     except (OSError, yaml.YAMLError, *MALFORMED) as e:
         raise SpecError(f"{file}: can't be read: {e}") from None
+
+
+def read_document(file: Path) -> Document:
+    """The only document of a YAML file; raises SpecError as `read_documents` does, or if there are others."""
+    documents = read_documents(file)
+    if len(documents) != 1:
+        raise SpecError(f"{file}: one document is expected, and it has {len(documents)}")
+    return documents[0]
 
 
 def _documents(file: Path, text: str) -> Iterator[Document]:

@@ -14,7 +14,7 @@ from frazil.cli.moment import duration_of
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select
 from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, services_of
-from frazil.costs.report import NEVER_MEASURED, CostReader, Costs
+from frazil.costs.report import NEVER_MEASURED, CostReader, Costs, lines_in
 from frazil.costs.units import Grouping, Line, Period, Units, grouped, total_of
 from frazil.publishing.targets import targets_of
 from frazil.reporting import delays_of
@@ -38,11 +38,10 @@ def cost_command(
     selection = select(tables, every=not tables)
     prices = load_prices(selection.connections.settings.prices)
     results = costs_of(selection, period)
-    lines = [line for costs in results.reports for line in costs.lines]
     if as_json:
         print_json({**document_of(results.reports, by, period, prices), "errors": results.errors})
     else:
-        _show(lines, by, period, prices, results.reports)
+        _show(results.reports, by, period, prices)
     results.exit()
 
 
@@ -77,7 +76,7 @@ def _whole(lines: Sequence[Line], period: Period) -> Units:
 
 def document_of(measured: Sequence[Costs], by: Grouping, period: Period, prices: PriceList) -> dict[str, Any]:
     """What tables took and cost, for scripts and pages."""
-    lines = [line for costs in measured for line in costs.lines]
+    lines = lines_in(measured)
     services = services_of(_whole(lines, period), prices)
     return {
         "since": period.since,
@@ -99,9 +98,8 @@ def _priced(amount: Amount) -> dict[str, Any]:
     return {"cost": amount.money, "without_price": [*amount.unknown]}
 
 
-def _show(
-    lines: Sequence[Line], by: Grouping, period: Period, prices: PriceList, measured: Sequence[Costs]
-) -> None:
+def _show(measured: Sequence[Costs], by: Grouping, period: Period, prices: PriceList) -> None:
+    lines = lines_in(measured)
     table = Table(by, *_COLUMNS, prices.currency)
     for name, group in grouped(lines, by).items():
         table.add_row(name, *_cells(group, prices))

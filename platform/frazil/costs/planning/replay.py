@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from frazil.costs.units import objects_put
+
 _FULL = 1.1
 """Of the target size, up to which small files are put together, as compactions have it."""
-
-_OF_EACH_COMMIT = 3
-"""Objects that a commit puts beside its files."""
 
 
 class Arrival(NamedTuple):
@@ -80,7 +79,7 @@ class Outcome:
     @property
     def writes(self) -> int:
         """Objects that were put."""
-        return self.files + _OF_EACH_COMMIT * self.commits
+        return objects_put(self.files, self.commits)
 
 
 @dataclass
