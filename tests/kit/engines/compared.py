@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from kit.engines.engine import Answer
-from kit.engines.tables.made import Held, said
+from kit.engines.tables.made import Held, canonical
 
 __all__ = ["wrong"]
 
@@ -25,7 +25,7 @@ def _differences(answer: Answer, held: Held) -> Iterator[str]:
     if [*answer.columns] != [*held.columns]:
         yield f"columns {[*answer.columns]}"
         return
-    found, sent = _sorted(answer.records(), key), _sorted([said(dict(row)) for row in held.rows], key)
+    found, sent = _sorted(answer.records(), key), _sorted([canonical(dict(row)) for row in held.rows], key)
     ids = [row[key] for row in found], [row[key] for row in sent]
     if ids[0] != ids[1]:
         yield f"{len(found)} rows of {len(sent)}"

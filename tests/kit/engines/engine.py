@@ -62,7 +62,7 @@ class Engine:
             return sys.executable if trino.is_there() else None
         return sys.executable if self.locked else os.environ.get(OTHERS)
 
-    def start(self, said: IO[str]) -> subprocess.Popen[str]:
+    def start(self, log: IO[str]) -> subprocess.Popen[str]:
         """A process of it that waits for tables; what it says beside goes into a file."""
         assert self.python
         ours = os.pathsep.join(map(str, (_ROOT / "platform", _ROOT / "tests"))) if self.locked else ""
@@ -71,7 +71,7 @@ class Engine:
             [self.python, str(script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=log,
             env={**os.environ, "PYTHONPATH": ours},
             text=True,
         )
@@ -116,12 +116,12 @@ class Reading:
     """An engine at work; one that dies over a table is started again for the next one."""
 
     engine: Engine
-    said: IO[str]
+    log: IO[str]
     process: subprocess.Popen[str] | None = None
 
     def read(self, asked: Asked) -> Answer:
         """The rows of a table."""
-        self.process = self.process or self.engine.start(self.said)
+        self.process = self.process or self.engine.start(self.log)
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(json.dumps(asdict(asked)) + "\n")
@@ -133,8 +133,8 @@ class Reading:
         if line:
             return Answer(**json.loads(line))
         code, self.process = self.process.wait(), None
-        self.said.seek(0)
-        return Answer("", refused=f"its process ended by {code}: {self.said.read()[-500:]}")
+        self.log.seek(0)
+        return Answer("", refused=f"its process ended by {code}: {self.log.read()[-500:]}")
 
     def close(self) -> None:
         """Ends the process."""
@@ -145,8 +145,8 @@ class Reading:
     @contextmanager
     def of(cls, engine: Engine) -> Iterator[Reading]:
         """An engine for some tables."""
-        with TemporaryFile("w+") as said:
-            made = cls(engine, said)
+        with TemporaryFile("w+") as log:
+            made = cls(engine, log)
             try:
                 yield made
             finally:

@@ -47,7 +47,7 @@ def head(topic: Topic) -> int:
     return table_of(topic).metadata.current_snapshot_id or 0
 
 
-def told(changes_read: list[Change], column: str) -> Iterator[tuple[Any, ...]]:
+def before_and_after(changes_read: list[Change], column: str) -> Iterator[tuple[Any, ...]]:
     for change in changes_read:
         halves = (change.before, change.after)
         yield (change.kind, *(half[column] if half else None for half in halves))
@@ -66,7 +66,7 @@ def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_t
 
     updates = changes(sent.topic, first)
 
-    quantities = list(told(updates, "quantity"))
+    quantities = list(before_and_after(updates, "quantity"))
     assert sorted(quantities[:3], key=repr) == [("delete", 2, None), ("insert", None, 4), ("update", 1, 10)]
     assert quantities[3:] == [("update", 10, 11)]
     assert updates[-1].snapshot_id == head(sent.topic)
@@ -86,7 +86,7 @@ def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_t
     sent.send([("a", 10)], partition=0)
     land(sent.topic.spec, sent.topic.connections)
 
-    assert list(told(changes(sent.topic, first), "quantity")) == [("update", 1, 10)]
+    assert list(before_and_after(changes(sent.topic, first), "quantity")) == [("update", 1, 10)]
     net = changelog_of(sent.topic, first).net()
     assert [row["quantity"] for frame in net for row in frame.collect()] == [1, 10]
 
@@ -109,7 +109,7 @@ def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: T
     updates = list(changelog(spark, table, one, two, ("k",)))
 
     told_of = [("update", 1, 10), ("update", 2, 20), ("delete", 3, None), ("insert", None, 5)]
-    assert list(told(updates, "n")) == told_of
+    assert list(before_and_after(updates, "n")) == told_of
 
 
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:
@@ -124,7 +124,7 @@ def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) ->
     topic.trades(1)
     land(topic.spec, topic.connections)
 
-    updates = list(told(changes(topic, first), "quantity"))
+    updates = list(before_and_after(changes(topic, first), "quantity"))
 
     assert updates == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
 
@@ -140,7 +140,10 @@ def test_rows_that_went_by_delete_files_are_told_as_others_are(make_topic: MakeT
     land(topic.spec, topic.connections)
     compact(topic.spec, topic.connections, time.time(), Order(everything=True))
 
-    assert list(told(changes(topic, first), "quantity")) == [("delete", 1, None), ("insert", None, 3)]
+    assert list(before_and_after(changes(topic, first), "quantity")) == [
+        ("delete", 1, None),
+        ("insert", None, 3),
+    ]
     assert [len(frame.collect()) for frame in changelog_of(topic, first).net()] == [1, 1]
 
 

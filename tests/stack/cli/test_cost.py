@@ -52,7 +52,7 @@ def rows_of(settings: Settings, metadata: str) -> int:
     return int(found[0])
 
 
-def told(frazil: Command, *arguments: str, **environment: str) -> Any:
+def costs(frazil: Command, *arguments: str, **environment: str) -> Any:
     return frazil("cost", *arguments, "--json", **environment).document
 
 
@@ -61,7 +61,7 @@ def test_what_is_counted_is_what_lies_in_the_bucket(
 ) -> None:
     frazil("compact", name)
 
-    document = told(frazil, name, "--by", "work")
+    document = costs(frazil, name, "--by", "work")
 
     table = connections.catalog.load_table(landed.things.table.identifier)
     lying = objects(stack, table.location())
@@ -92,7 +92,7 @@ def test_it_says_what_is_not_measured_and_what_has_no_price(
     prices.write_text("currency: EUR\nprices: {writes: {price: 5, of: ours, date: 2026-01-01}}")
 
     shown = frazil("cost", name)
-    mine = told(frazil, name, FRAZIL_PRICES=str(prices))
+    mine = costs(frazil, name, FRAZIL_PRICES=str(prices))
 
     assert (shown.code, shown.out.split()[:2]) == (0, ["table", "records"])
     assert "no price of topics, traffic" in shown.out

@@ -16,7 +16,9 @@ from frazil.connections import Connections
 from frazil.tables.spark.session import spark_name
 from kit.formats.formats import Source, avro, make_source
 
-__all__ = ["Days", "Feature", "Held", "Landed", "Maker", "Map", "Micros", "feature", "opt", "said", "struct"]
+__all__ = [
+    "Days", "Feature", "Held", "Landed", "Maker", "Map", "Micros", "canonical", "feature", "opt", "struct",
+]  # fmt: skip
 
 Row = Mapping[str, Any]
 Fields = Mapping[str, Any]
@@ -37,15 +39,15 @@ class Micros(int):
     """A moment that Python can't hold, as microseconds since 1970."""
 
 
-def said(value: Any) -> Any:
+def canonical(value: Any) -> Any:
     """A value as readers are to say it; see `scripts/values.py`."""
     match value:
         case Map():
-            return {"$map": [[said(k), said(v)] for k, v in value.items()]}
+            return {"$map": [[canonical(k), canonical(v)] for k, v in value.items()]}
         case dict():
-            return {k: said(v) for k, v in value.items()}
+            return {k: canonical(v) for k, v in value.items()}
         case list():
-            return [said(each) for each in value]
+            return [canonical(each) for each in value]
     return _leaf(value)
 
 
