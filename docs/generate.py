@@ -237,7 +237,7 @@ def _table_of_checks(title: str, spec: TableSpec | DerivedSpec) -> Iterator[str]
 
 def _types(form: str) -> Iterator[str]:
     """What each type of a format becomes, by the code that makes the columns."""
-    systems = ["Iceberg", "Spark", *(word.capitalize() for word in TARGETS)]
+    systems = ["Iceberg", "Spark", *(word.capitalize() for word in _WITH_TYPES)]
     head = ["in the schema", *systems, "Tableflow", "why not here"]
     yield from ("", f"| {' | '.join(head)} |", "|---" * len(head) + "|")
     for place, each in enumerate(examples()[form]):
@@ -254,7 +254,7 @@ def _column(schemas: HalfSchemas, systems: int) -> list[str]:
         why = e.what.removeprefix("The schema can't become a table: ")
         return [f"refused: {why.removesuffix('.')}", *[""] * (systems - 1)]
     (stored,), (field,) = as_stored([column]), to_iceberg([column]).fields
-    targets = [target(TableSpec(topic="t"), Settings()) for target in TARGETS.values()]
+    targets = [target(TableSpec(topic="t"), Settings()) for target in _WITH_TYPES.values()]
     others = [spark_type(column.type), *(target.column_type(field.field_type) for target in targets)]
     optional = ", optional" if column.optional else ""
     return [f"`{stored.type}`{optional}", *(f"`{other.replace('`', '')}`" for other in others)]
@@ -280,6 +280,9 @@ def type_example(form: str, place: int) -> HalfSchemas:
     writer = WriterSchema(0, 0, text, form.upper())
     return HalfSchemas(VALUE, SCHEMA_FORMATS[writer.kind], form, (writer,), record_type=record)
 
+
+_WITH_TYPES = {word: target for word, target in TARGETS.items() if word != "views"}
+"""Targets with types of their own."""
 
 _PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
     "commands": _commands, "errors": _errors, "checks": _checks,

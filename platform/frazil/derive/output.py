@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from frazil.errors import SchemaRefusedError, SpecError
+from frazil.errors import SchemaRefusedError
 from frazil.formats.evolution import Verdict, refused, verdicts
-from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.logical import Struct
 from frazil.formats.types import from_iceberg, spark_type
 from frazil.landing.schema.evolve import apply_changes
 from frazil.quoting import quoted
@@ -18,28 +18,11 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
 from frazil.tables.creation import create_table, load_with_head, refuse_row_ids
 from frazil.tables.layout import arrange, table_properties
+from frazil.tables.spark.columns import fields_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
-
-
-_PRIMITIVES = {
-    "boolean": "boolean", "tinyint": "int", "smallint": "int", "int": "int", "bigint": "long",
-    "float": "float", "double": "double", "string": "string", "binary": "binary", "date": "date",
-    "timestamp_ntz": "timestamp", "timestamp": "timestamptz",
-}  # fmt: skip
-
-
-def fields_of(rows: DataFrame) -> tuple[Field, ...]:
-    """The columns of some rows, all optional: what is missing in one input is null.
-
-    Raises:
-        SpecError: A column has a type that no table has.
-    """
-    return tuple(Field(f.name, _type(f.dataType, f.name), optional=True) for f in rows.schema.fields)
-
 
 def types_of(table: Table) -> dict[str, str]:
     """The columns of a table in their order, with Spark's types."""
@@ -64,28 +47,6 @@ def cast(rows: DataFrame, types: Mapping[str, str]) -> DataFrame:
             f"CAST({quoted(name) if name in there else 'NULL'} AS {kind}) AS {quoted(name)}"
             for name, kind in types.items()
         )
-    )
-
-
-def _type(kind: DataType, at: str) -> Type:
-    from pyspark.sql import types as t
-
-    match kind:
-        case t.StructType():
-            fields = (Field(f.name, _type(f.dataType, f"{at}.{f.name}"), optional=True) for f in kind.fields)
-            return Struct(tuple(fields))
-        case t.ArrayType():
-            return List(_type(kind.elementType, f"{at}[]"), element_optional=True)
-        case t.MapType():
-            return Map(_type(kind.keyType, at), _type(kind.valueType, f"{at}{{}}"), value_optional=True)
-        case t.DecimalType():
-            return Decimal(kind.precision, kind.scale)
-    if word := _PRIMITIVES.get(kind.simpleString()):
-        return Primitive(word)  # type: ignore[arg-type]
-    raise SpecError(
-        f"Column {at} is of type {kind.simpleString()}, which no table has.",
-        meaning="Nothing was derived.",
-        todo="CAST it in the query.",
     )
 
 

@@ -16,6 +16,10 @@ from frazil.connections import Connections
 from frazil.doctor.probe import PREFIX, Patient, Probe, Probes
 from frazil.errors import AuditFailedError
 from frazil.formats.logical import Field, Primitive
+from frazil.publishing.views.held import HeldViews
+from frazil.publishing.views.queries import CLEAN
+from frazil.publishing.views.wanted import SPARK, WantedView
+from frazil.quoting import quoted
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors, is_lost
 from frazil.tables.catalogs.handle import TableHandle
@@ -41,6 +45,7 @@ def probes(patient: Patient) -> Probes:
             ("make a table", table.make),
             ("write to it", table.write),
             ("read from it", table.read),
+            *([("make a view and drop it", table.view)] if patient.shown_in("views") else []),
             ("delete a file of it", table.delete),
         ]
         for right, ask in steps:
@@ -110,6 +115,20 @@ class ProbeTable:
                 f"The doctor's table {self.name} holds {rows} rows, and was given one.",
                 todo="The catalog loses commits, or the storage files: see their logs.",
             )
+
+    def view(self) -> None:
+        """Makes a view of it, looks it up, and drops it."""
+        from pyiceberg.schema import Schema
+        from pyiceberg.types import LongType, NestedField
+
+        held = HeldViews(self._catalog, self.name)
+        name, query = f"{self.name.table}{CLEAN}", f"SELECT probe FROM {quoted(self.name.table)}"
+        schema = Schema(NestedField(1, "probe", LongType(), required=False))
+        try:
+            held.keep(WantedView(name, {SPARK: query}, schema), schema, "")
+        finally:
+            for each in held.own():
+                held.drop(each)
 
     def delete(self) -> None:
         """Lists its files and deletes one, as upkeep does; one that no snapshot names."""

@@ -91,12 +91,17 @@ def load_pipeline(folder: Path, settings: Settings) -> Pipeline | None:
 
 def beside(spec: T, folder: Path, connection: str) -> T:
     """The same spec; the files that it names are those of the folder, its connection the pipeline's."""
-    files = {name: folder / file for name, file in _files(spec)}
+    files: dict[str, Any] = {name: folder / file for (name, *within), file in _files(spec) if not within}
+    files["views"] = {name: folder / file for name, file in spec.views.items()}
     return spec.model_copy(update={**files, "connection": spec.connection or connection})
 
 
-def _files(spec: AnyTable) -> Iterator[tuple[str, Path]]:
-    return ((name, value) for name, value in spec if isinstance(value, Path))
+def _files(spec: AnyTable) -> Iterator[tuple[Place, Path]]:
+    """The files that a spec names, each with its place in it."""
+    for name, value in spec:
+        if isinstance(value, Path):
+            yield (name,), value
+    yield from ((("views", name), file) for name, file in spec.views.items())
 
 
 def _is_there(file: Path) -> bool:
@@ -122,9 +127,9 @@ def _tables(
         if part.connection and part.connection not in connections
     ]
     missing += [
-        ((*place, name), f"there is no file {file}")
+        ((*place, *within), f"there is no file {file}")
         for place, spec in zip(places, tables, strict=True)
-        for name, file in _files(spec)
+        for within, file in _files(spec)
         if not _is_there(file)
     ]
     if missing:

@@ -13,8 +13,10 @@ from frazil.errors import FrazilError, SpecError, explain
 from frazil.pipelines.attributes import FILE
 from frazil.pipelines.file import Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
+from frazil.publishing.views.target import Views
+from frazil.publishing.views.wanted import view_names
 from frazil.settings.profile import Settings
-from frazil.spec.names import LONGEST_NAME, AssetPath, legal, things
+from frazil.spec.names import LONGEST_NAME, AssetPath, TableName, legal, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
@@ -153,6 +155,7 @@ def _places(pipeline: Pipeline, settings: Settings, others: _Places) -> _Places:
     for spec, line in pipeline.every_table:
         place = f"{pipeline.file}:{line}"
         _refuse_long_names(spec, settings, place)
+        _refuse_views(spec, settings, place)
         for path in _paths(spec, settings):
             first = others.get(path) or own.get(path)
             if first and not _shared(pipeline, path, first):
@@ -167,7 +170,9 @@ def _refuse_long_names(spec: AnyTable, settings: Settings, place: str) -> None:
         return
     name = things(spec, settings).table
     keeps = isinstance(spec, TableSpec) and spec.on_bad_record == "dead_letter"
-    for what, each in (("table", name), *((("table of dead letters", name.dead_letters),) if keeps else ())):
+    views = [TableName(name.namespace, view) for view in view_names(spec, name) if Views.word in spec.publish]
+    letters = [("table of dead letters", name.dead_letters)] if keeps else []
+    for what, each in (("table", name), *letters, *(("view", view) for view in views)):
         if len(each.table) > LONGEST_NAME:
             raise SpecError(
                 f"{place}: the name of the {what} would have {len(each.table)} letters, "
@@ -175,6 +180,18 @@ def _refuse_long_names(spec: AnyTable, settings: Settings, place: str) -> None:
                 todo="Name a shorter `table`. If it is there already, let `on_bad_record` be as it was: "
                 "under another name it starts over.",
             )
+
+
+def _refuse_views(spec: AnyTable, settings: Settings, place: str) -> None:
+    """Refuses views where no catalog of Frazil's can hold them."""
+    if Views.word not in spec.publish:
+        return
+    why = "Glue holds no Iceberg views" if settings.of(spec.connection).catalog == "glue" else ""
+    if why := "the catalog is Tableflow's" if spec.is_read_only else why:
+        raise SpecError(
+            f"{place}: publish: {Views.word}: {why}",
+            todo="Take it out of `publish`. Snowflake has the views of its own, and Athena takes a view by SQL.",
+        )
 
 
 def _shared(pipeline: Pipeline, path: AssetPath, first: str) -> bool:
@@ -194,4 +211,6 @@ def _paths(spec: AnyTable, settings: Settings) -> Iterator[AssetPath]:
     if names.topic:
         yield names.kafka_path
     yield names.iceberg_path
+    if Views.word in spec.publish:  # tables and views of a namespace share their names
+        yield from (("iceberg", names.table.namespace, name) for name in view_names(spec, names.table))
     yield from (target(spec, settings.of(spec.connection)).path for target in TARGETS.values())

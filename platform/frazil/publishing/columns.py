@@ -9,11 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column as a target lists it; a type or a comment that is empty is not compared."""
+    """One column as a target lists it; a type or a comment that is empty is not compared.
+
+    `of`: what people call it. A view is listed, too: its query is its type.
+    """
 
     name: str
     type: str = ""
     comment: str = ""
+    of: str = "column"
 
 
 def columns_in(entry: Mapping[str, Any]) -> tuple[Column, ...]:
@@ -35,15 +39,15 @@ def differences(shown: Sequence[Column] | None, wanted: Sequence[Column] | None)
 def _differences(shown: Mapping[str, Column], wanted: Mapping[str, Column]) -> Iterator[str]:
     for name, column in wanted.items():
         if name not in shown:
-            yield f"column {column.name} is missing"
+            yield f"{column.of} {column.name} is missing"
             continue
         have = shown[name]
         if column.type and _plain(have.type) != _plain(column.type):
-            yield f"column {column.name} is {have.type or 'without a type'} and should be {column.type}"
+            yield f"{column.of} {column.name} is {have.type or 'without a type'} and should be {column.type}"
         if _plain(have.comment) != _plain(column.comment):
             yield f"the comment of column {column.name} is another one"
     for name in shown.keys() - wanted.keys():
-        yield f"column {shown[name].name} is none of the table's"
+        yield f"{shown[name].of} {shown[name].name} is none of the table's"
 
 
 def _plain(text: str) -> str:

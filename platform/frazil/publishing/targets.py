@@ -8,10 +8,11 @@ from frazil.connections import Connections
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
+from frazil.publishing.views.target import Views
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
-TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake)}
+TARGETS: dict[str, type[Target]] = {target.word: target for target in (Glue, Snowflake, Views)}
 """By their words in `publish`; each one behind those that it follows."""
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ByteSize, Field, field_validator, model_validator
@@ -13,7 +15,7 @@ from frazil.spec.freshness import FreshWithin, refuse_others
 from frazil.spec.upkeep import Upkeep
 from frazil.spec.values import Duration, Part
 
-THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue"}
+THROUGH: dict[str, str] = {"glue": "", "snowflake": "glue", "views": ""}
 """The targets that can show a table, and through which other one each finds it; see `frazil.publishing`."""
 
 _COLUMN = r"[^\s(),`]+"
@@ -142,8 +144,14 @@ class AnyTable(Part):
     )
     publish: tuple[str, ...] = Field(
         ("glue", "snowflake"),
-        description="Where the table is shown: glue, or glue and snowflake. [] is nowhere.",
+        description="Where the table is shown: glue, or glue and snowflake. views: as Iceberg views in the "
+        "REST catalog, see docs/views.md. [] is nowhere.",
         json_schema_extra={"items": {"enum": list(THROUGH)}},
+    )
+    views: Mapping[str, Path] = Field(
+        default_factory=dict,
+        description="Iceberg views of your own, by the end of their name: {berlin: berlin.sql} is "
+        "`<table>_berlin`. Each file has one SELECT in Spark's SQL, beside defs.yaml. See docs/views.md.",
     )
 
     checks: OwnChecks = Field(
@@ -201,9 +209,22 @@ class AnyTable(Part):
                 )
         return value
 
+    @field_validator("views")
+    @classmethod
+    def _ends(cls, value: Mapping[str, Path]) -> Mapping[str, Path]:
+        for name in value:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
+                raise ValueError(f"{name!r}: use lower-case letters, digits and _")
+            if name in ("clean", "current"):
+                raise ValueError(f"{name}: Frazil makes the view of that name itself")
+        return value
+
     @model_validator(mode="after")
     def _layers_are_there(self) -> Self:
         refuse_others(self.fresh_within, self.publish)
+        if self.views and "views" not in self.publish:
+            written = ", ".join((*self.publish, "views"))
+            raise ValueError(f"views: no catalog is told of them; write publish: [{written}]")
         return self
 
     @field_validator("partition_by")

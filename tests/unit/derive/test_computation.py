@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import types as t
 
 from frazil.derive.computation import Computation, computation_of
-from frazil.derive.output import fields_of
+from frazil.tables.spark.columns import fields_of
 from frazil.errors import SpecError
 from frazil.formats.types import spark_type
 from frazil.spec.derived import DerivedSpec

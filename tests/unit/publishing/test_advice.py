@@ -28,7 +28,7 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
-from frazil.publishing.current_view import current_sql
+from frazil.publishing.views.queries import current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.login import connection_arguments

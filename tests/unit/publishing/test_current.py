@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from frazil.errors import SpecError
-from frazil.publishing.current_view import current_sql
+from frazil.publishing.views.queries import current_sql
 from frazil.quoting import double_quoted
 from frazil.spec.topic import TableSpec
 

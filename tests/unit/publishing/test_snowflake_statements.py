@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from frazil.errors import ConfigureError
+from frazil.formats.columns.columns import metadata_names
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.statements import (
@@ -13,7 +14,10 @@ from frazil.publishing.snowflake.statements import (
     integration_of,
     volume_of,
 )
+from frazil.publishing.views.queries import clean_sql
+from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
 from frazil_local.snowflake.answers import Refused
 from frazil_local.snowflake.language.parsing import parse_name, parse_statement
 from frazil_local.snowflake.language.statements import (
@@ -170,19 +174,22 @@ def test_quotes_in_names_and_texts_cannot_end_them() -> None:
     assert statements.text("a'b\\c") == "'a''b\\\\c'"
 
 
-def test_a_view_lists_its_columns_as_they_are_spelled() -> None:
-    sql = statements.create_view(VIEW, TABLE, ["symbol", "$$offset"])
+def clean(spec: TableSpec) -> str:
+    columns = ["SYMBOL", "odd", *(name.upper() for name in metadata_names(spec))]
+    return statements.create_view_as(VIEW, clean_sql(spec, str(TABLE), columns, double_quoted))
 
-    assert sql == (
+
+def test_a_view_lists_its_columns_as_they_are_spelled_and_none_of_frazils_own() -> None:
+    assert clean(TableSpec(topic="t")) == (
         'CREATE OR REPLACE VIEW "FRAZIL"."LOCAL"."TRADES_CLEAN" COPY GRANTS '
-        'AS SELECT "symbol", "$$offset" FROM "FRAZIL"."LOCAL"."TRADES"'
+        'AS SELECT "SYMBOL", "odd" FROM "FRAZIL"."LOCAL"."TRADES"'
     )
 
 
 def test_a_view_leaves_out_rows_that_are_not_there_now() -> None:
-    sql = statements.create_view(VIEW, TABLE, ["symbol"], 'NOT "$$deleted"')
+    sql = clean(TableSpec(topic="t", mode="cdc", delete="soft"))
 
-    assert sql.endswith('AS SELECT "symbol" FROM "FRAZIL"."LOCAL"."TRADES" WHERE NOT "$$deleted"')
+    assert sql.endswith('AS SELECT "SYMBOL", "odd" FROM "FRAZIL"."LOCAL"."TRADES" WHERE NOT "$$DELETED"')
 
 
 def test_tables_of_rest_and_of_glue_lie_in_volumes_of_their_own() -> None:

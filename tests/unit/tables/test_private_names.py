@@ -12,7 +12,7 @@ import pytest
 from pyiceberg import manifest
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog import glue as glue_module
-from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.rest import RestCatalog, response
 from pyiceberg.expressions import visitors
 from pyiceberg.table import Transaction
 from pyiceberg.table.update import snapshot
@@ -36,6 +36,7 @@ NAMES: list[tuple[Any, str]] = [
     (Catalog, "_load_file_io"),
     (glue_module.GlueCatalog, "_load_file_io"),
     (RestCatalog, "_split_identifier_for_path"),
+    (response, "_handle_non_200_response"),
     (glue_module, "_IcebergSchemaToGlueType"),
     (glue_module, "_construct_table_input"),
     (manifest, "_inherit_from_manifest"),

@@ -17,7 +17,7 @@ from frazil.cli.moment import moment_of
 from frazil.cli.selection import Json, Name, select, select_topics
 from frazil.cli.views.sandbox import Answer, Readable, Rows, Sandbox, sandbox
 from frazil.errors import printable
-from frazil.publishing.current_view import CURRENT, current_sql
+from frazil.publishing.views.queries import CURRENT, current_sql
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, legal, things

@@ -82,7 +82,8 @@ def _upgraded(handle: TableHandle, report: UpgradeReport) -> UpgradeReport:
 
 def _refuse(spec: TableSpec, table: Table, read_by: frozenset[str]) -> None:
     refuse_taken_names(table, to=3)
-    if missing := [target for target in spec.publish if target not in read_by]:
+    # Who reads the views reads the table itself, in its own catalog.
+    if missing := [target for target in spec.publish if target not in (*read_by, "views")]:
         why = f"{' and '.join(missing)} {'show' if len(missing) > 1 else 'shows'} it"
         options = " ".join(f"--read-by {target}" for target in missing)
         raise ConfigureError(

@@ -141,13 +141,6 @@ def table_information(table: Relation) -> str:
     return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
 
 
-def create_view(view: Relation, table: Relation, columns: Sequence[str], where: str = "") -> str:
-    """Makes the view of some columns of a table, and of the rows for which `where` is true, anew."""
-    listed = ", ".join(double_quoted(column) for column in columns)
-    live = f" WHERE {where}" if where else ""
-    return create_view_as(view, f"SELECT {listed} FROM {table}{live}")
-
-
 def create_view_as(view: Relation, query: str) -> str:
     """Creates or replaces the view of a query; its grants stay."""
     return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"

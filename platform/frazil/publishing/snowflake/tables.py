@@ -13,9 +13,8 @@ from urllib.parse import quote
 
 from frazil.connections import Connections
 from frazil.errors import DifferentError
-from frazil.formats.columns.columns import living, metadata_names
 from frazil.publishing.columns import Column
-from frazil.publishing.current_view import CURRENT, current_sql
+from frazil.publishing.views.queries import CLEAN, CURRENT, clean_columns, clean_sql, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.labels import Labels
 from frazil.publishing.pointer import waited
@@ -76,14 +75,12 @@ class Snowflake:
         schema, table = legal(self._name.namespace), legal(self._name.table)
         database = settings.snowflake.database.upper()
         self.table = Relation(database, schema.upper(), table.upper())
-        self.view = Relation(database, self.table.schema, f"{self.table.name}_CLEAN")
-        self._hidden = {name.upper() for name in metadata_names(spec)}
-        self._living = living(spec)
+        self.view = Relation(database, self.table.schema, f"{self.table.name}{CLEAN.upper()}")
         self.path: AssetPath = (self.word, database.lower(), schema, table)
         self.upstream = self._glue.path  # that is where Snowflake looks
-        self._spec = spec if isinstance(spec, TableSpec) and spec.current_by else None
+        self._spec, self._current = spec, spec if isinstance(spec, TableSpec) and spec.current_by else None
         current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
-        self._views = (self.view, *((current,) if self._spec else ()))
+        self._views = (self.view, *((current,) if self._current else ()))
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
         self.about = (
             f"Snowflake's Iceberg table `{'.'.join(self.path[1:])}`, read in place. Materializing it makes "
@@ -161,8 +158,8 @@ class Snowflake:
 
     def columns(self, table: Table) -> tuple[Column, ...]:
         """See `Target`: those of the clean view. Types are the metadata's."""
-        names = (field.name for field in table.schema().fields)
-        return tuple(Column(name) for name in names if name.upper() not in self._hidden)
+        names = [field.name for field in table.schema().fields]
+        return tuple(map(Column, clean_columns(self._spec, names)))
 
     def labels(self) -> Labels:
         """See `Target`."""
@@ -199,13 +196,11 @@ class Snowflake:
 
     def _keep_view(self, connection: SnowflakeConnection) -> None:
         columns = columns_of(connection, self.table)
-        wanted = tuple(column for column in columns if column[0].upper() not in self._hidden)
-        if columns_or_none(connection, self.view) != wanted:
-            names = [name for name, _ in wanted]
-            tells, condition = self._living
-            marker = next((double_quoted(name) for name, _ in columns if name.upper() == tells.upper()), "")
-            where = condition.format(marker) if marker else ""
-            rows(connection, statements.create_view(self.view, self.table, names, where))
+        names = [name for name, _ in columns]
+        own = set(clean_columns(self._spec, names))
+        if columns_or_none(connection, self.view) != tuple(each for each in columns if each[0] in own):
+            query = clean_sql(self._spec, str(self.table), names, double_quoted)
+            rows(connection, statements.create_view_as(self.view, query))
 
     def _keep_current(self, connection: SnowflakeConnection, *, changed: bool) -> None:
         """Columns do not tell which key a view has: its query is compared.
@@ -213,9 +208,9 @@ class Snowflake:
         It is replaced where that differs, and only there: tags and masking policies go with a view.
         """
         for view in self._views[1:]:
-            if self._spec and (changed or columns_or_none(connection, view) is None):
+            if self._current and (changed or columns_or_none(connection, view) is None):
                 columns = columns_of(connection, self.table)
-                query = current_sql(self._spec, str(self.table), [name for name, _ in columns], double_quoted)
+                query = current_sql(self._current, str(self.table), [name for name, _ in columns], double_quoted)
                 if not view_text(connection, view).endswith(query):
                     rows(connection, statements.create_view_as(view, query))
 

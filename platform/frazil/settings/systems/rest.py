@@ -28,6 +28,11 @@ class RestSettings(AccessSettings):
         False, description="Open S3 with keys that the catalog hands out, not with those of AWS."
     )
 
+    trino_catalog: str | None = Field(
+        None,
+        description="What Trino calls this catalog: views have its SQL, too, then. Default: Spark's alone.",
+    )
+
     @property
     def by_token(self) -> bool:
         """Whether requests bear a token, and are not signed."""

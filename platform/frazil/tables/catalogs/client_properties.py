@@ -18,6 +18,9 @@ _DELEGATION = "header.X-Iceberg-Access-Delegation"
 Properties = dict[str, str | None]
 """None: the client's own default."""
 
+_VIEWS: Properties = {"view-endpoints-supported": "true"}
+"""PyIceberg asks a catalog that does not say what it knows for views only so; Spark would ask at each table."""
+
 
 def pyiceberg_properties(settings: Settings) -> dict[str, str]:
     """The owning catalog for PyIceberg, but for the identity: that is a session, see `open_catalog`."""
@@ -88,14 +91,14 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
         "rest.client.socket-timeout-ms": f"{1000 * READ_SECONDS:.0f}",
     }
     if rest.by_token:
-        return both | {"token": revealed(rest.token)}, {}, spark | _client_credentials(rest)
+        return both | {"token": revealed(rest.token)}, _VIEWS, spark | _client_credentials(rest)
     if rest.is_signed:
         both |= {
             "rest.sigv4-enabled": "true",
             "rest.signing-name": rest.signing_name,
             "rest.signing-region": settings.aws.region,
         }
-    pyiceberg: Properties = {"rest.sigv4.max-retries": "0"}  # a replayed commit would look like a refusal
+    pyiceberg: Properties = {**_VIEWS, "rest.sigv4.max-retries": "0"}  # a replayed commit looks like a refusal
     # Iceberg's signer takes on no role: there Spark's machines must have it themselves.
     return both, pyiceberg, spark | ({} if settings.aws.role_arn else _keys(settings, "rest"))
 

@@ -151,6 +151,26 @@ def ask_for_table(catalog: RestCatalog, identifier: tuple[str, ...], snapshots: 
     return catalog._session.get(url, params={"snapshots": snapshots})
 
 
+def replace_view(catalog: Catalog, identifier: tuple[str, ...], request: Mapping[str, Any]) -> None:
+    """Sends requirements and updates of a view, for which PyIceberg has no call.
+
+    Raises:
+        CommitFailedException: A requirement does not hold, or another update came in between.
+    """
+    from pyiceberg.catalog.rest import Endpoints, IdentifierKind, RestCatalog
+    from pyiceberg.catalog.rest.response import _handle_non_200_response
+    from pyiceberg.exceptions import CommitFailedException
+    from requests import HTTPError
+
+    assert isinstance(catalog, RestCatalog)
+    path = catalog._split_identifier_for_path(identifier, IdentifierKind.VIEW)
+    answer = catalog._session.post(catalog.url(Endpoints.load_view, prefixed=True, **path), json=request)
+    try:
+        answer.raise_for_status()
+    except HTTPError as e:
+        _handle_non_200_response(e, {409: CommitFailedException})
+
+
 def storage_of(catalog: Catalog, location: str) -> FileIO:
     """What opens files of a place for a catalog, whether a table is there or not."""
     return catalog._load_file_io(location=location)

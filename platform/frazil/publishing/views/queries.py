@@ -1,22 +1,44 @@
-"""The newest record of each key, as a query over a table that records are appended to.
-
-It says what `mode: upsert` would (docs/upsert.md, What wins), at the cost of every read: all rows are sorted.
-"""
+"""The views beside a table, as queries: its own columns, and the newest record of each key."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from frazil.errors import SpecError
-from frazil.formats.columns.columns import metadata_names, names_by_word
+from frazil.formats.columns.columns import living, metadata_names, names_by_word
+from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 
-CURRENT = "_current"
-"""How the view's name ends, behind the table's."""
+CLEAN, CURRENT = "_clean", "_current"
+"""How the names of these views end, behind the table's."""
+
+
+def clean_columns(spec: AnyTable, columns: Sequence[str]) -> list[str]:
+    """Those of a table that are not metadata of Frazil's own, as the engine spells them."""
+    hidden = {name.upper() for name in metadata_names(spec)}
+    return [column for column in columns if column.upper() not in hidden]
+
+
+def clean_sql(spec: AnyTable, relation: str, columns: Sequence[str], quote: Callable[[str], str]) -> str:
+    """A SELECT of a table's own columns, and of the rows that hold now.
+
+    Args:
+        spec: It says which columns are metadata, and which one marks rows that are gone.
+        relation: The table, as the engine takes it.
+        columns: Those of the table, as the engine spells them.
+        quote: How it takes a name.
+    """
+    tells, condition = living(spec)
+    marker = next((quote(column) for column in columns if column.upper() == tells.upper()), "")
+    live = f" WHERE {condition.format(marker)}" if marker else ""
+    return f"SELECT {', '.join(map(quote, clean_columns(spec, columns)))} FROM {relation}{live}"
 
 
 def current_sql(spec: TableSpec, relation: str, columns: Sequence[str], quote: Callable[[str], str]) -> str:
-    """A SELECT that Spark, Snowflake and DuckDB take.
+    """A SELECT that Spark, Snowflake, Trino and DuckDB take.
+
+    It says what `mode: upsert` would (docs/upsert.md, What wins), at the cost of every read: all rows are
+    sorted.
 
     Args:
         spec: Its `current_by` tells rows apart.

@@ -1,0 +1,1 @@
+"""Views beside a table: as queries, and as Iceberg views in the REST catalog."""
