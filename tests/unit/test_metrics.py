@@ -7,21 +7,27 @@ import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.schema import Schema
 
+from frazil.checks.layers.ages import Age
+from frazil.checks.layers.history import Delay, Delays
+from frazil.checks.layers.report import Layer
 from frazil.clients import Clients
 from frazil.derive.positions.state import DerivedState
 from frazil.kafka.clients import admin_client
 from frazil.landing.position.state import TableState, known_states, look_at_parts
 from frazil.settings.profile import Settings
+from frazil.spec.freshness import Allowed
 from frazil.spec.topic import TableSpec
-from frazil.telemetry.metrics import NAMES, Look, registry_of, rows_of
+from frazil.telemetry.metrics import NAMES, OF_FRESHNESS, Look, registry_of, rows_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 TRADES = TableState(
@@ -93,13 +99,39 @@ def test_the_dashboard_asks_for_metrics_that_there_are() -> None:
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     asked.append(dashboard["templating"]["list"][1]["query"])
 
-    assert {name for expression in asked for name in re.findall(r"frazil_\w+", expression)} == set(NAMES)
+    named = {name for expression in asked for name in re.findall(r"frazil_\w+", expression)}
+    assert {name.removesuffix("_bucket") for name in named} == {*NAMES, *OF_FRESHNESS}
 
 
 def test_each_metric_stands_in_the_docs() -> None:
     text = (DOCS / "monitoring.md").read_text()
 
-    assert [name for name in NAMES if f"| `{name}` |" not in text] == []
+    assert [name for name in (*NAMES, *OF_FRESHNESS) if f"| `{name}` |" not in text] == []
+
+
+def test_how_fresh_each_layer_is_comes_as_prometheus_parser_reads_it() -> None:
+    allowed = Allowed(warn=timedelta(minutes=1))
+    kept = Delays(tuple(Delay(0.0, seconds) for seconds in (0.5, 1.0, 7.0, 100_000.0)))
+    layers = [
+        Layer("local.trades", "iceberg", Age(12.5, ""), allowed, kept),
+        Layer("local.trades", "glue", Age.unknown("Glue is down"), None, Delays(None)),
+    ]
+    look = Look([], {}, [], layers=layers)
+
+    text = generate_latest(registry_of(lambda: look)).decode()
+
+    samples = {
+        (sample.name.removeprefix("frazil_layer_"), *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name.startswith("frazil_layer_")
+    }
+    buckets = {key[-1]: n for (name, *key), n in samples.items() if name == "delay_seconds_bucket"}
+    assert samples["behind_seconds", "local.trades", "iceberg"] == 12.5
+    assert samples["allowed_seconds", "local.trades", "iceberg", "warn"] == 60
+    assert [buckets[bound] for bound in ("1.0", "5.0", "10.0", "86400.0", "+Inf")] == [2, 2, 3, 3, 4]
+    assert samples["delay_seconds_gsum", "local.trades", "iceberg"] == 100_008.5
+    assert not [key for key in samples if "glue" in key]
 
 
 @dataclass

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
 
+from frazil.checks.layers.report import Layer
 from frazil.derive.positions.state import DerivedState
 from frazil.landing.position.state import BLOCKED, TableState
 
@@ -24,12 +25,14 @@ class Look:
         up: Whether each system answers.
         silent: Tables of which nothing can be told.
         costs: What tables cost, where that was asked for.
+        layers: How fresh each layer of the tables is, where that was asked for.
     """
 
     states: Sequence[State]
     up: Mapping[str, bool]
     silent: Sequence[str]
     costs: Sequence[TableCost] = ()
+    layers: Sequence[Layer] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,12 @@ _GAUGES: Mapping[str, tuple[str, _Value]] = {
 OF_COST = ("frazil_table_stored_bytes", "frazil_table_task_seconds", "frazil_table_cost")
 """Metrics that are there where costs are asked for."""
 
+OF_FRESHNESS = ("frazil_layer_behind_seconds", "frazil_layer_allowed_seconds", "frazil_layer_delay_seconds")
+"""Metrics that are there where freshness is asked for."""
+
+_BOUNDS = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 21600.0, 86400.0)
+"""Of the histogram of delays, in seconds."""
+
 NAMES = ("frazil_up", "frazil_table_up", "frazil_table_state", *(f"frazil_table_{name}" for name in _GAUGES))
 """Every other metric."""
 
@@ -96,7 +105,7 @@ class _TableMetrics:
         self._look = look
         self._looking = threading.Lock()
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         """All metrics."""
         with self._looking:
             seen = self._look()
@@ -112,6 +121,8 @@ class _TableMetrics:
         yield state
         if seen.costs:
             yield from _cost_gauges(seen.costs)
+        if seen.layers:
+            yield from _layer_metrics(seen.layers)
 
 
 def _cost_gauges(costs: Sequence[TableCost]) -> Iterator[GaugeMetricFamily]:
@@ -127,6 +138,44 @@ def _cost_gauges(costs: Sequence[TableCost]) -> Iterator[GaugeMetricFamily]:
     for each in costs:
         money.add_metric([each.table, each.currency], each.money)
     yield money
+
+
+def _layer_metrics(layers: Sequence[Layer]) -> Iterator[Metric]:
+    labels = ["table", "layer"]
+    behind = GaugeMetricFamily(
+        "frazil_layer_behind_seconds",
+        "For how long the layer has lacked what the one before it has; 0 where it lacks nothing.",
+        labels=labels,
+    )
+    allowed = GaugeMetricFamily(
+        "frazil_layer_allowed_seconds", "What fresh_within allows.", labels=[*labels, "severity"]
+    )
+    # Snapshots expire, so that counts go back: to Prometheus no counters, and no histogram of them.
+    delays = GaugeHistogramMetricFamily(
+        "frazil_layer_delay_seconds", "How long commits took to reach the layer.", labels=labels
+    )
+    for each in layers:
+        of = [each.table, each.layer]
+        if each.age.seconds is not None:
+            behind.add_metric(of, each.age.seconds)
+        for severity, limit in _limits(each):
+            allowed.add_metric([*of, severity], limit)
+        if each.delays.known is not None:
+            taken = [delay.seconds for delay in each.delays.known]
+            delays.add_metric(of, _buckets(taken), sum(taken))
+    yield from (behind, allowed, delays)
+
+
+def _limits(layer: Layer) -> Iterator[tuple[str, float]]:
+    for severity in ("warn", "error"):
+        if limit := getattr(layer.allowed, severity, None):
+            yield severity, limit.total_seconds()
+
+
+def _buckets(seconds: Sequence[float]) -> list[tuple[str, float]]:
+    """For each bound how many are not above it."""
+    counts = [(str(bound), float(sum(each <= bound for each in seconds))) for bound in _BOUNDS]
+    return [*counts, ("+Inf", float(len(seconds)))]
 
 
 def _gauge(

@@ -59,6 +59,21 @@ def test_what_tables_cost_is_among_them_where_it_is_asked_for(
     assert told.keys() - {row["metric"] for row in usual} == set(OF_COST)
 
 
+def test_how_fresh_each_layer_is_is_among_them_where_it_is_asked_for(
+    frazil: Command, topic: Topic, name: str
+) -> None:
+    land(topic.spec, topic.connections)
+
+    rows = frazil("metrics", "--freshness", "1h", "--json").document
+    layers = frazil("freshness", name, "--since", "1h", "--json").document
+
+    own = (row for row in rows if "layer" in row)
+    told = {(row["metric"].removeprefix("frazil_layer_"), row["layer"]): row["value"] for row in own}
+    late = {row["layer"]: row["seconds"] for row in layers}
+    assert (told["behind_seconds", "iceberg"], told["delay_seconds_gcount", "iceberg"]) == (0, 1)
+    assert told["behind_seconds", "glue"] == pytest.approx(late["glue"], abs=600) > 0
+
+
 @pytest.mark.plain(why="numbers are exact")
 def test_each_scrape_looks_anew(served: str, topic: Topic, name: str) -> None:
     before = requests.get(served, timeout=60).text

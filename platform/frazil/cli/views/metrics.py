@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +20,7 @@ from frazil.spec.table import AnyTable
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+    from frazil.checks.layers.report import Layer, States
     from frazil.telemetry.metrics import Look, TableCost
 
 app = typer.Typer()
@@ -30,12 +31,18 @@ Port = Annotated[
 Cost = Annotated[
     str, typer.Option(help="Also what each table cost in this time, such as 30d: reads all snapshots.")
 ]
+Fresh = Annotated[
+    str,
+    typer.Option(
+        "--freshness", help="Also each layer's delay, and that of its commits in this time, such as 7d."
+    ),
+]
 Host = Annotated[str, typer.Option(help="The address to serve them on.")]
 
 
 @app.command("metrics")
 def metrics_command(
-    port: Port = None, host: Host = "127.0.0.1", cost: Cost = "", as_json: Json = False
+    port: Port = None, host: Host = "127.0.0.1", cost: Cost = "", fresh: Fresh = "", as_json: Json = False
 ) -> None:
     """Print the state of all tables as metrics for Prometheus, or serve them."""
     from prometheus_client import generate_latest
@@ -44,7 +51,8 @@ def metrics_command(
 
     selection = select((), every=True)
     since = duration_of(cost, "--cost").total_seconds() if cost else None
-    registry = registry_of(lambda: _look(selection, since))
+    window = duration_of(fresh, "--freshness").total_seconds() if fresh else None
+    registry = registry_of(lambda: _look(selection, since, window))
     if port is not None:
         _serve(registry, host, port)
     elif as_json:
@@ -53,13 +61,25 @@ def metrics_command(
         sys.stdout.write(generate_latest(registry).decode())
 
 
-def _look(selection: Selection[AnyTable], since: float | None) -> Look:
+def _look(selection: Selection[AnyTable], since: float | None, window: float | None) -> Look:
     from frazil.telemetry.metrics import Look
 
     results = states_of(selection)
     parts = look_at_parts(selection.topics.specs, selection.connections)
     costs = () if since is None else tuple(_costs(selection, since))
-    return Look(results.reports, {part: why is None for part, why in parts.items()}, [*results.failed], costs)
+    layers = () if window is None else _layers(selection, results.done, window)
+    up = {part: why is None for part, why in parts.items()}
+    return Look(results.reports, up, [*results.failed], costs, layers)
+
+
+def _layers(selection: Selection[AnyTable], states: States, seconds: float) -> Sequence[Layer]:
+    from frazil.checks.layers.report import Layers
+    from frazil.cli.views.freshness import kept_delays
+
+    now = time.time()
+    start = now - seconds
+    kept = kept_delays(selection, start)
+    return Layers(selection.connections, states, kept, start, now).of(selection.specs)
 
 
 def _costs(selection: Selection[AnyTable], seconds: float) -> Iterator[TableCost]:
