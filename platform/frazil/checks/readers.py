@@ -1,4 +1,4 @@
-"""What engines refuse of a table, by their own documents: names, types, and the version of its format.
+"""What engines refuse of a table, by their own documents: names, types, layout, and the version of its format.
 
 Only engines that can't run here are listed. Those that can are read with in tests.
 """
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 from frazil.checks.result import Subject, Verdict
 from frazil.errors import UsageError
 from frazil.spec.table import AnyTable
+from frazil.tables.metadata.snapshots import number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.schema import Schema
+    from pyiceberg.table.metadata import TableMetadata
 
 _NAMED = 5
 
@@ -29,6 +31,8 @@ class Reader:
         refused: Iceberg's types that it does not read.
         altered: Iceberg's types of which it shows other values, and which.
         newest: The newest format version that it reads.
+        transforms: Partitions' transforms that it does not read.
+        equality: Whether it applies deletes by equality.
         folds_case: Whether two columns whose names differ only in case are one to it.
     """
 
@@ -37,6 +41,8 @@ class Reader:
     refused: frozenset[str] = frozenset({"fixed", "time", "uuid"})
     altered: Mapping[str, str] = field(default_factory=dict)
     newest: int = 2
+    transforms: frozenset[str] = frozenset()
+    equality: bool = True
     folds_case: bool = True
 
 
@@ -55,6 +61,28 @@ READERS = {
         Reader(
             "impala",
             "https://docs.cloudera.com/cdw-runtime/cloud/iceberg-how-to/topics/iceberg-data-types.html",
+        ),
+        Reader(
+            "snowflake",
+            "https://docs.snowflake.com/en/user-guide/tables-iceberg-v3-specification-support",
+            refused=frozenset(),
+            newest=3,
+            equality=False,  # its error 091968
+        ),
+        Reader(
+            "bigquery",
+            "https://docs.cloud.google.com/bigquery/docs/iceberg-external-tables",
+            refused=frozenset(),
+        ),
+        Reader(
+            "fabric",
+            "https://learn.microsoft.com/en-us/fabric/onelake/onelake-iceberg-tables",
+            refused=frozenset({"time"}),
+            altered={
+                "timestamp": "timestamp_ntz, which not all of Fabric reads",
+                **dict.fromkeys(("fixed", "uuid", "struct", "list", "map"), "not in its list of types"),
+            },
+            transforms=frozenset({"bucket", "truncate", "void"}),
         ),
     )
 }
@@ -78,13 +106,24 @@ def judge_reader(subject: Subject[AnyTable], reader: Reader) -> Verdict:
     """
     metadata = subject.handle.load().metadata
     types = column_types(metadata.schema())
-    refusals = [*refusals_of(reader, types, metadata.format_version)]
+    refusals = [*refusals_of(reader, types, metadata.format_version), *layout_refusals(reader, metadata)]
     altered = [f"{kind}: {how}" for kind, how in reader.altered.items() if kind in types.values()]
     numbers = {"columns": len(types), "refused": len(refusals)}
     if not refusals:
         return Verdict(True, ". ".join([f"{len(types)} columns that it reads", *altered]) + ".", numbers)
     more = f", and {len(refusals) - _NAMED} more" if len(refusals) > _NAMED else ""
     return Verdict(False, f"{'; '.join(refusals[:_NAMED])}{more}. See {reader.source}", numbers)
+
+
+def layout_refusals(reader: Reader, metadata: TableMetadata) -> Iterator[str]:
+    """What it does not read of a table's files: by their partitions, and by what deletes rows of them."""
+    fields = (field for spec in metadata.partition_specs for field in spec.fields)
+    transforms = {str(field.transform).partition("[")[0] for field in fields}
+    for word in sorted(transforms & reader.transforms):
+        yield f"files are partitioned by {word}"
+    head = metadata.current_snapshot()
+    if not reader.equality and head and number(summary_of(head), "total-equality-deletes"):
+        yield "rows are deleted by equality; `frazil compact --everything` applies that"
 
 
 def column_types(schema: Schema) -> dict[str, str]:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata, new_table_metadata
+from pyiceberg.table.snapshots import Operation, Snapshot, Summary
+from pyiceberg.table.sorting import SortOrder
+from pyiceberg.transforms import BucketTransform, IdentityTransform, TruncateTransform
 from pyiceberg.types import (
     BinaryType,
     FixedType,
@@ -16,13 +21,14 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from frazil.checks.readers import READERS, Reader, column_types, reader_of, refusals_of
+from frazil.checks.readers import READERS, Reader, column_types, layout_refusals, reader_of, refusals_of
 from frazil.errors import UsageError
 
 PLAIN = Schema(NestedField(1, "id", LongType()), NestedField(2, "$$offset", LongType()))
 
 
 each = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+of_hive = pytest.mark.parametrize("reader", [READERS[name] for name in ("athena", "redshift", "impala")])
 
 
 @each
@@ -30,7 +36,7 @@ def test_plain_columns_are_read(reader: Reader) -> None:
     assert [*refusals_of(reader, column_types(PLAIN), 2)] == []
 
 
-@each
+@of_hive
 def test_types_that_it_lacks_are_named_however_deep(reader: Reader) -> None:
     inner = StructType(NestedField(5, "at", TimeType()), NestedField(6, "note", StringType()))
     schema = Schema(
@@ -47,7 +53,35 @@ def test_types_that_it_lacks_are_named_however_deep(reader: Reader) -> None:
 
 @each
 def test_a_newer_format_is_named(reader: Reader) -> None:
-    assert [*refusals_of(reader, column_types(PLAIN), 3)] == ["it reads format version 2, and this is 3"]
+    newer = reader.newest + 1
+
+    assert [*refusals_of(reader, column_types(PLAIN), newer)] == [
+        f"it reads format version {reader.newest}, and this is {newer}"
+    ]
+
+
+def table(parts: PartitionSpec, **summary: str) -> TableMetadata:
+    """One with a snapshot of that summary."""
+    made = new_table_metadata(PLAIN, parts, SortOrder(), "s3://lake/t")
+    told = Summary(Operation.APPEND, **summary)
+    head = Snapshot(snapshot_id=1, sequence_number=1, timestamp_ms=1, manifest_list="l", summary=told)
+    return made.model_copy(update={"snapshots": [head], "current_snapshot_id": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "refusals"),
+    [
+        ("fabric", ["files are partitioned by bucket", "files are partitioned by truncate"]),
+        ("snowflake", ["rows are deleted by equality; `frazil compact --everything` applies that"]),
+        ("athena", []),
+    ],
+)
+def test_partitions_and_deletes_that_it_lacks_are_named(name: str, refusals: list[str]) -> None:
+    fields = (BucketTransform(16), TruncateTransform(4), IdentityTransform())
+    spec = PartitionSpec(*(PartitionField(1, 1000 + i, each, f"p{i}") for i, each in enumerate(fields)))
+
+    assert [*layout_refusals(READERS[name], table(spec, **{"total-equality-deletes": "3"}))] == refusals
+    assert [*layout_refusals(READERS[name], table(PartitionSpec()))] == []
 
 
 @each
