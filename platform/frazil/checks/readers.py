@@ -122,7 +122,7 @@ def layout_refusals(reader: Reader, metadata: TableMetadata) -> Iterator[str]:
     for word in sorted(transforms & reader.transforms):
         yield f"files are partitioned by {word}"
     head = metadata.current_snapshot()
-    if not reader.equality and head and number(summary_of(head), "total-equality-deletes"):
+    if not reader.equality and head is not None and number(summary_of(head), "total-equality-deletes"):
         yield "rows are deleted by equality; `frazil compact --everything` applies that"
 
 

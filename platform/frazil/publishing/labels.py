@@ -16,7 +16,7 @@ _TAG = "frazil.tag."
 _OWN = ("Description", "Owner")
 
 Labels = Mapping[str, str]
-"""By `Description`, `Owner`, and the parameters of tags."""
+"""By `Description`, `Owner`, and the parameters of tags; of Snowflake by the comment of each view."""
 
 
 def labels_of(spec: AnyTable) -> Labels:

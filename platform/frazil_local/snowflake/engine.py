@@ -87,6 +87,13 @@ def _amend(cursor: Any) -> None:
     views = _body(info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW)
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_TABLES_VIEW = _sql("tables", tables=tables)
     info_schema.SQL_CREATE_INFORMATION_SCHEMA_VIEWS_VIEW = _sql("views", views=views)
+    info_schema.insert_table_comment_sql = _noting_comment
+
+
+def _noting_comment(catalog: str, schema: str, table: str, comment: str | None) -> str:
+    """As fakesnow's, which takes no quotes in a comment, and calls one that is not there None."""
+    values = ", ".join(map(text, (catalog, schema, table, comment or "")))
+    return f"INSERT OR REPLACE INTO {_LISTS}._fs_tables_ext VALUES ({values})"
 
 
 def _sql(name: str, **parts: str) -> Template:

@@ -40,7 +40,7 @@ class Deed:
 def deed_of(tree: exp.Expr, session: Session) -> Deed | None:
     """What a parsed statement makes, changes or drops; None if it does nothing of that."""
     kind = str(tree.args.get("kind") or "").upper()
-    if kind not in RELATIONS or not isinstance(tree, exp.Create | exp.Drop | exp.Alter):
+    if kind not in RELATIONS or not isinstance(tree, exp.Create | exp.Drop | exp.Alter | exp.Comment):
         return None
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     if not isinstance(target, exp.Table):

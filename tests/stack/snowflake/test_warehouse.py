@@ -12,10 +12,12 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyiceberg.types import LongType
 
+from frazil.checks.drift import find_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
 from frazil.publishing.snowflake.connection import open_snowflake
+from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
 from frazil.spec.topic import TableSpec
@@ -123,6 +125,31 @@ def test_whoever_may_read_the_view_still_may_when_it_is_replaced(
     columns = query(connections.settings, f"select symbol, price from {view_of(trades.names)}")
     assert values == [("SELECT", "VIEW", state.facts["view"])]
     assert columns == [("ZTEST", None)]
+
+
+def test_the_views_say_what_the_spec_says_also_after_somebody_said_something_else(
+    connections: Connections, trades: Trades
+) -> None:
+    name = trades.names.table
+    told = {"description": "A customer's\n trades.", "owners": ("team:desk", "ann@example.com")}
+    spec = TableSpec(topic="any", namespace=name.namespace, table=name.table, **told)  # type: ignore[arg-type]
+    target, view = Snowflake(spec, connections.settings), view_of(trades.names)
+    comment = "A customer's trades. Owners: team:desk, ann@example.com."
+    asked = (
+        f"select comment from frazil.information_schema.tables where table_schema = '{name.namespace.upper()}' "
+        f"and table_name = '{name.table.upper()}_CLEAN'"
+    )
+
+    target.sync(connections)
+    said = query(connections.settings, asked)
+    query(connections.settings, f"comment on view {view} is 'mine'")
+    (differs,) = [each for each in find_drift([spec], connections) if each.target == "snowflake"]
+    target.sync(connections)
+    (agrees,) = [each for each in find_drift([spec], connections) if each.target == "snowflake"]
+
+    assert said == query(connections.settings, asked) == [(comment,)]
+    assert (differs.state, agrees.state) == ("labels", "in step")
+    assert f"_clean is mine and should be {comment[:20]}" in differs.why
 
 
 def test_a_role_that_is_named_may_read_table_and_view(

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from frazil.errors import ConfigureError
@@ -34,6 +37,7 @@ from frazil_local.snowflake.language.statements import (
     Use,
 )
 
+PAGE = Path(__file__).parents[3] / "docs" / "snowflake.md"
 TABLE = Relation("FRAZIL", "LOCAL", "TRADES")
 VIEW = Relation("FRAZIL", "LOCAL", "TRADES_CLEAN")
 ROLE_ARN = "arn:aws:iam::123456789012:role/reader"
@@ -184,6 +188,21 @@ def test_a_view_lists_its_columns_as_they_are_spelled_and_none_of_frazils_own() 
         'CREATE OR REPLACE VIEW "FRAZIL"."LOCAL"."TRADES_CLEAN" COPY GRANTS '
         'AS SELECT "SYMBOL", "odd" FROM "FRAZIL"."LOCAL"."TRADES"'
     )
+
+
+def test_each_statement_stands_on_its_page() -> None:
+    told = (
+        statements.create_volume(VOLUME), statements.create_integration(INTEGRATION),
+        statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades"),
+        statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
+        statements.show_views_like(VIEW), statements.comments_in([VIEW]),
+        statements.comment_on_view(VIEW, "It's"), *statements.grant_reading(TABLE, [VIEW], "READER"),
+    )  # fmt: skip
+    begin = re.compile(r"SELECT SYSTEM\S+?(?=\()|[A-Z_, ]+")
+    begun = {match[0].strip() for sql in told if (match := begin.match(sql))}
+
+    assert len(begun) == len(told)
+    assert [words for words in begun if words not in PAGE.read_text()] == []
 
 
 def test_a_view_leaves_out_rows_that_are_not_there_now() -> None:

@@ -146,6 +146,21 @@ def create_view_as(view: Relation, query: str) -> str:
     return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"
 
 
+def comments_in(views: Sequence[Relation]) -> str:
+    """Asks for the comments of views of one schema; no row for one that its role may not see."""
+    database, schema = views[0].database, views[0].schema
+    names = ", ".join(text(view.name) for view in views)
+    return (
+        f"SELECT TABLE_NAME, COMMENT FROM {double_quoted(database)}.INFORMATION_SCHEMA.TABLES "
+        f"WHERE TABLE_SCHEMA = {text(schema)} AND TABLE_NAME IN ({names})"
+    )
+
+
+def comment_on_view(view: Relation, comment: str) -> str:
+    """Says something of a view; it is not replaced, so tags, policies and grants stay."""
+    return f"COMMENT ON VIEW {view} IS {text(comment)}"
+
+
 def show_views_like(view: Relation) -> str:
     """Lists a view, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
     return f"SHOW VIEWS LIKE {text(view.name)} IN SCHEMA {double_quoted(view.database, view.schema)}"

@@ -19,6 +19,7 @@ from frazil.publishing.glue import Glue
 from frazil.publishing.labels import Labels
 from frazil.publishing.pointer import waited
 from frazil.publishing.snowflake import statements
+from frazil.publishing.snowflake.comments import as_labels, comment_of, comments_of, keep_comments
 from frazil.publishing.snowflake.connection import (
     columns_of,
     columns_or_none,
@@ -80,6 +81,7 @@ class Snowflake:
         self.upstream = self._glue.path  # that is where Snowflake looks
         self._spec, self._current = spec, spec if isinstance(spec, TableSpec) and spec.current_by else None
         current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
+        self._comment = comment_of(spec)
         self._views = (self.view, *((current,) if self._current else ()))
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
         self.about = (
@@ -132,6 +134,8 @@ class Snowflake:
                 rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
             self._keep_current(connection, changed=before != current)
+            if self._comment:
+                keep_comments(connection, self._views, self._comment)
             role = self._settings.snowflake.role
             for grant in statements.grant_reading(self.table, self._views, role.upper()) if role else ():
                 rows(connection, grant)
@@ -153,8 +157,11 @@ class Snowflake:
             if location is None:
                 return None
             seen = columns_or_none(connection, self.view) or ()
+            said = comments_of(connection, self._views) if self._comment else None
         columns = tuple(Column(name) for name, _ in seen)
-        return Shown(self.path, self.upstream, self.relations[0], location, columns=columns)
+        labels = None if said is None else as_labels(said)
+        name = self.relations[0]
+        return Shown(self.path, self.upstream, name, location, columns=columns, labels=labels)
 
     def columns(self, table: Table) -> tuple[Column, ...]:
         """See `Target`: those of the clean view. Types are the metadata's."""
@@ -162,8 +169,8 @@ class Snowflake:
         return tuple(map(Column, clean_columns(self._spec, names)))
 
     def labels(self) -> Labels:
-        """See `Target`."""
-        return {}
+        """See `Target`: the comments of the views."""
+        return as_labels({view.name: self._comment for view in self._views}) if self._comment else {}
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""

@@ -45,8 +45,8 @@ class HeldViews:
         with suppress(NoSuchNamespaceError, NotImplementedError):
             listed = self._catalog.list_views(self._table.namespace)
         names = [name for *_, name in listed if name.startswith(f"{self._table.table}_")]
-        loaded = {name: view for name in names if (view := self._load(name))}
-        return {name: view for name, view in loaded.items() if self._is_own(view)}
+        loaded = {name: self._load(name) for name in names}
+        return {name: v for name, v in loaded.items() if v is not None and self._is_own(v)}
 
     def keep(self, wanted: WantedView, schema: Schema, columns: str) -> None:
         """Makes a view, or replaces it.

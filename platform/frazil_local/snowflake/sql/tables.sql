@@ -6,6 +6,10 @@ SELECT
     schema_name AS "TABLE_SCHEMA",
     view_name AS "TABLE_NAME",
     'SYSADMIN' AS "TABLE_OWNER",
-    CASE WHEN comment = 'ICEBERG TABLE' THEN 'BASE TABLE' ELSE 'VIEW' END AS "TABLE_TYPE",
-    CASE WHEN comment = 'ICEBERG TABLE' THEN 'YES' ELSE 'NO' END AS "IS_ICEBERG"
-FROM duckdb_views() WHERE database_name = '${catalog}' AND schema_name != '_fs_information_schema'
+    CASE WHEN views.comment = 'ICEBERG TABLE' THEN 'BASE TABLE' ELSE 'VIEW' END AS "TABLE_TYPE",
+    said.comment AS "COMMENT",
+    CASE WHEN views.comment = 'ICEBERG TABLE' THEN 'YES' ELSE 'NO' END AS "IS_ICEBERG"
+FROM duckdb_views() AS views
+LEFT JOIN _fs_global._fs_information_schema._fs_tables_ext AS said ON
+    database_name = ext_table_catalog AND schema_name = ext_table_schema AND view_name = ext_table_name
+WHERE database_name = '${catalog}' AND schema_name != '_fs_information_schema'
