@@ -1,4 +1,4 @@
-"""What engines refuse of a table, by their own documents: names, types, layout, and the version of its format.
+"""What engines refuse of a table, by their own documents: names, types, layout, version.
 
 Only engines that can't run here are listed. Those that can are read with in tests.
 """
@@ -129,10 +129,10 @@ def layout_refusals(reader: Reader, metadata: TableMetadata) -> Iterator[str]:
 def column_types(schema: Schema) -> dict[str, str]:
     """All columns by their paths, nested ones too, with the first word of their types."""
     types = {}
-    for number in sorted(schema.field_ids):
-        path = schema.find_column_name(number)
+    for field_id in sorted(schema.field_ids):
+        path = schema.find_column_name(field_id)
         assert path is not None
-        types[path] = str(schema.find_type(number)).partition("<")[0].partition("[")[0].partition("(")[0]
+        types[path] = str(schema.find_type(field_id)).partition("<")[0].partition("[")[0].partition("(")[0]
     return types
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
     from pyspark.sql import DataFrame
 
+
 def types_of(table: Table) -> dict[str, str]:
     """The columns of a table in their order, with Spark's types."""
     return {field.name: spark_type(field.type) for field in from_iceberg(table.schema())}

@@ -190,7 +190,7 @@ def _refuse_views(spec: AnyTable, settings: Settings, place: str) -> None:
     if why := "the catalog is Tableflow's" if spec.is_read_only else why:
         raise SpecError(
             f"{place}: publish: {Views.word}: {why}",
-            todo="Take it out of `publish`. Snowflake has the views of its own, and Athena takes a view by SQL.",
+            todo="Take it out of `publish`. Snowflake has views of its own, and Athena makes them by SQL.",
         )
 
 

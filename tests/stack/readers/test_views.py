@@ -156,7 +156,9 @@ def test_trino_reads_the_views_where_it_is_known_how_it_calls_the_catalog(
 
     with trino.trino_on(connections.settings, tmp_path / "trino") as address:
         read = {
-            end: sorted(map(tuple, ask_trino(address, f"SELECT * FROM lake.{made.source.name}_{end}")), key=str)
+            end: sorted(
+                map(tuple, ask_trino(address, f"SELECT * FROM lake.{made.source.name}_{end}")), key=str
+            )
             for end in ("clean", "current")
         }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from frazil.connections import Connections
 from frazil.landing.land import land
-from frazil.publishing.views.queries import current_sql
 from frazil.publishing.snowflake.tables import Snowflake
+from frazil.publishing.views.queries import current_sql
 from frazil.quoting import quoted
 from frazil.tables.spark.session import spark_name
 from kit.readers.opened import table_of

@@ -136,8 +136,8 @@ def test_the_views_say_what_the_spec_says_also_after_somebody_said_something_els
     target, view = Snowflake(spec, connections.settings), view_of(trades.names)
     comment = "A customer's trades. Owners: team:desk, ann@example.com."
     asked = (
-        f"select comment from frazil.information_schema.tables where table_schema = '{name.namespace.upper()}' "
-        f"and table_name = '{name.table.upper()}_CLEAN'"
+        "select comment from frazil.information_schema.tables "
+        f"where table_schema = '{name.namespace.upper()}' and table_name = '{name.table.upper()}_CLEAN'"
     )
 
     target.sync(connections)

@@ -11,10 +11,10 @@ import pytest
 from pyspark.sql import types as t
 
 from frazil.derive.computation import Computation, computation_of
-from frazil.tables.spark.columns import fields_of
 from frazil.errors import SpecError
 from frazil.formats.types import spark_type
 from frazil.spec.derived import DerivedSpec
+from frazil.tables.spark.columns import fields_of
 
 SQL = "SELECT symbol, quantity > :large AS is_large FROM trades"
 

@@ -28,11 +28,11 @@ from frazil.errors import (
     RepairError,
     SpecError,
 )
-from frazil.publishing.views.queries import current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.statements import check_location, integration_of, volume_of
+from frazil.publishing.views.queries import current_sql
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName

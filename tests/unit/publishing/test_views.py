@@ -34,7 +34,9 @@ def catalog() -> InMemoryCatalog:
 @pytest.fixture
 def table(catalog: InMemoryCatalog) -> Table:
     kinds = (LongType(), StringType(), LongType(), LongType(), LongType())
-    fields = (NestedField(i, name, kind) for i, (name, kind) in enumerate(zip(COLUMNS, kinds, strict=True), 1))
+    fields = (
+        NestedField(i, name, kind) for i, (name, kind) in enumerate(zip(COLUMNS, kinds, strict=True), 1)
+    )
     return catalog.create_table("shop.orders", Schema(*fields))
 
 
@@ -81,7 +83,11 @@ def test_a_view_that_can_not_be_is_a_mistake_of_the_spec(
         ("publish: [views]", "glue", "defs.yaml:4: publish: views: Glue holds no Iceberg views"),
         ("publish: [views], mode: tableflow", "rest", "the catalog is Tableflow's"),
         ("publish: [views], views: {a: none.sql}", "rest", "there is no file"),
-        ("publish: [views]}\n    - {topic: orders_clean", "rest", "iceberg/local/orders_clean is there already"),
+        (
+            "publish: [views]}\n    - {topic: orders_clean",
+            "rest",
+            "iceberg/local/orders_clean is there already",
+        ),
     ],
 )
 def test_views_that_no_catalog_can_hold_are_refused_with_their_line(

@@ -14,7 +14,6 @@ from urllib.parse import quote
 from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.publishing.columns import Column
-from frazil.publishing.views.queries import CLEAN, CURRENT, clean_columns, clean_sql, current_sql
 from frazil.publishing.glue import Glue
 from frazil.publishing.labels import Labels
 from frazil.publishing.pointer import waited
@@ -37,6 +36,7 @@ from frazil.publishing.snowflake.statements import (
     volume_of,
 )
 from frazil.publishing.target import Shown
+from frazil.publishing.views.queries import CLEAN, CURRENT, clean_columns, clean_sql, current_sql
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, legal, things
@@ -217,7 +217,9 @@ class Snowflake:
         for view in self._views[1:]:
             if self._current and (changed or columns_or_none(connection, view) is None):
                 columns = columns_of(connection, self.table)
-                query = current_sql(self._current, str(self.table), [name for name, _ in columns], double_quoted)
+                query = current_sql(
+                    self._current, str(self.table), [name for name, _ in columns], double_quoted
+                )
                 if not view_text(connection, view).endswith(query):
                     rows(connection, statements.create_view_as(view, query))
 

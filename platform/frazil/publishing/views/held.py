@@ -100,9 +100,7 @@ class HeldViews:
         if not self._is_own(made):  # a catalog may answer with the view that somebody made just now
             raise _taken(name, "a view of somebody else's")
 
-    def _replace(
-        self, view: View, wanted: WantedView, schema: Schema, properties: Mapping[str, str]
-    ) -> None:
+    def _replace(self, view: View, wanted: WantedView, schema: Schema, properties: Mapping[str, str]) -> None:
         name = TableName(self._table.namespace, wanted.name)
         if not self._is_own(view):
             raise _taken(name, "a view of somebody else's")
@@ -110,7 +108,9 @@ class HeldViews:
         version = _version(wanted, self._table, -1 if known is None else known)
         newest = max(each.version_id for each in view.versions)
         numbered = version.model_copy(update={"version_id": newest + 1})
-        added = [] if known is not None else [{"action": "add-schema", "schema": _json(_numbered(schema, view))}]
+        added = (
+            [] if known is not None else [{"action": "add-schema", "schema": _json(_numbered(schema, view))}]
+        )
         updates: list[dict[str, Any]] = [
             *added,
             {"action": "set-properties", "updates": dict(properties)},

@@ -42,8 +42,9 @@ class Views:
         self._names = view_names(spec, self._table)
         self.relations = tuple(f"{self._table.namespace}.{name}" for name in self._names)
         self.about = (
-            f"Views of `{self._table}` in the REST catalog: {', '.join(self._names)}. Materializing them makes "
-            "what is missing, follows the table's columns and the spec, and removes what that names no more."
+            f"Views of `{self._table}` in the REST catalog: {', '.join(self._names)}. Materializing them "
+            "makes what is missing, follows the table's columns and the spec, and removes what that names no "
+            "more."
         )
 
     @property

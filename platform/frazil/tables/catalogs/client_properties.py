@@ -19,7 +19,7 @@ Properties = dict[str, str | None]
 """None: the client's own default."""
 
 _VIEWS: Properties = {"view-endpoints-supported": "true"}
-"""PyIceberg asks a catalog that does not say what it knows for views only so; Spark would ask at each table."""
+"""Only so PyIceberg asks for views where a catalog does not say what it knows; Spark would at each table."""
 
 
 def pyiceberg_properties(settings: Settings) -> dict[str, str]:
@@ -98,7 +98,10 @@ def _rest(settings: Settings) -> tuple[Properties, Properties, Properties]:
             "rest.signing-name": rest.signing_name,
             "rest.signing-region": settings.aws.region,
         }
-    pyiceberg: Properties = {**_VIEWS, "rest.sigv4.max-retries": "0"}  # a replayed commit looks like a refusal
+    pyiceberg: Properties = {
+        **_VIEWS,
+        "rest.sigv4.max-retries": "0",
+    }  # a replayed commit looks like a refusal
     # Iceberg's signer takes on no role: there Spark's machines must have it themselves.
     return both, pyiceberg, spark | ({} if settings.aws.role_arn else _keys(settings, "rest"))
 
