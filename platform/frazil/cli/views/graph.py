@@ -25,9 +25,10 @@ Format = Literal["svg", "png"]
 _COLOURS = {
     "aws": "#fbdccf", "confluent": "#e3ecc9",
     "kafka": "#fde7c7", "iceberg": "#d3e8fb", "glue": "#e6dcf6", "snowflake": "#d2f3f2",
+    "views": "#f7e0ee",
 }  # fmt: skip
 _OTHERS = "#eeeeee"
-_SHOWN_BY = ("glue", "snowflake")
+_SHOWN_BY = ("glue", "snowflake", "views")
 """Kinds that bear the name of the table that they show: the picture need not repeat it."""
 
 _FONT = "Source Sans Pro,Helvetica,Arial,sans-serif"

@@ -38,13 +38,8 @@ class HeldViews:
         self._catalog, self._table = catalog, table
 
     def own(self) -> dict[str, View]:
-        """Those that Frazil made, by name."""
-        from pyiceberg.exceptions import NoSuchNamespaceError
-
-        listed: list[tuple[str, ...]] = []
-        with suppress(NoSuchNamespaceError, NotImplementedError):
-            listed = self._catalog.list_views(self._table.namespace)
-        names = [name for *_, name in listed if name.startswith(f"{self._table.table}_")]
+        """Those that Frazil made, by name; none in a catalog without views."""
+        names = [name for name in self._listed() if name.startswith(f"{self._table.table}_")]
         loaded = {name: self._load(name) for name in names}
         return {name: v for name, v in loaded.items() if v is not None and self._is_own(v)}
 
@@ -80,6 +75,18 @@ class HeldViews:
 
         with suppress(NoSuchViewError):
             self._catalog.drop_view((self._table.namespace, name))
+
+    def _listed(self) -> list[str]:
+        from pyiceberg.exceptions import BadRequestError, NoSuchNamespaceError, RESTError
+
+        try:
+            return [name for *_, name in self._catalog.list_views(self._table.namespace)]
+        except (NoSuchNamespaceError, NotImplementedError):
+            return []
+        except RESTError as e:
+            if type(e) in (RESTError, BadRequestError):  # 405, 400: no words for what it does not know
+                return []
+            raise
 
     def _load(self, name: str) -> View | None:
         from pyiceberg.exceptions import NoSuchViewError
