@@ -39,7 +39,7 @@ class HeldViews:
 
     def own(self) -> dict[str, View]:
         """Those that Frazil made, by name; none in a catalog without views."""
-        names = [name for name in self._listed() if name.startswith(f"{self._table.table}_")]
+        names = [name for name in sorted(self._listed()) if name.startswith(f"{self._table.table}_")]
         loaded = {name: self._load(name) for name in names}
         return {name: v for name, v in loaded.items() if v is not None and self._is_own(v)}
 
@@ -99,11 +99,14 @@ class HeldViews:
         return view.properties.get(_OF) == str(self._table)
 
     def _make(self, wanted: WantedView, schema: Schema, properties: Mapping[str, str]) -> None:
+        from pyiceberg.schema import assign_fresh_schema_ids
+
         name = TableName(self._table.namespace, wanted.name)
         if TableHandle(self._catalog, name).load_or_none() is not None:
             raise _taken(name, "a table")
-        version = _version(wanted, self._table, schema.schema_id)
-        made = self._catalog.create_view(name.identifier, schema, version, properties=dict(properties))
+        fresh = assign_fresh_schema_ids(schema)
+        version = _version(wanted, self._table, fresh.schema_id)
+        made = self._catalog.create_view(name.identifier, fresh, version, properties=dict(properties))
         if not self._is_own(made):  # a catalog may answer with the view that somebody made just now
             raise _taken(name, "a view of somebody else's")
 
@@ -163,11 +166,13 @@ def _version(wanted: WantedView, table: TableName, schema_id: int) -> ViewVersio
         ViewRepresentation(SQLViewRepresentation(type="sql", sql=sql, dialect=dialect))
         for dialect, sql in wanted.queries.items()
     ]
+    now = int(time.time() * 1000)
     return ViewVersion(
         version_id=1,
         schema_id=schema_id,
-        timestamp_ms=int(time.time() * 1000),
-        summary={"engine-name": "frazil"},
+        timestamp_ms=now,
+        # No two are the same: a catalog gives an earlier version for one that is.
+        summary={"engine-name": "frazil", "frazil.at": str(now)},
         representations=texts,
         default_namespace=(table.namespace,),
     )

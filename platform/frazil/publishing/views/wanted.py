@@ -31,7 +31,7 @@ SPARK, TRINO = "spark", "trino"
 """Dialects of SQL, as Iceberg's view spec names them."""
 
 _OWN_TABLE = "table"
-_IN_BRACES = re.compile(r"\{(\w+)\}", re.ASCII)
+_IN_BRACES = re.compile(r"\{([a-z_]\w*)\}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
