@@ -121,7 +121,7 @@ class ProbeTable:
         from pyiceberg.schema import Schema
         from pyiceberg.types import LongType, NestedField
 
-        held = HeldViews(self._catalog, self.name)
+        held = HeldViews(self._handle)
         name, query = f"{self.name.table}{CLEAN}", f"SELECT probe FROM {quoted(self.name.table)}"
         schema = Schema(NestedField(1, "probe", LongType(), required=False))
         try:

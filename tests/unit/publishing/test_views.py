@@ -18,6 +18,7 @@ from frazil.publishing.views.wanted import view_names, wanted_views
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 
 TABLE = TableName("shop", "orders")
 COLUMNS = ("id", "city", "$$partition", "$$offset", "$$timestamp")
@@ -104,7 +105,7 @@ def test_views_that_no_catalog_can_hold_are_refused_with_their_line(
 
 
 def test_a_catalog_without_views_says_so_and_nothing_is_made(catalog: InMemoryCatalog, table: Table) -> None:
-    held = HeldViews(catalog, TABLE)
+    held = HeldViews(TableHandle(catalog, TABLE))
     (clean,) = wanted_views(TableSpec(topic="orders"), table, Settings())
 
     with pytest.raises(ConfigureError, match="holds no views"):

@@ -14,7 +14,6 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import replace_view
 
 if TYPE_CHECKING:
-    from pyiceberg.catalog import Catalog
     from pyiceberg.schema import Schema
     from pyiceberg.view import View
     from pyiceberg.view.metadata import ViewVersion
@@ -34,8 +33,8 @@ _MEANING = "The Iceberg table is right; this view is as it was before."
 class HeldViews:
     """The views of one table in the catalog that owns it."""
 
-    def __init__(self, catalog: Catalog, table: TableName) -> None:
-        self._catalog, self._table = catalog, table
+    def __init__(self, handle: TableHandle) -> None:
+        self._catalog, self._table = handle.catalog, handle.name
 
     def own(self) -> dict[str, View]:
         """Those that Frazil made, by name; none in a catalog without views."""

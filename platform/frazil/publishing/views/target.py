@@ -73,7 +73,7 @@ class Views:
         """See `Target`."""
         with catalog_errors(self._settings):
             table = self._handle(connections).load()
-            held = HeldViews(connections.catalog, self._table)
+            held = HeldViews(self._handle(connections))
             before, changed, columns = held.own(), False, fingerprint(table)
             for wanted in wanted_views(self._spec, table, self._settings):
                 view = before.pop(wanted.name, None)
@@ -87,13 +87,13 @@ class Views:
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
         with catalog_errors(self._settings):
-            own = HeldViews(connections.catalog, self._table).own()
+            own = HeldViews(self._handle(connections)).own()
             return self._shown(self._handle(connections).load_or_none(), own) if own else None
 
     def drop(self, connections: Connections) -> None:
         """See `Target`."""
         with catalog_errors(self._settings):
-            held = HeldViews(connections.catalog, self._table)
+            held = HeldViews(self._handle(connections))
             for name in held.own():
                 held.drop(name)
 
