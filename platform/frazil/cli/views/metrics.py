@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from frazil.checks.layers.report import Layer, Layers, States
 from frazil.cli.console import console, print_json
 from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Selection, select
+from frazil.cli.views.freshness import kept_delays
 from frazil.cli.views.tables import states_of
 from frazil.errors import ConfigureError
 from frazil.landing.position.state import look_at_parts
@@ -20,7 +22,6 @@ from frazil.spec.table import AnyTable
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-    from frazil.checks.layers.report import Layer, States
     from frazil.telemetry.metrics import Look, TableCost
 
 app = typer.Typer()
@@ -73,9 +74,6 @@ def _look(selection: Selection[AnyTable], since: float | None, window: float | N
 
 
 def _layers(selection: Selection[AnyTable], states: States, seconds: float) -> Sequence[Layer]:
-    from frazil.checks.layers.report import Layers
-    from frazil.cli.views.freshness import kept_delays
-
     now = time.time()
     start = now - seconds
     kept = kept_delays(selection, start)
