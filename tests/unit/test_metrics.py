@@ -121,14 +121,15 @@ def test_how_fresh_each_layer_is_comes_as_prometheus_parser_reads_it() -> None:
     text = generate_latest(registry_of(lambda: look)).decode()
 
     samples = {
-        (sample.name.removeprefix("frazil_layer_"), *sample.labels.values()): sample.value
+        (sample.name.removeprefix("frazil_layer_"), *reversed(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(text)
         for sample in family.samples
         if sample.name.startswith("frazil_layer_")
     }
-    buckets = {key[-1]: n for (name, *key), n in samples.items() if name == "delay_seconds_bucket"}
+    bounds = {key: n for key, n in samples.items() if key[0] == "delay_seconds_bucket"}
+    buckets = {bound: n for key, n in bounds.items() for bound in key if bound[0] in "0123456789+"}
     assert samples["behind_seconds", "local.trades", "iceberg"] == 12.5
-    assert samples["allowed_seconds", "local.trades", "iceberg", "warn"] == 60
+    assert samples["allowed_seconds", "local.trades", "warn", "iceberg"] == 60
     assert [buckets[bound] for bound in ("1.0", "5.0", "10.0", "86400.0", "+Inf")] == [2, 2, 3, 3, 4]
     assert samples["delay_seconds_gsum", "local.trades", "iceberg"] == 100_008.5
     assert not [key for key in samples if "glue" in key]

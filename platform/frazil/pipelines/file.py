@@ -91,7 +91,7 @@ def load_pipeline(folder: Path, settings: Settings) -> Pipeline | None:
 
 def beside(spec: T, folder: Path, connection: str) -> T:
     """The same spec; the files that it names are those of the folder, its connection the pipeline's."""
-    files: dict[str, Any] = {name: folder / file for (name, *within), file in _files(spec) if not within}
+    files: dict[str, Any] = {name: folder / value for name, value in spec if isinstance(value, Path)}
     files["views"] = {name: folder / file for name, file in spec.views.items()}
     return spec.model_copy(update={**files, "connection": spec.connection or connection})
 
