@@ -30,7 +30,7 @@ def test_each_error_and_each_check_is_a_heading_and_each_heading_is_one() -> Non
             {
                 "topic": "trades",
                 "on_bad_record": "dead_letter",
-                "publish": ["glue", "snowflake"],
+                "publish": ["glue", "snowflake", "views"],
                 "fresh_within": {"iceberg": "1m", "glue": "2m", "snowflake": "5m"},
             }
         ),

@@ -121,14 +121,14 @@ class ProbeTable:
         from pyiceberg.schema import Schema
         from pyiceberg.types import LongType, NestedField
 
-        held = HeldViews(self._handle)
+        views = HeldViews(self._handle)
         name, query = f"{self.name.table}{CLEAN}", f"SELECT probe FROM {quoted(self.name.table)}"
         schema = Schema(NestedField(1, "probe", LongType(), required=False))
         try:
-            held.keep(WantedView(name, {SPARK: query}, schema), schema, "")
+            views.keep(WantedView(name, {SPARK: query}, schema), schema, "")
         finally:
-            for each in held.own():
-                held.drop(each)
+            for each in views.own():
+                views.drop(each)
 
     def delete(self) -> None:
         """Lists its files and deletes one, as upkeep does; one that no snapshot names."""

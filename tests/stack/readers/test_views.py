@@ -9,13 +9,14 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-from pyiceberg.exceptions import NoSuchViewError
+from pyiceberg.exceptions import CommitFailedException, NoSuchViewError
 from pyspark.sql import SparkSession
 
 from frazil.checks.drift import find_drift, repair_drift
 from frazil.checks.run import run_check
 from frazil.connections import Connections
-from frazil.errors import DifferentError, SpecError
+from frazil.errors import CommitConflictError, DifferentError, SpecError
+from frazil.publishing.views import held
 from frazil.publishing.views.target import Views
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.client_properties import spark_properties
@@ -129,7 +130,28 @@ def test_what_is_no_query_is_refused_before_anything_is_made_of_it(
         with pytest.raises(SpecError, match=r"loud\.sql"):
             target.sync(connections)
 
-    assert made.table.current_snapshot()
+    (tmp_path / "loud.sql").write_text(LOUD)
+    assert target.sync(connections).changed
+
+
+def test_a_view_that_somebody_changed_in_between_is_made_by_the_next_sync(
+    connections: Connections, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = customers(connections, tmp_path)
+    target = Views(made.source.spec, connections.settings)
+    target.sync(connections)
+    (tmp_path / "loud.sql").write_text("SELECT count(*) AS every FROM {table}")
+
+    def overtaken(*_: object) -> None:
+        raise CommitFailedException("another uuid")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(held, "replace_view", overtaken)
+        with pytest.raises(CommitConflictError, match="_loud"):
+            target.sync(connections)
+    target.sync(connections)
+
+    assert by_spark(made, "loud", "*") == by_duckdb(made, "SELECT count(*) FROM t")
 
 
 def ask_trino(address: str, sql: str) -> list[list[Any]]:

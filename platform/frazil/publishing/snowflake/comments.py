@@ -31,12 +31,12 @@ def as_labels(comments: Mapping[str, str]) -> Labels:
 
 def comments_of(connection: SnowflakeConnection, views: Sequence[Relation]) -> dict[str, str]:
     """What the views say, by their names, in one statement; empty where they say nothing."""
-    said = {str(name): str(text or "") for name, text in rows(connection, comments_in(views))}
-    return {view.name: said.get(view.name, "") for view in views}
+    comments = {str(name): str(text or "") for name, text in rows(connection, comments_in(views))}
+    return {view.name: comments.get(view.name, "") for view in views}
 
 
 def keep_comments(connection: SnowflakeConnection, views: Sequence[Relation], wanted: str) -> None:
     """Comments on the views that say something else."""
-    said = comments_of(connection, views)
-    for view in (view for view in views if said[view.name] != wanted):
+    comments = comments_of(connection, views)
+    for view in (view for view in views if comments[view.name] != wanted):
         rows(connection, comment_on_view(view, wanted))

@@ -157,9 +157,9 @@ class Snowflake:
             if location is None:
                 return None
             seen = columns_or_none(connection, self.view) or ()
-            said = comments_of(connection, self._views) if self._comment else None
+            comments = comments_of(connection, self._views) if self._comment else None
         columns = tuple(Column(name) for name, _ in seen)
-        labels = None if said is None else as_labels(said)
+        labels = None if comments is None else as_labels(comments)
         name = self.relations[0]
         return Shown(self.path, self.upstream, name, location, columns=columns, labels=labels)
 

@@ -197,10 +197,10 @@ def _taken(name: TableName, what: str) -> DifferentError:
     )
 
 
-def _no_views(said: str) -> ConfigureError:
+def _no_views(answer: str) -> ConfigureError:
     return ConfigureError(
         "The Iceberg catalog holds no views.",
-        where=f"{said:.300}",
+        where=f"{answer:.300}",
         meaning="The Iceberg table is right; no view was made.",
         todo="Take `views` out of `publish`; Snowflake has views of its own.",
     )

@@ -73,16 +73,16 @@ class Views:
         """See `Target`."""
         with catalog_errors(self._settings):
             table = self._handle(connections).load()
-            held = HeldViews(self._handle(connections))
-            before, changed, columns = held.own(), False, fingerprint(table)
+            views = HeldViews(self._handle(connections))
+            before, changed, columns = views.own(), False, fingerprint(table)
             for wanted in wanted_views(self._spec, table, self._settings):
                 view = before.pop(wanted.name, None)
                 if view is None or not is_as(view, wanted, columns):
-                    held.keep(wanted, schema_of(wanted, self._table, connections), columns)
+                    views.keep(wanted, schema_of(wanted, self._table, connections), columns)
                     changed = True
             for name in before:  # the spec names it no more
-                held.drop(name)
-            return self._shown(table, held.own(), changed=changed or bool(before))
+                views.drop(name)
+            return self._shown(table, views.own(), changed=changed or bool(before))
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
@@ -93,9 +93,9 @@ class Views:
     def drop(self, connections: Connections) -> None:
         """See `Target`."""
         with catalog_errors(self._settings):
-            held = HeldViews(self._handle(connections))
-            for name in held.own():
-                held.drop(name)
+            views = HeldViews(self._handle(connections))
+            for name in views.own():
+                views.drop(name)
 
     def _handle(self, connections: Connections) -> TableHandle:
         return TableHandle(connections.catalog, self._table)

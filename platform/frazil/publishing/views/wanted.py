@@ -117,9 +117,9 @@ def _filled(file: Path, table: TableName, relation: Callable[[TableName], str]) 
     except (OSError, UnicodeDecodeError) as e:
         raise SpecError(f"{file}: can't be read: {e}") from None
 
-    def named(found: re.Match[str]) -> str:
-        own = found[1] == _OWN_TABLE
-        return relation(table if own else TableName(table.namespace, found[1]))
+    def named(match: re.Match[str]) -> str:
+        own = match[1] == _OWN_TABLE
+        return relation(table if own else TableName(table.namespace, match[1]))
 
     return _IN_BRACES.sub(named, text).strip().rstrip(";").rstrip()
 
