@@ -89,6 +89,7 @@ def landing_metadata(report: LandingReport) -> Metadata:
         "gaps": report.gaps,
         "lost": report.lost,
         "conflicts": report.conflicts,
+        "rules_not_asked": ", ".join(report.unasked),
         "rows_inserted": report.inserted,
         "rows_updated": report.updated,
         "rows_deleted": report.deleted,

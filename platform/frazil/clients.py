@@ -57,6 +57,10 @@ class Clients:
             from frazil.formats.registry.glue import glue_registry
 
             return glue_registry(self.settings)
+        if self.settings.registry.kind == "azure":
+            from frazil.formats.registry.azure import azure_registry
+
+            return azure_registry(self.settings)
         from frazil.formats.registry.client import registry_client
 
         return registry_client(self.settings)

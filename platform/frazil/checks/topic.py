@@ -90,6 +90,8 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     }
     listed = "the fields that its spec lists" if spec.fields else f"values of {spec.value_format}"
     against = f"version {version} of {schemas.subject}" if version else listed
+    asked = schemas.unasked_rules
+    unasked = f" Its rules {', '.join(asked)} are for readers, and Frazil asks none of them." if asked else ""
     words = "; ".join(
         [
             *(f"{v} {v.todo}".rstrip() for v in changes),
@@ -101,7 +103,7 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
         passed=not words,
         text=f"{len(table.fields)} columns against {against} "
         f"({len(columns.fields)} fields, the key's included) and {len(own)} columns of "
-        f"metadata: {words or 'names, types and nullability agree'}.",
+        f"metadata: {words or 'names, types and nullability agree'}.{unasked}",
         numbers=numbers,
         severity="ERROR" if refused(changes) or missing or unlike else "WARN",
     )

@@ -127,8 +127,11 @@ def request(subject: Subject[TableSpec]) -> Document:
 
 def unknown(spec: TableSpec, settings: Settings) -> str:
     """Why the verifier can say nothing of a table of this kind; empty where it can."""
-    if settings.registry.kind == "glue":
-        return "its schemas are in AWS Glue's registry"
+    if settings.registry.kind != "confluent":
+        return {
+            "glue": "its schemas are in AWS Glue's registry",
+            "azure": "its schemas are in Azure's registry",
+        }[settings.registry.kind]
     return next(_reasons(spec), "")
 
 
@@ -143,6 +146,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "validate: strict makes records bad by rules that the verifier does not know"
     if spec.masks or spec.where:
         yield "fields are masked, or records are left out"
+    if spec.encryption == "decrypt":
+        yield "its fields are decrypted"
     if any(check.on_failure == "dead_letter" for check in spec.checks):
         yield "its own checks make dead letters of records that can be read"
     if spec.other_types:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from frazil.doctor.probe import Patient, Probe, Probes
+from frazil.doctor.probe import Patient, Probe, Probes, Unproven
 from frazil.doctor.remedies import registry_right
 from frazil.errors import MissingError
+from frazil.formats.halves import half_schemas
+from frazil.formats.protocol import KEY, VALUE
 from frazil.formats.registry.subjects import WITHOUT_SCHEMA, have_subject, subject_versions
 from frazil.formats.registry.wanted import check_registrable
 from frazil.spec.names import subject_name
@@ -30,6 +32,8 @@ def probes(patient: Patient) -> Probes:
         )
         if finding.status == "down":
             return
+    for spec in (spec for spec in patient.topics if spec.encryption == "decrypt"):
+        yield Probe("open the keys of fields", partial(_open_keys, registry, spec), spec.topic)
 
 
 def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
@@ -47,9 +51,18 @@ def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
 
 def _ask(registry: RegistryClient, subject: str, is_needed: bool, is_to_register: bool) -> None:
     try:
-        subject_versions(registry, subject)
+        versions = subject_versions(registry, subject)
     except MissingError:
         if is_to_register:
             check_registrable(registry, subject)
         elif is_needed:
             raise
+        return
+    if unasked := versions[-1].contract.unasked:
+        names = ", ".join(f"{rule.name} ({rule.type})" for rule in unasked)
+        raise Unproven(f"its rules {names} are for readers, and Frazil asks none of them: write checks")
+
+
+def _open_keys(registry: RegistryClient, spec: TableSpec) -> None:
+    for half in (KEY, VALUE):
+        half_schemas(spec, half, registry).decoder()

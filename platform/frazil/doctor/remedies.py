@@ -30,6 +30,8 @@ def registry_right(settings: Settings, subject: str, right: str) -> str:
     if settings.registry.kind == "glue":
         name = settings.registry.glue_name
         return f"Allow glue:GetSchemaVersion on registry/{name} and schema/{name}/{subject} to the identity."
+    if settings.registry.kind == "azure":
+        return f"Give the client the role Schema Registry Reader on group {settings.registry.azure_group}."
     role = {"read": "DeveloperRead", "write": "DeveloperWrite"}[right]
     return (
         f"Give the user of FRAZIL_REGISTRY__... the right to {right} subject {subject} at "

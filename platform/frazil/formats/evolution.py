@@ -30,7 +30,17 @@ from frazil.quoting import in_yaml, quoted
 from frazil.spec.migrations import Migration, dropping, renaming, retyping
 
 Change = Literal[
-    "add", "widen", "relax", "tighten", "reorder", "drop", "retype", "rename", "unmappable", "mask"
+    "add",
+    "widen",
+    "relax",
+    "tighten",
+    "reorder",
+    "drop",
+    "retype",
+    "rename",
+    "unmappable",
+    "mask",
+    "path",
 ]
 
 Standing = Literal["due", "waits", "settled"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError, MissingError
@@ -10,8 +11,11 @@ from frazil.formats.columns.columns import rest_field
 from frazil.formats.columns.unmappable import Unmappable
 from frazil.formats.debezium.envelope import ROWS_AT
 from frazil.formats.debezium.types import with_types
+from frazil.formats.encryption.contract import Rule
+from frazil.formats.encryption.format import EncryptedFields
+from frazil.formats.encryption.keys import RuleKeys
 from frazil.formats.json.given.format import ListedFields
-from frazil.formats.kinds import PLAIN_FORMATS, schema_format
+from frazil.formats.kinds import PLAIN_FORMATS, SCHEMA_FORMATS, schema_format
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.registry.subjects import subject_versions
 from frazil.spec.guard import LEAVE_OUT, OPTIONAL
@@ -39,7 +43,7 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         if half == KEY and wanted == "auto":
             return plain_half(spec, half, "bytes")
         raise
-    return fitting_schemas(spec, half, writers)
+    return with_encryption(fitting_schemas(spec, half, writers), spec, registry)
 
 
 def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
@@ -47,6 +51,33 @@ def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]
     schemas = schemas_of(spec, half, writers)
     _check(spec, spec.key_format if half == KEY else spec.value_format, schemas)
     return schemas
+
+
+def with_encryption(schemas: HalfSchemas, spec: TableSpec, registry: RegistryClient) -> HalfSchemas:
+    """The same; where rules of a version encrypt fields, as the spec says what becomes of these.
+
+    Raises:
+        ConfigureError: A rule encrypts whole payloads.
+    """
+    contracts = [writer.contract for writer in schemas.writers]
+    if sealing := next((rule for contract in contracts for rule in contract.sealing), None):
+        raise ConfigureError(
+            f"Rule {sealing.name} of the schema encrypts whole payloads, which Frazil does not open.",
+            where=f"subject {schemas.subject}",
+            meaning="Nothing was landed.",
+            todo="Encrypt fields instead, by a rule of type ENCRYPT; or land bytes: value_format: bytes.",
+        )
+    known = SCHEMA_FORMATS.get(schemas.writers[-1].kind)
+    if known is None or not any(contract.encrypting for contract in contracts):
+        return schemas
+
+    def open_keys(writer: WriterSchema, rule: Rule) -> RuleKeys:
+        from frazil.formats.registry.data_keys import rule_keys
+
+        return rule_keys(registry, schemas.subject, writer.contract, rule)
+
+    opener = open_keys if spec.encryption == "decrypt" else None
+    return replace(schemas, format=EncryptedFields(known, opener))
 
 
 def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:

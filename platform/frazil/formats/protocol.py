@@ -11,6 +11,8 @@ from frazil.errors import MALFORMED, SchemaRefusedError, TooManyFieldsError
 from frazil.formats.bare import Bare
 from frazil.formats.columns.proposals import advised
 from frazil.formats.columns.unmappable import REFUSED, Unmappable, note, plain
+from frazil.formats.encryption.contract import NO_CONTRACT, Contract
+from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import MAX_DIGITS, Decimal, Struct
 from frazil.formats.paths import member_path
 
@@ -90,6 +92,10 @@ class WriterSchema:
     is_deleted: bool = field(default=False, compare=False)  # softly: records of it are still read
     guid: str = field(default="", compare=False)  # of the same schema in any registry; not every one tells it
     glue_id: str = field(default="", compare=False)  # the UUID of the version in Glue's registry
+    azure_id: str = field(default="", compare=False)  # the id of the version in Azure's registry
+    global_ids: tuple[int, ...] = field(default=(), compare=False)  # at Apicurio, of one or more versions
+    long_ids: tuple[int, ...] = field(default=(), compare=False)  # in eight bytes before a payload
+    contract: Contract = NO_CONTRACT  # what the registry keeps beside the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +155,12 @@ class HalfSchemas:
     spared: tuple[str, ...] = ()  # paths of fields that no record has to have, though the schema says so
 
     @property
+    def unasked_rules(self) -> tuple[str, ...]:
+        """Rules of its versions that readers shall follow, and that Frazil does not ask, by name."""
+        rules = (rule for writer in self.writers for rule in writer.contract.unasked)
+        return tuple(dict.fromkeys(f"{rule.name} ({rule.type})" for rule in rules))
+
+    @property
     def columns(self) -> Struct:
         """What it becomes by its newest schema; raises SchemaRefusedError where no column can hold that."""
         return advised(self.unmappable, lambda tried: self.format.columns(self._with(tried)))
@@ -190,6 +202,9 @@ class SchemaFormat(Format, Protocol):
 
     def fingerprint(self, schema: WriterSchema) -> bytes:
         """What names the schema in payloads by itself; empty where the format has no such thing."""
+
+    def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterable[Leaf]:
+        """The values without parts of one version's records, with the fields that they stand in."""
 
 
 def doc_text(doc: Any) -> str:

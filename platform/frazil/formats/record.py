@@ -13,6 +13,7 @@ from frazil.formats.bare import Bare, Unknown
 from frazil.formats.checks.batch import FAILED, ArrowChecks
 from frazil.formats.columns.columns import CHANGE, RecordColumns, record_columns, table_fields
 from frazil.formats.debezium.envelope import Envelope, envelope
+from frazil.formats.encryption.marks import with_decrypted
 from frazil.formats.halves import half_schemas, listed_half, plain_half, schemas_of
 from frazil.formats.kinds import PLAIN_FORMATS
 from frazil.formats.logical import Field, Primitive, Struct, Type
@@ -70,6 +71,7 @@ class RecordDecoder:
     masks: Masks = NO_MASKS
     where: ArrowWhere | None = None  # which records are rows; the others are left out
     checks: ArrowChecks | None = None  # what must hold of rows
+    unasked: tuple[str, ...] = ()  # rules of the schemas that readers shall follow, and nobody asks here
 
     @property
     def deletes(self) -> str:
@@ -254,17 +256,24 @@ def decoder_for(spec: TableSpec, registry: RegistryClient, keys: Keys) -> Record
     key, value = (half_schemas(spec, half, registry) for half in (KEY, VALUE))
     one, two = key.decoder(), value.decoder()
     columns = row_columns(spec, one.columns, two.columns)
-    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
-    others = tuple(w.schema_id for s in subjects for w in subject_versions(registry, s))
+    strange = _of_other_tables(spec, registry)
+    others = tuple(w.schema_id for w in strange)
     unwraps = _envelope(spec, one.columns, two.columns)
     whose = cache(partial(owners, registry))
-    named = naming_of(key), naming_of(value)
+    named = naming_of(key), naming_of(value, strange)
     masks = Masks.of(spec, keys)
-    columns = replace(columns, masks=masks.marks())
+    columns = replace(columns, masks=with_decrypted(masks.marks(), masks.dropped, (one, two)))
+    unasked = tuple(dict.fromkeys(rule for half in (key, value) for rule in half.unasked_rules))
     return RecordDecoder(
         one, two, columns, spec.on_null_value, others, row_key(spec, columns), unwraps, whose, named,
-        masks,
+        masks, unasked=unasked,
     )  # fmt: skip
+
+
+def _of_other_tables(spec: TableSpec, registry: RegistryClient) -> list[WriterSchema]:
+    """The versions of records on the topic that belong to other tables."""
+    subjects = [record_subject(spec, record_type) for record_type in spec.other_types]
+    return [writer for subject in subjects for writer in subject_versions(registry, subject)]
 
 
 def _file_columns(spec: TableSpec, half: Half, wanted: str, file: Path | None) -> Struct | None:

@@ -181,7 +181,7 @@ class _Landing:
             report = until_settled(self._land, plan, decoder, table)
         else:
             report = self._land(plan, decoder, table)
-        return report, more or self._rest
+        return replace(report, unasked=decoder.unasked), more or self._rest
 
     def _facts(self) -> TopicFacts:
         try:

@@ -18,7 +18,8 @@ class LandingReport:
     had to be tried again because others had committed in between. `filtered`: those of the skipped records
     that the spec's `where` left out. `inserted`, `updated`, `deleted`: rows of
     an upsert table. `checks`: what the spec's own checks say of the rows. `task_seconds`: CPU of the tasks
-    that wrote them; None where they did not count.
+    that wrote them; None where they did not count. `unasked`: rules of the schemas that readers shall
+    follow, and that nobody asked.
     """
 
     table: str
@@ -43,6 +44,7 @@ class LandingReport:
     seconds: float = 0.0
     task_seconds: float | None = None
     checks: tuple[CheckOutcome, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     @property
     def earlier_text(self) -> str:

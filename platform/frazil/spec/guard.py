@@ -91,6 +91,11 @@ class Guarded(AnyTable):
     dead_letters: DeadLetterKeeping = Field(
         default_factory=DeadLetterKeeping, description="How dead letters of a table with masks are kept."
     )
+    encryption: Literal["keep", "decrypt"] = Field(
+        "keep",
+        description="Fields that Confluent's clients encrypt by a rule of the schema (docs/encryption.md). "
+        "keep: the ciphertext lands. decrypt: they are opened, by keys from the registry.",
+    )
     where: RowFilter = Field(
         "",
         description="append: which records become rows, as an expression over their fields before masking, "

@@ -1,4 +1,4 @@
-"""Changes of a table that its owner approved, as written in the spec: renames, drops, retypes, masks."""
+"""Changes of a table that its owner approved in the spec: renames, drops, retypes, masks, paths."""
 
 from __future__ import annotations
 
@@ -71,6 +71,13 @@ def masking(path: str, to: str) -> str:
     return f"- {{id: {_id(f'mask-{path}-{to}')}, mask: {{column: {in_yaml(path)}, to: {to}}}}}"
 
 
+def repathing(column: str, steps: tuple[str, ...]) -> str:
+    """The line that approves a listed field's other path."""
+    dotted = ".".join(steps)
+    to = f"[{', '.join(map(in_yaml, steps))}]" if any("." in step for step in steps) else in_yaml(dotted)
+    return f"- {{id: {_id(f'path-{column}-{dotted}')}, path: {{column: {in_yaml(column)}, to: {to}}}}}"
+
+
 def _id(name: str) -> str:
     """A name that an id may have; what it does not say is told by a sum, so that no two are alike."""
     legal = re.sub(r"[^A-Za-z0-9_.-]+", "_", name)
@@ -81,7 +88,21 @@ class Masking(Part):
     """The column's mask is another one from now on; rows that are there keep what they have."""
 
     column: str = Field(min_length=1, description="The column's path.")
-    to: Literal["hash", "redact", "last4", "none"] = Field(description="The mask that `columns` says now.")
+    to: Literal["hash", "redact", "last4", "none", "decrypted"] = Field(
+        description="The mask that `columns` says now; or decrypted, with encryption: decrypt."
+    )
+
+
+class Repath(Part):
+    """The column is of another place in the record from now on; rows that are there keep what they have."""
+
+    column: str = Field(min_length=1, description="The column, as `fields` name it.")
+    to: str | tuple[str, ...] = Field(description="The path that `fields` say now.")
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names that lead to it, from the record."""
+        return tuple(self.to.split(".")) if isinstance(self.to, str) else self.to
 
 
 class Migration(Part):
@@ -94,16 +115,24 @@ class Migration(Part):
 
     mask: Masking | None = Field(None, description="A column's other mask: `{column: z, to: hash}`.")
 
+    path: Repath | None = Field(None, description="A listed field's other path: `{column: z, to: a.b}`.")
+
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if sum(part is not None for part in (self.rename, self.drop, self.retype, self.mask)) != 1:
-            raise ValueError("write one of rename, drop, retype and mask")
+        parts = (self.rename, self.drop, self.retype, self.mask, self.path)
+        if sum(part is not None for part in parts) != 1:
+            raise ValueError("write one of rename, drop, retype, mask and path")
         return self
+
+    @property
+    def changes_columns(self) -> bool:
+        """Whether the table's columns are others afterwards; else it is what they get."""
+        return self.mask is None and self.path is None
 
     @property
     def column(self) -> str:
         """The path of the column as it was before."""
-        part = self.drop or self.retype or self.mask
+        part = self.drop or self.retype or self.mask or self.path
         return part.column if part else self.rename.from_ if self.rename else ""
 
     def __str__(self) -> str:
@@ -111,4 +140,6 @@ class Migration(Part):
             return f"rename {self.rename.from_} to {self.rename.to}"
         if self.mask:
             return f"mask {self.column}: {self.mask.to}"
+        if self.path:
+            return f"path {self.column}: {'.'.join(self.path.steps)}"
         return f"retype {self.column} to {self.retype.to}" if self.retype else f"drop {self.column}"

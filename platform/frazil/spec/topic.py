@@ -178,7 +178,7 @@ class TableSpec(OfFields):
         0.01, ge=0, le=1, description="Share of dead letters among landed records at which a check warns."
     )
     migrations: tuple[Migration, ...] = Field(
-        (), description="Approved renames, drops, retypes and masks of columns, each with an id."
+        (), description="Approved renames, drops, retypes, masks and paths of columns, each with an id."
     )
     max_records: int = Field(10_000_000, ge=1, description="One landing takes this many records at most.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="One landing takes this many bytes at most.")
@@ -186,9 +186,10 @@ class TableSpec(OfFields):
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
-        if self.is_read_only and (self.masks or self.where or self.checks):
+        guarded = self.masks or self.where or self.checks or self.encryption != "keep"
+        if self.is_read_only and guarded:
             raise ValueError(
-                "masks, where and checks need a table that Frazil lands; mode: tableflow has none"
+                "masks, where, checks and encryption need a table that Frazil lands; mode: tableflow has none"
             )
         if self.on_bad_record != "dead_letter" and any(c.on_failure == "dead_letter" for c in self.checks):
             raise ValueError("checks: on_failure: dead_letter needs on_bad_record: dead_letter")
@@ -197,6 +198,8 @@ class TableSpec(OfFields):
                 "metadata: full keeps the raw bytes, in which masked fields can be read; write metadata: "
                 "standard, or keep_raw: true"
             )
+        if self.encryption == "decrypt" and (self.framing == "none" or self.fields):
+            raise ValueError("encryption: decrypt needs schema ids in the records, which tell the rules")
         if self.where and self.is_keyed:
             why = "a row that no longer matches would stay as it was"
             raise ValueError(f"where is for mode: append; with mode: {self.mode} {why}")

@@ -38,7 +38,7 @@ def migrate(tx: Transaction, migrations: Sequence[Migration], wanted: Struct) ->
     before = _read(tx.table_metadata)
     now, verdicts = dict(before), []
     coming: set[str] = set()
-    todo = [m for m in migrations if m.id not in before and not m.mask]
+    todo = [m for m in migrations if m.id not in before and m.changes_columns]
     for number, migration in enumerate(todo):
         later = {m.column for m in todo[number + 1 :]}
         table = from_iceberg(tx.table_metadata.schema())
@@ -60,7 +60,7 @@ def needless(migrations: Iterable[Migration], fields: Iterable[Field]) -> dict[s
     table, done = Struct(tuple(fields)), {}
     coming: set[str] = set()
     for migration in migrations:
-        if migration.mask:
+        if not migration.changes_columns:
             continue
         if find(table, migration.column) or migration.column in coming:
             coming.add(target(migration))

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from frazil.exact import values_of
+from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import Field, Primitive, Struct
 from frazil.formats.protocol import DecodedBatch, HalfSchemas, Reason, WriterSchema
 
@@ -44,6 +45,9 @@ class CommaSeparated:
 
     def fingerprint(self, schema: WriterSchema) -> bytes:
         return b""
+
+    def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterable[Leaf]:
+        return (Leaf(name, name) for name in schema.text.split(","))
 
 
 class CommaSeparatedDecoder:

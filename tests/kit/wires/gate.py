@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import Thread
 from urllib.parse import urlsplit
@@ -41,6 +41,14 @@ def gate(
         host = f"127.0.0.1:{server.server_address[1]}"
         yield urlsplit(target)._replace(scheme="https" if authority else "http", netloc=host).geturl()
         server.shutdown()
+
+
+def uncompressed(_method: str, _url: str, _body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
+    """A request for an answer that can be edited, for `signed`."""
+    return {
+        **{k: v for k, v in headers.items() if k.lower() != "accept-encoding"},
+        "Accept-Encoding": "identity",
+    }
 
 
 def server_tls(authority: Authority, *, mutual: bool = False) -> ssl.SSLContext:

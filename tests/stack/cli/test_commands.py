@@ -14,6 +14,7 @@ from frazil.landing.land import land
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.spec.topic import TableSpec
+from kit.graph.graphs import evaluation_of
 from kit.readers.targets import snowflake_path
 from kit.records.topics import Topic, create_topic
 from kit.runs.shell import NAMESPACE, Command, Shell
@@ -225,6 +226,27 @@ def test_a_backfill_tells_how_far_it_is(shell: Shell, topic: Topic, name: str) -
     assert lines[-1]["bytes"] > 0
     assert [row["quantity"] for row in topic.rows()] == list(range(10))
     assert run_check("glue_pointer", topic.spec, topic.connections).passed
+
+
+def test_a_backfill_tells_dagster_which_check_stops_the_table_behind_what_it_landed(
+    shell: Shell, connections: Connections, fresh_name: str, dagster_home: Path
+) -> None:
+    create_topic(connections.admin, fresh_name, 1, {})
+    topic = Topic(fresh_name, connections, TableSpec(topic=fresh_name, namespace=NAMESPACE))
+    topic.trades(10)
+    check = {"name": "few", "expect": "quantity < 6", "on_failure": "stop"}
+    shell.write({"topic": fresh_name, "publish": [], "checks": [check]})
+
+    stopped = shell(
+        "backfill", str(topic.things.table), "--max-records", "4", "--json", DAGSTER_HOME=str(dagster_home)
+    )
+
+    assert (stopped.code, "heck few" in stopped.err) == (3, True), stopped
+    path = topic.things.iceberg_path
+    with dg.DagsterInstance.from_config(str(dagster_home)) as instance:
+        event = evaluation_of(instance, dg.AssetCheckKey(dg.AssetKey(path), "check_few"))
+    assert (event.passed, event.metadata["failing"].value) == (False, 2)
+    assert rows_told(dagster_home, path) == 4
 
 
 def test_offsets_are_replayed_and_nothing_is_there_twice(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import avro.schema
@@ -27,7 +26,8 @@ from frazil.landing.repairs.redrive import redrive
 from kit.formats.protobuf import message_class
 from kit.records.topics import MakeTopic, Topic, topic_maker
 from kit.runs.waiting import PATIENCE
-from kit.wires.gate import gate
+from kit.wires.gate import gate, uncompressed
+from kit.wires.mixed import guid_of, with_guids
 
 AVRO = json.dumps(
     {
@@ -51,25 +51,6 @@ Headers = list[tuple[str, bytes | None]]
 Encode = Callable[[dict[str, Any], SerializationContext], bytes]
 
 WIRES: dict[str, Any] = {"prefix": prefix_schema_id_serializer, "header": header_schema_id_serializer}
-
-
-def with_guids(_: object, body: bytes) -> bytes:
-    """What Confluent's registry tells since its version 8, and Apicurio's does not: a GUID for each id."""
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        return body
-    if not isinstance(answer, dict) or "id" not in answer:
-        return body
-    return json.dumps({**answer, "guid": str(uuid.uuid5(uuid.NAMESPACE_OID, str(answer["id"])))}).encode()
-
-
-def uncompressed(_method: str, _url: str, _body: bytes, headers: Mapping[str, str]) -> dict[str, str]:
-    """A request for an answer that can be edited."""
-    return {
-        **{k: v for k, v in headers.items() if k.lower() != "accept-encoding"},
-        "Accept-Encoding": "identity",
-    }
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +176,7 @@ def test_a_guid_of_another_subject_makes_a_dead_letter_that_is_redriven_once_it_
     registry = topic.connections.registry
     registry.register_schema(f"{topic.name}-value", Schema(AVRO, "AVRO"))
     schema_id = registry.register_schema(f"{topic.name}-other", Schema(MORE, "AVRO"))
-    guid = uuid.uuid5(uuid.NAMESPACE_OID, str(schema_id))
+    guid = guid_of(schema_id)
     stream = io.BytesIO()
     fastavro.schemaless_writer(stream, json.loads(MORE), {"n": 1, "t": "later", "x": 2})
     topic.send_keyed([(b"k", stream.getvalue())], headers=[("__value_schema_id", b"\1" + guid.bytes)])
@@ -228,6 +209,41 @@ def test_apicurios_header_names_a_content_by_the_id_of_its_confluent_api(
     assert requests.get(f"{api}/ids/contentIds/{schema_id}", timeout=PATIENCE).json() == json.loads(AVRO)
     assert report.dead_letters == 0
     assert landed_rows(topic) == [(1, "by Apicurio")]
+
+
+def in_payload(record: dict[str, Any], schema: str = AVRO) -> bytes:
+    stream = io.BytesIO()
+    fastavro.schemaless_writer(stream, json.loads(schema), record)
+    return stream.getvalue()
+
+
+def test_apicurios_global_ids_name_versions_in_headers_and_in_eight_bytes(make_topic: MakeTopic) -> None:
+    """Another subject has the same schemas, in the other order: contents have one id, versions two."""
+    topic = make_topic(trades=False, key_format="string", on_bad_record="dead_letter")
+    client = Clients(topic.connections.settings.with_changes(registry={"eight_byte_ids": "global"}))
+    for subject, schemas in ((f"{topic.name}-other", (MORE, AVRO)), (f"{topic.name}-value", (AVRO, MORE))):
+        for text in schemas:
+            client.registry.register_schema(subject, Schema(text, "AVRO"))
+    api = topic.connections.settings.registry.url.partition("/apis/")[0] + "/apis/registry/v3"
+    old, new, foreign = (
+        requests.get(f"{api}/groups/default/artifacts/{name}/versions/{n}", timeout=PATIENCE).json()[
+            "globalId"
+        ]
+        for name, n in ((f"{topic.name}-value", 1), (f"{topic.name}-value", 2), (f"{topic.name}-other", 1))
+    )
+    more = in_payload({"n": 2, "t": "new", "x": 5}, MORE)
+    for number, payload in ((old, in_payload({"n": 1, "t": "old"})), (new, more), (foreign, more)):
+        header = ("apicurio.value.globalId", number.to_bytes(8, "big"))
+        topic.send_keyed([(b"k", payload)], headers=[header])
+        topic.send_keyed([(b"k", b"\0" + number.to_bytes(8, "big") + payload)])
+
+    report = land(topic.spec, client)
+
+    assert (report.records, report.dead_letters) == (4, 2)
+    assert [(row["n"], row["t"], row["x"]) for row in topic.rows()] == [(1, "old", 0)] * 2 + [
+        (2, "new", 5)
+    ] * 2
+    assert run_values(topic.spec, client, 10).passed
 
 
 def test_discover_proposes_the_table_that_lands_them(make_topic: MakeTopic) -> None:

@@ -61,6 +61,16 @@ def test_listed_fields_land_and_the_list_follows_the_rules_of_schemas(make_topic
     with pytest.raises(SchemaRefusedError, match="city: a field that rows hold can't be dropped"):
         land(listing(topic, ID, AT), topic.connections)
 
+    moved = {**CITY, "path": ["address", "town.name"]}
+    with pytest.raises(SchemaRefusedError, match="city: its path becomes address") as caught:
+        land(listing(topic, ID, moved, AT), topic.connections)
+    line = {"id": "path-city-address.town.name", "path": {"column": "city", "to": ["address", "town.name"]}}
+    assert "to: [address, town.name]}" in caught.value.todo
+    approved = listing(topic, ID, moved, AT, migrations=[line])
+    assert land(approved, topic.connections).records == 0
+    back = {"id": "back", "path": {"column": "city", "to": "address.city"}}
+    assert land(listing(topic, ID, CITY, AT, migrations=[line, back]), topic.connections).records == 0
+
     wider = listing(topic, ID, CITY, AT, NOTE, rest=True)
     send(topic, record(6, note="n", coupon=1.50), record(7))
     assert land(wider, topic.connections).records == 2

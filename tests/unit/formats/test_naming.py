@@ -7,6 +7,7 @@ import json
 import struct
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import avro.schema
@@ -195,6 +196,61 @@ def test_apicurios_header_has_the_id_of_the_schemas_content() -> None:
     assert [named().reason(b"{}", each) is None for each in headers] == [True, False, False, True, False]
     _, why = named().reason(b"{}", headers[4]) or ("", "")
     assert "apicurio.registry.use-id" in why
+
+
+def with_other_ids(kind: str = "JSON") -> Naming:
+    """Two versions of which each has the number of the other one as its global id."""
+    ids = {7: (9, 12), 9: (7,)}
+    versions = tuple(
+        replace(w, global_ids=ids[w.schema_id], long_ids=ids[w.schema_id]) for w in writers(kind)
+    )
+    return naming_of(HalfSchemas(VALUE, SCHEMA_FORMATS[kind], "s", versions))
+
+
+def test_a_global_id_of_apicurios_is_not_taken_for_that_of_a_content() -> None:
+    of_global = "apicurio.value.globalId"
+    headers: Sequence[Headers] = [[(of_global, content_id(n))] for n in (9, 12, 7, 8, 2**32 + 7)]
+    headers = [*headers, [(of_global, b"7")], [(APICURIO, content_id(7)), (of_global, content_id(7))]]
+
+    prefixed = by_columns(with_other_ids(), [b"{}"] * 7, headers)
+
+    seven, nine = b"\0\0\0\0\x07{}", b"\0\0\0\0\x09{}"
+    assert prefixed == [seven, seven, nine, b"", b"", b"", seven]
+    assert [with_other_ids().prefixed_one(b"{}", each) for each in headers] == prefixed
+    assert [with_other_ids().reason(b"{}", each) is None for each in headers] == [bool(p) for p in prefixed]
+    _, why = with_other_ids().reason(b"{}", headers[3]) or ("", "")
+    assert why == "header apicurio.value.globalId is 8, which is not of subject s"
+
+
+def test_an_id_of_eight_bytes_stands_before_a_payload_only_where_it_is_said_to() -> None:
+    raw = [b"\0" + content_id(n) + b"{}" for n in (9, 12, 7, 8, 2**32 + 7)]
+    raw = [*raw, b"\0\0\0\0\x07{}", b"\0\0\0\0\0"]
+
+    prefixed = by_columns(with_other_ids(), raw, [[]] * 7)
+
+    assert prefixed == [
+        b"\0\0\0\0\x07{}", b"\0\0\0\0\x07{}", b"\0\0\0\0\x09{}", b"", raw[4], raw[5], b"",
+    ]  # fmt: skip
+    assert [with_other_ids().prefixed_one(each, []) for each in raw] == prefixed
+    assert with_other_ids().reason(raw[3], []) == (
+        "schema_id",
+        "id 8 of eight bytes is of no version of subject s",
+    )
+    assert by_columns(named(), raw, [[]] * 7) == raw
+    assert by_columns(with_other_ids("PROTOBUF"), raw, [[]] * 7) == raw
+
+
+def test_records_of_other_tables_get_a_prefix_by_whatever_they_are_named() -> None:
+    other = replace(writers("AVRO")[1], schema_id=11, guid=str(OTHER), global_ids=(30,))
+    headers: Sequence[Headers] = [
+        [(HEADER, b"\1" + OTHER.bytes)], [(HEADER, b"\0\0\0\0\x0b")], [(APICURIO, content_id(11))],
+        [("apicurio.value.globalId", content_id(30))], [], [(HEADER, b"\1" + GUIDS[7].bytes + b"\0")],
+    ]  # fmt: skip
+    raw = [*[b"{}"] * 4, MARK + b"{}", b"{}"]
+
+    for kind, own in (("JSON", b"\0\0\0\0\x07{}"), ("PROTOBUF", b"\0\0\0\0\x07\0{}")):
+        naming = naming_of(HalfSchemas(VALUE, SCHEMA_FORMATS[kind], "s", writers(kind)), [other])
+        assert by_columns(naming, raw, headers) == [b"\0\0\0\0\x0b{}"] * 5 + [own]
 
 
 def test_apicurios_own_protobuf_is_not_taken_for_confluents() -> None:

@@ -10,9 +10,11 @@ from frazil.errors import MALFORMED
 from frazil.formats.avro.decoding.canonical import BadPayloadError
 from frazil.formats.avro.decoding.payloads import texts_of
 from frazil.formats.avro.reasons import AvroReasons
-from frazil.formats.avro.schemas.parser import PRIMITIVES
+from frazil.formats.avro.schemas.parser import PRIMITIVES, parse_avro
+from frazil.formats.avro.schemas.tagged import avro_leaves
 from frazil.formats.avro.schemas.versions import versions
 from frazil.formats.bare import Bare
+from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import UNREADABLE, ArrowDecoder, HalfSchemas, Reason, WriterSchema
@@ -69,6 +71,11 @@ class Avro:
             )
         except (*MALFORMED, SchemaParseException):
             return b""
+
+    def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
+        """See `SchemaFormat.leaves`."""
+        word = schemas.half.word
+        return avro_leaves(parse_avro(schema.text, schemas.subject, schema.dependencies, word, cuts=True))
 
 
 class AvroDecoder:

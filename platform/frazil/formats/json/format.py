@@ -8,10 +8,12 @@ from typing import Any
 
 from frazil.errors import MALFORMED, SchemaRefusedError
 from frazil.formats.bare import Bare
+from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.json.independent import columns_of_text
 from frazil.formats.json.reasons import JsonReasons, validator_maker
 from frazil.formats.json.schemas.logical import json_columns, readable
 from frazil.formats.json.schemas.references import NAMED
+from frazil.formats.json.schemas.tagged import json_leaves
 from frazil.formats.json.width import LARGE, fault
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
@@ -55,6 +57,10 @@ class Json:
     def fingerprint(self, schema: WriterSchema) -> bytes:
         """See `SchemaFormat.fingerprint`."""
         return b""
+
+    def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
+        """See `SchemaFormat.leaves`."""
+        return json_leaves(schema, schemas.subject, bool(schemas.unmappable.texts))
 
 
 class JsonDecoder:

@@ -63,6 +63,11 @@ class Masks:
         }
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """The paths of fields that become no column."""
+        return tuple(path for path, mask in self.choices.items() if mask.word == "drop")
+
+    @property
     def _words(self) -> dict[str, str]:
         return {path: mask.word for path, mask in self.choices.items()}
 

@@ -12,7 +12,7 @@ _FIELD = re.compile(r"\bfield ([^\s:,;{}\[\]]+)")
 _PLAIN = frozenset(
     {
         "truncated", "utf8", "trailing_bytes", "too_short", "null_value", "null_key", "schema_id", UNREADABLE,
-        "no_row", "unavailable_value", "infinity",
+        "no_row", "unavailable_value", "infinity", "encrypted_field",
     }
 )  # fmt: skip
 """Codes whose words hold numbers and names of the schema, and nothing of the record."""

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from frazil.errors import SchemaRefusedError
+from frazil.formats.encryption.leaves import Leaf
 from frazil.formats.logical import Struct
 from frazil.formats.paths import member_path
 from frazil.formats.protobuf.descriptors import compiled, file_of
-from frazil.formats.protobuf.schema import columns_of
+from frazil.formats.protobuf.schema import columns_of, record_message
+from frazil.formats.protobuf.tagged import message_leaves
 from frazil.formats.protocol import Decoder, HalfSchemas, WriterSchema
 
 Parts = Iterator[tuple[str, Any]]
@@ -54,6 +56,10 @@ class Protobuf:
     def fingerprint(self, schema: WriterSchema) -> bytes:
         """See `SchemaFormat.fingerprint`."""
         return b""
+
+    def leaves(self, schemas: HalfSchemas, schema: WriterSchema) -> Iterator[Leaf]:
+        """See `SchemaFormat.leaves`."""
+        return message_leaves(record_message(schema, schemas.subject, schemas.record_type))
 
 
 def _descriptor(node: Any, path: str) -> Parts:

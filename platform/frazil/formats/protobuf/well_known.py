@@ -10,7 +10,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from decimal import Context
 from decimal import Decimal as Number
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from frazil.formats.logical import MAX_DIGITS, Decimal, Primitive, Type
 
@@ -50,18 +50,29 @@ _EXACT = Context(prec=MAX_DIGITS)
 
 def params_of(field: FieldDescriptor) -> Mapping[str, str]:
     """What `(confluent.field_meta).params` says of a field."""
+    meta = _meta_of(field)
+    return {} if meta is None else dict(meta.params)
+
+
+def tags_of(field: FieldDescriptor) -> frozenset[str]:
+    """What `(confluent.field_meta).tags` says of a field."""
+    meta = _meta_of(field)
+    return frozenset() if meta is None else frozenset(meta.tags)
+
+
+def _meta_of(field: FieldDescriptor) -> Any:
     if not field.has_options:
-        return {}
+        return None
     try:
         options = field.file.pool.FindMessageTypeByName("google.protobuf.FieldOptions")
         meta = field.file.pool.FindExtensionByName("confluent.field_meta")
     except KeyError:
-        return {}
+        return None
     from google.protobuf.message_factory import GetMessageClass
 
     # The options' own class knows no extension of this pool: it keeps the bytes.
     extensions = GetMessageClass(options).FromString(field.GetOptions().SerializeToString())
-    return dict(extensions.Extensions[meta].params)
+    return extensions.Extensions[meta]
 
 
 def decimal_of(field: FieldDescriptor) -> Decimal | None:

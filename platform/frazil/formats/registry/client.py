@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import quote
 
-from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry import RegisteredSchema, SchemaRegistryClient
 
 # The client's own choice between httpx and httpx2, whose errors it lets through.
 from confluent_kafka.schema_registry.common._httpx_compat import httpx
@@ -14,17 +15,45 @@ from pydantic import SecretStr
 
 from frazil.errors import STAYS, ConfigureError
 from frazil.formats.protocol import WriterSchema
+from frazil.formats.registry.key_service import KeyService
 from frazil.settings.profile import Settings
 from frazil.settings.secret import read_anew, revealed
 from frazil.settings.systems.registry import RegistrySettings
 
+_CCOMPAT, _APICURIO = "/apis/ccompat/", "/apis/registry/v3"
+"""Where Apicurio speaks Confluent's protocol, and its own."""
+
 
 class RegistryClient(SchemaRegistryClient):
-    """A client that remembers the versions of the subjects it was asked for."""
+    """A client that remembers the versions of the subjects it was asked for.
 
-    def __init__(self, config: dict[str, Any]) -> None:
+    Args:
+        key_service: Opens the keys of encrypted fields that the registry keeps.
+
+    Attributes:
+        apicurio: A client of Apicurio's own API, where the registry is Apicurio.
+        long_ids: What ids of eight bytes before payloads are.
+    """
+
+    key_service = KeyService()
+    long_ids: Literal["none", "content", "global"] = "none"
+
+    def __init__(self, config: dict[str, Any], key_service: KeyService) -> None:
         super().__init__(config)
+        self.key_service = key_service
+        address = str(config["url"])
+        own = {**config, "url": address.partition(_CCOMPAT)[0] + _APICURIO}
+        self.apicurio = SchemaRegistryClient(own) if _CCOMPAT in address else None
         self.remembered: dict[str, tuple[WriterSchema, ...]] = {}
+
+    def get_version(
+        self, subject_name: str, version: int | Literal["latest"] = "latest", deleted: bool = False,
+        fmt: str | None = None,
+    ) -> RegisteredSchema:  # fmt: skip
+        """As the client's own, which would remember it, and fails where a schema has tags."""
+        path = f"subjects/{quote(subject_name, safe='')}/versions/{version}"
+        query = {"deleted": deleted} | ({} if fmt is None else {"format": fmt})
+        return RegisteredSchema.from_dict(self._rest_client.get(path, query))
 
 
 def registry_client(settings: Settings) -> RegistryClient:
@@ -37,10 +66,14 @@ def registry_client(settings: Settings) -> RegistryClient:
         "retries.wait.ms": 200,
         "retries.max.wait.ms": 1000,
     }
-    client = RegistryClient(config | _certificates(settings.registry) | _bearer(settings.registry))
-    client._rest_client.session.event_hooks = {"response": [_refuse_redirection]}
-    if settings.registry.user_info:
-        client._rest_client.session.auth = _Login(settings.registry.user_info)
+    config |= _certificates(settings.registry) | _bearer(settings.registry)
+    client = RegistryClient(config, KeyService(settings.named_keys, settings.aws))
+    client.long_ids = settings.registry.eight_byte_ids
+    for each in (client, client.apicurio):
+        if each is not None:
+            each._rest_client.session.event_hooks = {"response": [_refuse_redirection]}
+            if settings.registry.user_info:
+                each._rest_client.session.auth = _Login(settings.registry.user_info)
     return client
 
 

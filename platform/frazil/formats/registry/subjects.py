@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from frazil.errors import (
     MissingError,
 )
+from frazil.formats.encryption.contract import contract_of
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry.faults import MISSING, address, registry_errors
+from frazil.formats.registry.other_ids import with_other_ids
 from frazil.spec.topic import TableSpec
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def subject_versions(client: RegistryClient, subject: str) -> tuple[WriterSchema
                 _complete(client, _version(client, subject, version, version not in living))
                 for version in sorted(every | living, key=lambda v: (v == newest.version, v))
             )
+            known = with_other_ids(client, subject, known)
             if all(writer.dependencies or not writer.references for writer in known):
                 client.remembered[subject] = known  # else what is missing may be registered again
     return known
@@ -112,8 +115,10 @@ def writer_schema(registered: RegisteredSchema) -> WriterSchema:
         kind=schema.schema_type or "AVRO",
         references=references,
         guid=registered.guid or "",
+        contract=contract_of(schema),
     )
-    numbers, texts = (writer.schema_id, writer.version), (writer.text, writer.kind, writer.guid)
+    numbers = (writer.schema_id, writer.version)
+    texts = (writer.text, writer.kind, writer.guid, registered.subject or "")
     parts = [*((number, int) for number in numbers), *((text, str) for text in texts)]
     if odd := [value for value, kind in parts if not isinstance(value, kind)]:
         raise TypeError(f"{odd[0]!r:.100} is no part of a schema")

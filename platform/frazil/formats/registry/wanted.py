@@ -111,11 +111,11 @@ def check_registrable(client: RegistryClient, subject: str) -> None:
 
 def _not_ours(subject: str) -> ConfigureError:
     return ConfigureError(
-        f"Frazil registers no schema in Glue's registry, and {subject} has none there.",
+        f"Frazil registers no schema in Glue's registry or Azure's, and {subject} has none there.",
         where=f"schema {subject}",
         meaning="Nothing was changed.",
-        todo="Register it by the producer or `aws glue create-schema`; or take value_schema and key_schema "
-        "out of defs.yaml.",
+        todo="Register it by the producer, or by `aws glue create-schema`; or take value_schema and "
+        "key_schema out of defs.yaml.",
     )
 
 

@@ -1,15 +1,16 @@
-"""What names the schema of a payload where Confluent's prefix does not: a header, or Avro's own first bytes.
+"""What names the schema of a payload where Confluent's prefix does not: a header, or other first bytes.
 
 Such a payload is given the prefix that it lacks before it is decoded, so that decoders know one wire. Records
 of all wires may lie on one topic. Sources: Confluent's `HeaderSchemaIdSerializer` and
-`DualSchemaIdDeserializer` (schema-serializer, 8.0), Apicurio's `KafkaSerdeHeaders` (3.3), and for objects of
-their own https://avro.apache.org/docs/1.12.0/specification/#single-object-encoding.
+`DualSchemaIdDeserializer` (schema-serializer, 8.0), Apicurio's `KafkaSerdeHeaders` (3.3), Azure's
+`KafkaAvroSerializer` (azure-schemaregistry-kafka-avro), and for objects of their own
+https://avro.apache.org/docs/1.12.0/specification/#single-object-encoding.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,9 @@ from frazil.formats.wires.prefix import HEADER, WireError, header_bytes, header_
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+CONTENT_TYPE = "content-type"
+"""The header by which Azure's serializer names the schema of a value."""
 
 Headers = Iterable[tuple[str, bytes | None]]
 """Of one record, in order."""
@@ -36,21 +40,35 @@ SINGLE_OBJECT = b"\xc3\x01"
 ID, GUID = b"\0", b"\1"
 """Begin a header with a schema's id in four bytes, or with its GUID in sixteen."""
 
-_OBJECT, _WITH_GUID = 10, 17  # bytes of these, with what they begin with
+GLOBAL = b"\2"
+"""Begins what stands for Apicurio's global id, which a header has in eight bytes."""
+
+AZURE = b"avro/binary+"
+"""Begins the content type of a record by Azure's serializer; a schema's id follows, in hexadecimal digits."""
+
+LONG = bytes(5)
+"""Begins a payload behind an id of eight bytes, the first four of them zero. No schema has the id zero."""
+
+_WITH_GUID = 17  # bytes of a GUID with what it begins with
+
+_MARKS = {SINGLE_OBJECT: 10, LONG: 9}
+"""What begins a payload that names its schema by its first bytes, and how many these are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
     """What may name the schemas of one half beside the prefix; nothing, where it has no schemas.
 
-    Where several things do, the first counts: Confluent's header, Apicurio's, an object's first bytes.
+    Where several things do, the first counts: Confluent's header, Apicurio's, the payload's first bytes.
 
     Args:
         half: `key` or `value`, in the names of headers; empty where nothing may.
         subject: For people.
-        ids: Schema ids by what names them: a GUID as it stands in the header, or an object's first bytes.
+        ids: Schema ids by what names them: a GUID as it stands in the header, a global id behind `GLOBAL`, or
+            a payload's first bytes.
         indexed: Whether the indexes of a message follow, as in Protobuf.
         glue: The wire of Glue's registry, where the schemas are of it.
+        others: Ids of schemas of other tables: their records get a prefix too, by which they are left out.
     """
 
     half: str = ""
@@ -58,6 +76,7 @@ class Naming:
     ids: Mapping[bytes, int] = field(default_factory=dict)
     indexed: bool = False
     glue: GlueWire | None = None
+    others: frozenset[int] = frozenset()
 
     def prefixed(self, raw: pa.BinaryArray, names: pa.ListArray, values: pa.ListArray) -> pa.BinaryArray:
         """Payloads behind Confluent's prefix, whatever named their schemas; empty where it names none.
@@ -78,16 +97,16 @@ class Naming:
         ]
         named = [values for values, _ in halves if values is not None]
         marks = self._marks(raw, named)
-        if not named and marks is None:
+        if not named and not marks:
             return raw
         prefix = pa.nulls(len(raw), pa.binary())
         is_named = pa.array([False] * len(raw))
-        for each, meaning in (*halves, (marks, self._of_mark)):
+        for each, meaning in (*halves, *((mark, self._of_mark) for mark in marks.values())):
             if each is not None:
                 known = pc.if_else(is_named, None, _translated(each, meaning))
                 prefix, is_named = pc.coalesce(prefix, known), pc.or_(is_named, each.is_valid())
-        if marks is not None:
-            raw = pc.if_else(marks.is_valid(), pc.binary_slice(raw, _OBJECT, 2**31 - 1), raw)
+        for begin, mark in marks.items():
+            raw = pc.if_else(mark.is_valid(), pc.binary_slice(raw, _MARKS[begin], 2**31 - 1), raw)
         # What names no schema that is known must not be taken for a prefix: no decoder takes what is empty.
         is_unknown = pc.and_(pc.and_(is_named, prefix.is_null()), raw.is_valid())
         return pc.binary_join_element_wise(prefix.fill_null(b""), pc.if_else(is_unknown, b"", raw), b"")
@@ -99,8 +118,9 @@ class Naming:
         if named := self._header_in(headers):
             name, value = named
             prefix, payload = self._headers[name](value), raw
-        elif self._is_object(raw):
-            prefix, payload = self._of_mark(raw[:_OBJECT]), raw[_OBJECT:]
+        elif begin := self._begin_of(raw):
+            size = _MARKS[begin]
+            prefix, payload = self._of_mark(raw[:size]), raw[size:]
         else:
             return raw
         return b"" if prefix is None else prefix + payload
@@ -115,16 +135,27 @@ class Naming:
             if self._headers[name](value) is not None:
                 return None
             return f"{'key_' if self.half == 'key' else ''}{SCHEMA_HEADER}", self._why(name, value)
-        if not self._is_object(raw) or self._of_mark(raw[:_OBJECT]) is not None:
+        begin = self._begin_of(raw)
+        if begin is None or self._of_mark(mark := raw[: _MARKS[begin]]) is not None:
             return None
-        return "schema_id", f"fingerprint {raw[2:_OBJECT].hex()} is of no version of subject {self.subject}"
+        number = int.from_bytes(mark[-4:], "big")
+        what = f"fingerprint {mark[2:].hex()}" if begin == SINGLE_OBJECT else f"id {number} of eight bytes"
+        return "schema_id", f"{what} is of no version of subject {self.subject}"
 
     def _why(self, name: str, value: bytes) -> str:
         """Why a header's value names no schema."""
-        if name == f"apicurio.{self.half}.globalId":
+        if name == f"apicurio.{self.half}.globalId" and not self.indexed:
+            if any(known.startswith(GLOBAL) for known in self.ids):
+                return (
+                    f"header {name} is {int.from_bytes(value, 'big')}, which is not of subject {self.subject}"
+                )
             return (
-                f"header {name} is a global id, which is not read: set apicurio.registry.use-id to contentId"
+                f"header {name} is a global id, and this registry tells none of subject {self.subject}: set "
+                "apicurio.registry.use-id to contentId"
             )
+        if name == CONTENT_TYPE:
+            text = value.decode(errors="replace")
+            return f"header {name} is {text!r:.80}, which is no version of {self.subject}"
         if self.indexed and name.startswith("apicurio."):
             return (
                 f"header {name} is of Apicurio's own Protobuf, which is not read: use Confluent's serializer"
@@ -142,29 +173,33 @@ class Naming:
     @property
     def _headers(self) -> Mapping[str, Meaning]:
         """What each header means, those first that count before others."""
-        meanings: tuple[Meaning, ...] = (self._of_header, self._of_content_id, lambda _: None)
+        if any(name.startswith(AZURE) for name in self.ids):
+            return {CONTENT_TYPE: self._of_content_type}
+        meanings: tuple[Meaning, ...] = (self._of_header, self._of_content_id, self._of_global_id)
         return dict(zip(schema_headers(self.half), meanings, strict=True)) if self.half else {}
 
     @property
-    def _has_objects(self) -> bool:
-        return any(name.startswith(SINGLE_OBJECT) for name in self.ids)
+    def _begins(self) -> tuple[bytes, ...]:
+        """What begins payloads that name a schema that is known; which no other one can begin with."""
+        return tuple(begin for begin in _MARKS if any(name.startswith(begin) for name in self.ids))
 
-    def _is_object(self, raw: bytes) -> bool:
-        return self._has_objects and raw.startswith(SINGLE_OBJECT)
+    def _begin_of(self, raw: bytes) -> bytes | None:
+        return next((begin for begin in self._begins if raw.startswith(begin)), None)
 
-    def _marks(self, raw: pa.BinaryArray, named: Iterable[pa.BinaryArray]) -> pa.BinaryArray | None:
-        """The first bytes of Avro objects that no header names, null of others; None where there is none."""
+    def _marks(self, raw: pa.BinaryArray, named: Sequence[pa.BinaryArray]) -> dict[bytes, pa.BinaryArray]:
+        """The first bytes of payloads that no header names, null of others, by what they begin with."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if not self._has_objects:
-            return None
-        own = pc.starts_with(raw, SINGLE_OBJECT).fill_null(False)
-        for each in named:
-            own = pc.and_not(own, each.is_valid())
-        if not flags_of(own).any():
-            return None
-        return pc.if_else(own, pc.binary_slice(raw, 0, _OBJECT), pa.scalar(None, pa.binary()))
+        marks = {}
+        for begin in self._begins:
+            own = pc.starts_with(raw, begin).fill_null(False)
+            for each in named:
+                own = pc.and_not(own, each.is_valid())
+            if flags_of(own).any():
+                first = pc.binary_slice(raw, 0, _MARKS[begin])
+                marks[begin] = pc.if_else(own, first, pa.scalar(None, pa.binary()))
+        return marks
 
     def _header_in(self, headers: Headers) -> tuple[str, bytes] | None:
         """The header that names the schema, and its value; of two of one name the last one."""
@@ -172,7 +207,7 @@ class Naming:
         return next(((name, there[name]) for name in self._headers if name in there), None)
 
     def _of_mark(self, mark: bytes) -> bytes | None:
-        """The prefix that stands for an object's first bytes; None where they mean no schema."""
+        """The prefix that stands for a payload's first bytes; None where they mean no schema."""
         return header_bytes(self.ids[mark]) if mark in self.ids else None
 
     def _of_header(self, name: bytes) -> bytes | None:
@@ -182,12 +217,25 @@ class Naming:
         if schema_id is None:
             return None
         prefix = header_bytes(schema_id)
-        return self._indexed(prefix + name[size:]) if self.indexed else prefix
+        is_indexed = self.indexed and schema_id not in self.others
+        return self._indexed(prefix + name[size:]) if is_indexed else prefix
 
     def _of_content_id(self, value: bytes) -> bytes | None:
         """The prefix that stands for Apicurio's id of a content: its Confluent API has the same ids."""
         number = int.from_bytes(value, "big")
-        return header_bytes(number) if len(value) == 8 and number < 2**32 and not self.indexed else None
+        is_read = not self.indexed or number in self.others
+        return header_bytes(number) if len(value) == 8 and number < 2**32 and is_read else None
+
+    def _of_global_id(self, value: bytes) -> bytes | None:
+        """The prefix that stands for Apicurio's global id; None where it is of another subject."""
+        schema_id = self.ids.get(GLOBAL + value)
+        is_read = not self.indexed or schema_id in self.others
+        return header_bytes(schema_id) if schema_id is not None and is_read else None
+
+    def _of_content_type(self, value: bytes) -> bytes | None:
+        """The prefix that stands for Azure's content type; None where it names no version of the schema."""
+        schema_id = self.ids.get(value.replace(b"-", b"").lower())
+        return None if schema_id is None else header_bytes(schema_id)
 
     def _indexed(self, prefix: bytes) -> bytes | None:
         """A prefix with the indexes of a message; None where they end early. What follows is ignored."""

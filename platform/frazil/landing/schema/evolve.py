@@ -15,6 +15,7 @@ from frazil.formats.evolution import Verdict, branch_renames, refused, verdicts
 from frazil.formats.logical import Struct
 from frazil.formats.types import as_stored, from_iceberg, iceberg_type
 from frazil.landing.schema.guarded import landing_decoder
+from frazil.landing.schema.listing import NotedPaths, path_verdicts, stage_paths
 from frazil.landing.schema.masking import NotedMasks, mask_verdicts, stage_masks
 from frazil.landing.schema.rowless import add_metadata, make_anew, without_rows
 from frazil.landing.upsert.key import KEY_COLUMNS, key_columns
@@ -84,8 +85,10 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
     own = {*metadata, *retired(tx.table_metadata)}
     changes = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
     rowless, noted = is_rowless(table.metadata), NotedMasks.of(table.metadata)
+    paths = NotedPaths.of(table.metadata)
     masked = [] if rowless else _masked(spec, tx, columns, noted, wanted)
-    every = (*approved, *masked, *changes)
+    moved = [] if rowless else path_verdicts(paths, spec, from_iceberg(tx.table_metadata.schema()))
+    every = (*approved, *masked, *moved, *changes)
     if rowless:
         add_metadata(spec, tx)
     if refused(changes) and rowless:
@@ -93,11 +96,12 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
         every = (*approved, *without_rows(changes))
         own |= {*retired(tx.table_metadata)}
         changes = verdicts(from_iceberg(tx.table_metadata.schema()), wanted, own)
-    if refused((*masked, *changes)):
+    if refused((*masked, *moved, *changes)):
         return Evolution(every, table.schema(), None)
     renames_key = _rename_key(tx, table, approved)
     apply_changes(tx, [v for v in changes if v.wanted], metadata)
     stage_masks(tx, noted, columns.masks, masked, wanted, spec.migrations)
+    stage_paths(tx, paths, spec, moved)
     if gone := _marks(table):
         tx.remove_properties(*gone)
     return Evolution(every, tx.table_metadata.schema(), tx if is_staged(tx) else None, renames_key)

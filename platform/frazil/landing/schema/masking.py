@@ -90,7 +90,8 @@ def _verdict(path: str, was: str, now: str, approval: str) -> Verdict:
         f"rows, files and snapshots of before keep {path} {_in_words(was)}, and so do files of their "
         "statistics"
         if was.partition(" ")[0] != now.partition(" ")[0]
-        else "the key is another one: the same value has one hash in older rows, and another in new ones"
+        else f"the key is another one, or {path} is decrypted now: the same value has one hash in older "
+        "rows, and another in new ones"
     )
     if approval:
         return Verdict(where, "mask", True, f"approved by migration {approval}: {leaves}")
@@ -112,7 +113,7 @@ def _word(mark: str) -> str:
 
 def _in_words(mark: str) -> str:
     word = _word(mark)
-    return f"masked by {word}" if word in NOTES else "as it came"
+    return f"masked by {word}" if word in NOTES else "as it came" if word == "none" else word
 
 
 def _renamed(noted: NotedMasks, migrations: Sequence[Migration], wanted: Struct) -> dict[str, str]:

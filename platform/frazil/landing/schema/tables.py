@@ -10,6 +10,7 @@ from frazil.formats.columns.columns import RecordColumns, metadata_names, table_
 from frazil.formats.row_key import NO_KEY, RowKey
 from frazil.landing.position.ledger import read_ledger
 from frazil.landing.schema.evolve import evolve
+from frazil.landing.schema.listing import NotedPaths, listed_paths
 from frazil.landing.schema.masking import NotedMasks
 from frazil.landing.upsert.divisions import default_divisions, divide_large
 from frazil.landing.upsert.key import keep_key, key_properties
@@ -49,7 +50,7 @@ def ensure_table(
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
-        properties |= NotedMasks(columns.masks).properties
+        properties |= NotedMasks(columns.masks).properties | NotedPaths(listed_paths(spec)).properties
         transforms = spec.transforms or default_divisions(spec, fields, key, is_large=is_large)
         table = create_table(handle, fields, transforms, properties, location)
     else:

@@ -43,6 +43,7 @@ _OTHERS = (
     "frazil.reader.",
     "frazil.truncates",
     "frazil.masks",
+    "frazil.paths",
     "frazil.task-seconds",
 )
 """Beginnings of what else stands beside a ledger."""

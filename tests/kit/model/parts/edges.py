@@ -111,7 +111,8 @@ class Edges:
     def decoder_for(self, *_: Any) -> Any:
         keyed = self.world.keyed
         columns, key = (COLUMNS_OF_KEY, KEY) if keyed else (COLUMNS, NO_KEY)
-        return SimpleNamespace(columns=columns, row_key=key, value=SimpleNamespace(writers=(1,)), checks=None)
+        value = SimpleNamespace(writers=(1,))
+        return SimpleNamespace(columns=columns, row_key=key, value=value, checks=None, unasked=())
 
     def reading(self, _spark: Any, _settings: Any, _topic: str, spans: Any, *_: Any) -> Any:
         """Spark reads when its job runs: by name, and whatever has the name then."""

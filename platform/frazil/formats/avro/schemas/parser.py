@@ -15,6 +15,9 @@ from frazil.formats.batches.zoned import ZONED
 from frazil.formats.paths import member_path
 from frazil.formats.protocol import MAX_DEPTH, MAX_FIELDS, Mapping
 
+TAGS = "confluent:tags"
+"""Where a schema keeps the tags of a field, as JSON Schema does, too."""
+
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 """Most types of a whole schema: types that each use another twice would grow without bound."""
 
@@ -179,7 +182,7 @@ class _Expander(Mapping):
     def _field(self, field: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:
         where = self._at = member_path(path, field["name"])
         self._check_name(field["name"], where)
-        kept = _only(field, "name", "default", "aliases", "doc", "confluent:union")
+        kept = _only(field, "name", "default", "aliases", "doc", "confluent:union", TAGS)
         return {**kept, "type": self.expand(field["type"], namespace, where, depth + 1)}
 
     def _container(self, schema: dict[str, Any], namespace: str, path: str, depth: int) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""Fields that Confluent's clients encrypt by the rules of a schema (CSFLE): kept as they are, or opened."""
