@@ -8,14 +8,12 @@ table was compacted.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-import duckdb
 from accounts import BY_KEY, Case, Changes, anywhere, newest
 from figures import Line, console
-from meter import medians
 from topics import PARTITIONS, add, spread
 from upserts import Bench
 
@@ -23,9 +21,6 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.snapshots import ancestors, number, summary_of
-from frazil.tables.spark.session import spark_name
-from frazil_local.servers.stand_ins import BUCKET
-from kit.readers.duck import duckdb_on
 
 __all__ = ["Kinds"]
 
@@ -44,7 +39,7 @@ CASES = (
 )
 """Changes of one round: as many as a hundredth of the rows."""
 
-ROUNDS, READS = 5, 5
+ROUNDS = 5
 
 
 @dataclass
@@ -93,14 +88,7 @@ class Kinds(Bench):
         measured, done = Found(), dict.fromkeys(map(str, range(PARTITIONS)), 0)
         if not case.layout:  # eight tasks wrote into every bucket, and only copy-on-write would mend that
             self._compact(name)
-        # SeaweedFS takes no Puffin file, which deletion vectors are in, where its own catalog puts tables.
-        elsewhere = {"write.data.path": f"s3://{BUCKET}/{name}"}
-        properties_sql = ", ".join(
-            f"'{key}' = '{value}'" for key, value in {**elsewhere, **properties}.items()
-        )
-        self._connections.spark.sql(
-            f"ALTER TABLE {spark_name(name)} SET TBLPROPERTIES ({properties_sql})"
-        ).collect()
+        self._alter(name, properties)
         for seed in range(ROUNDS):
             if seed:
                 add(self._connections, spec.topic, Changes(case, seed + 1), case.changes, spread)
@@ -117,24 +105,3 @@ class Kinds(Bench):
         self._connections.spark.sql(
             f"CALL frazil.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))"
         ).collect()
-
-    def _readers(self, name: TableName, rows: int) -> Iterator[tuple[str, float]]:
-        """CPU seconds of reading all rows, by each that finds them all."""
-        yield "Spark", self._reading(name).cpu
-        table = TableHandle(self._connections.catalog, name).load()
-        with duckdb_on(self._connections.settings) as duck:
-            query = f"SELECT count(*), bit_xor(hash(t)) FROM iceberg_scan('{table.metadata_location}') t"
-            ways: Mapping[str, Callable[[], int]] = {
-                "PyIceberg": lambda: table.scan().to_arrow().num_rows,
-                "DuckDB": lambda: duck.sql(query).fetchall()[0][0],
-            }
-            for reader, read in ways.items():
-                try:
-                    seen = read()
-                except (duckdb.Error, NotImplementedError, ValueError) as e:
-                    console.print(f"  {reader} can't read it: {e}"[:200])
-                    continue
-                if seen != rows:
-                    console.print(f"  {reader} reads it wrongly: {seen} rows of {rows}")
-                    continue
-                yield reader, medians([self._meter.cost(read) for _ in range(READS)]).cpu

@@ -14,13 +14,14 @@ import json
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
 import bare
+import duckdb
 from accounts import BASE, CASES, SCHEMA, Case, Changes
 from figures import Line, console, show
 from meter import Cost, Meter, medians
@@ -43,10 +44,12 @@ from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import spark_name
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
+from frazil_local.servers.stand_ins import BUCKET
+from kit.readers.duck import duckdb_on
 
 NAMESPACE = "bench"
 CPU_TARGET, READ_TARGET, LOCAL_TARGET, WRITTEN_TARGET = 0.5, 1.3, 10, 2
-ROUNDS = 10
+ROUNDS, READS = 10, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,35 +105,6 @@ class Bench:
                  grown <= WRITTEN_TARGET),
             Line(f"{case.name}: written, frazil to MERGE", written[0] / written[1], ""),
         ]  # fmt: skip
-
-    def by_vectors(self, case: Case) -> list[Line]:
-        """The same changes by deletion vectors and by files written anew, in tables of version 3, in turn."""
-        case = self._scaled(replace(case, layout={"partition_by": ["bucket(16, id)"]}, files=1))
-        console.print(f"vectors: producing {case.changes:,} changes of {case.rows:,} rows")
-        runs: dict[str, list[Run]] = {"vector": [], "rewrite": []}
-        reads: dict[str, list[float]] = {"vector": [], "rewrite": []}
-        with self._topic(case) as topic:
-            for turn in range(1 + self._repeats):
-                for way in sorted(runs, reverse=bool(turn % 2)):
-                    more = {"format_version": 3, "write": {"delete": way}}
-                    with self._table(replace(case, layout=case.layout | more), topic, f"{way}_{turn}") as (
-                        spec,
-                        name,
-                    ):
-                        cost = self._meter.cost(partial(self._ours, spec, name))
-                        self._compare(name, case.rows)
-                        if turn:
-                            runs[way].append(Run(cost, *self._exchanged(name)))
-                            reads[way].append(self._reading(name).cpu)
-        cpu = {way: median(run.cost.cpu for run in of) / case.changes * 1e6 for way, of in runs.items()}
-        written = {way: median(run.written for run in of) for way, of in runs.items()}
-        read = {way: median(of) for way, of in reads.items()}
-        return [
-            Line("vectors: CPU", cpu["vector"], "s/M changes"),
-            Line("vectors: CPU, to files written anew", cpu["vector"] / cpu["rewrite"], ""),
-            Line("vectors: written, to files written anew", written["vector"] / written["rewrite"], ""),
-            Line("vectors: reading by Spark, to files written anew", read["vector"] / read["rewrite"], ""),
-        ]
 
     def reading(self, case: Case) -> list[Line]:
         """What reading all rows costs after ten landings, beside a table just compacted.
@@ -244,6 +218,33 @@ class Bench:
         row = totals.collect()[0]
         assert row["n"] == row["k"] == rows, f"{name}: {row['n']} rows of {row['k']} keys, not {rows}"
 
+    def _alter(self, name: TableName, properties: Mapping[str, str]) -> None:
+        """Gives a table properties; SeaweedFS takes no Puffin file where its own catalog puts tables."""
+        elsewhere = {"write.data.path": f"s3://{BUCKET}/{name}"}
+        sql = ", ".join(f"'{key}' = '{value}'" for key, value in {**elsewhere, **properties}.items())
+        self._connections.spark.sql(f"ALTER TABLE {spark_name(name)} SET TBLPROPERTIES ({sql})").collect()
+
+    def _readers(self, name: TableName, rows: int) -> Iterator[tuple[str, float]]:
+        """CPU seconds of reading all rows, by each that finds them all."""
+        yield "Spark", self._reading(name).cpu
+        table = TableHandle(self._connections.catalog, name).load()
+        with duckdb_on(self._connections.settings) as duck:
+            query = f"SELECT count(*), bit_xor(hash(t)) FROM iceberg_scan('{table.metadata_location}') t"
+            ways: Mapping[str, Callable[[], int]] = {
+                "PyIceberg": lambda: table.scan().to_arrow().num_rows,
+                "DuckDB": lambda: duck.sql(query).fetchall()[0][0],
+            }
+            for reader, read in ways.items():
+                try:
+                    seen = read()
+                except (duckdb.Error, NotImplementedError, ValueError) as e:
+                    console.print(f"  {reader} can't read it: {e}"[:200])
+                    continue
+                if seen != rows:
+                    console.print(f"  {reader} reads it wrongly: {seen} rows of {rows}")
+                    continue
+                yield reader, medians([self._meter.cost(read) for _ in range(READS)]).cpu
+
     def _reading(self, name: TableName) -> Cost:
         rows = self._connections.spark.table(spark_name(name))
         read = rows.write.format("noop").mode("overwrite").save  # a map has no hash
@@ -260,6 +261,9 @@ def main() -> int:
     parser.add_argument(
         "--kinds", action="store_true", help="write kinds beside each other, and nothing else"
     )
+    parser.add_argument(
+        "--readers", action="store_true", help="each reader after changes by vectors, and nothing else"
+    )
     parser.add_argument("--unpruned", action="store_true", help="MERGE reads and writes all files anew")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
@@ -268,11 +272,18 @@ def main() -> int:
 
         show(Kinds(Settings.load(), scale, repeats).lines())
         return 0
+    if options.readers:
+        from vectors import Vectors
+
+        show(Vectors(Settings.load(), scale, repeats).reading_vectors(CASES[1]))
+        return 0
     bench = Bench(Settings.load(), scale, options.turns or repeats)
     bench.prune(not options.unpruned)
     lines = [line for case in CASES if options.only in case.name for line in bench.against_merge(case)]
     if options.only in "vectors":
-        lines += bench.by_vectors(CASES[1])
+        from vectors import Vectors
+
+        lines += Vectors(Settings.load(), scale, options.turns or repeats).by_vectors(CASES[1])
     if options.only in "reading":
         lines += bench.reading(CASES[0])
     show(lines)

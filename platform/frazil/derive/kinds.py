@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from frazil.derive.merging.merge import Merging, State, Totals
+from frazil.derive.merging.row_ids import with_id_of_key
 from frazil.derive.merging.rows import Plain, Rows
 from frazil.derive.merging.windows import Windows
 from frazil.derive.write import Kind, Task
@@ -31,8 +32,10 @@ class Latest(Merging):
 
     def merged(self, task: Task, state: State, delta: DataFrame) -> DataFrame:
         """The newest row of each key, of state and delta together."""
-        rows = state.rows.unionByName(delta, allowMissingColumns=True) if state.rows is not None else delta
-        return newest(rows, task.spec.key, task.spec.latest_by)
+        if state.rows is None:
+            return newest(delta, task.spec.key, task.spec.latest_by)
+        rows = state.rows.unionByName(delta, allowMissingColumns=True)
+        return newest(with_id_of_key(rows, task.spec.key), task.spec.key, task.spec.latest_by)
 
 
 def newest(rows: DataFrame, key: Sequence[str], by: Sequence[str]) -> DataFrame:

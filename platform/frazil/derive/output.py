@@ -16,7 +16,8 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, is_staged
-from frazil.tables.creation import create_table, load_with_head, refuse_row_ids
+from frazil.tables.creation import create_table, load_with_head
+from frazil.tables.format_v3.fields import NAMES, has_row_ids
 from frazil.tables.layout import arrange, table_properties
 from frazil.tables.spark.columns import fields_of
 
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 def types_of(table: Table) -> dict[str, str]:
     """The columns of a table in their order, with Spark's types."""
     return {field.name: spark_type(field.type) for field in from_iceberg(table.schema())}
+
+
+def stored_types(table: Table) -> dict[str, str]:
+    """The same, and the ids of rows where those of the table have some: in files that replace others."""
+    return types_of(table) | dict.fromkeys(NAMES.values() if has_row_ids(table) else (), "bigint")
 
 
 def types_in(rows: DataFrame) -> dict[str, str]:
@@ -58,15 +64,14 @@ def ensure_output(spec: DerivedSpec, handle: TableHandle, rows: DataFrame, made_
 
     Raises:
         SchemaRefusedError: A column would need a type that its rows can't have.
-        DifferentError: The table's rows have ids, which no merge keeps.
+        DifferentError: The catalog made an older format version than the spec asks for.
         SpecError: A column's type is none that tables have, or the layout names a wrong column.
     """
     wanted = Struct(fields_of(rows))
     table = load_with_head(handle)
     if table is None:
-        properties = table_properties(spec.write, spec.description or f"Made of {made_of} by Frazil.")
+        properties = table_properties(spec, spec.description or f"Made of {made_of} by Frazil.")
         table = create_table(handle, wanted, spec.transforms, properties)
-    refuse_row_ids(table)
     return arrange(spec, _evolved(table, wanted))
 
 

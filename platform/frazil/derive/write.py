@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
-from frazil.derive.output import cast, types_of
+from frazil.derive.output import cast, stored_types, types_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.derive.queries.query import Query
 from frazil.errors import (
@@ -35,6 +35,7 @@ from frazil.tables.box import Box
 from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.commits.works import started_at
+from frazil.tables.format_v3.fields import ROW_ID_COLUMN
 from frazil.tables.metadata.manifests import Candidates, files_matching
 from frazil.tables.reading.frame import live_frame
 from frazil.tables.spark.arrangement import arranged
@@ -214,6 +215,8 @@ def insert(
 ) -> StagedFiles:  # fmt: skip
     """Writes rows to files that no snapshot names, in the table's columns; `derivation` tells since when.
 
+    Rows that have the columns of ids keep theirs; those without, and those that have null in it, are new.
+
     Args:
         checks: What tasks ask of the rows as they write them.
 
@@ -223,7 +226,8 @@ def insert(
     from frazil.derive.row_tally import RowWatch
     from frazil.tables.writing.insertion import insert_watched
 
-    fitting, watch = cast(rows, types_of(table)), RowWatch(checks) if checks else None
+    types = stored_types(table) if ROW_ID_COLUMN in rows.columns else types_of(table)
+    fitting, watch = cast(rows, types), RowWatch(checks) if checks else None
     with spark_job(derivation_job(name_of(table))):
         ordered = arranged(fitting, table) if write.sorts else fitting
         files, reports = insert_watched(ordered, table, watch=watch)
@@ -232,14 +236,14 @@ def insert(
 
 
 def rows_within(task: Task, box: Box) -> tuple[Candidates, DataFrame]:
-    """The files of the head that can hold a row within a box, and the rows that they hold.
+    """The files of the head that can hold a row within a box, and the rows that they hold, with their ids.
 
     Raises:
         CommitConflictError: The head expired meanwhile.
     """
     with files_there(task.table):
         there = files_matching(task.table, box.expression)
-        return there, live_frame(task.connections.spark, task.table, there.entries)
+        return there, live_frame(task.connections.spark, task.table, there.entries, moves=True)
 
 
 def write_counted(task: Task, rows: DataFrame) -> StagedFiles:

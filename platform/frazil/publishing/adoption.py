@@ -17,6 +17,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import Replacement, replacing, same_rows
+from frazil.tables.format_v3.fields import ROW_ID, has_row_ids
 from frazil.tables.metadata.manifests import HeadReader, manifests_of, read_entries
 from frazil.tables.metadata.snapshots import ancestors, summary_of
 
@@ -39,7 +40,7 @@ def adopt(handle: TableHandle, location: str) -> None:
     """Puts the files of a foreign metadata file in the place of those that they stand for, in one commit.
 
     Raises RepairError where it brings rows, delete files, columns or a layout, where it does not come from
-    this table, or where the files that it replaced were replaced here, too.
+    this table, or loses the ids of its rows, or where the files that it replaced were replaced here, too.
     """
 
     def stage(table: Table) -> Transaction | None:
@@ -72,6 +73,8 @@ def _difference(table: Table, location: str) -> tuple[Replacement, int]:
     rows = sum(old[path].record_count for path in removed) - sum(file.record_count for file in added)
     if rows < 0:
         raise _refused(name, location, f"it brings {-rows} rows, which have no offsets")
+    if has_row_ids(table) and any(ROW_ID not in (file.column_sizes or {}) for file in added):
+        raise _refused(name, location, "its files do not say which rows had which ids")
     head = HeadReader().read(table)
     if head is None or head.deleting or not removed <= head.entries.keys():
         raise _refused(name, location, "files that it replaced were replaced here, too, or lost rows")

@@ -130,6 +130,11 @@ class AnyTable(Part):
         (), description="Order of rows in rewritten files, such as [symbol, price desc] or [zorder(a, b)]."
     )
     write: Write = Field(default_factory=Write, description="How data files are written.")
+    format_version: Literal[2, 3] = Field(
+        2,
+        description="Iceberg's format version of a new table, see docs/format-v3.md. 3: rows have ids "
+        "that stay, and fewer engines read it. A table that is there keeps its version.",
+    )
     upkeep: Upkeep = Field(default_factory=Upkeep, description="When the table is put in order.")
 
     freshness: Duration | None = Field(

@@ -83,12 +83,6 @@ class TableSpec(OfFields):
         "had, with `$$valid-from`, `$$valid-to` and `$$current` (SCD type 2).",
     )
 
-    format_version: Literal[2, 3] = Field(
-        2,
-        description="Iceberg's format version of a new table, see docs/format-v3.md. 3: rows have ids "
-        "that stay, and fewer engines read it. A table that is there keeps its version.",
-    )
-
     partitions: int | None = Field(None, ge=1, description="How many partitions the topic must have.")
     replication: int | None = Field(
         None, ge=1, description="How many replicas a new topic has. Default: the broker's."

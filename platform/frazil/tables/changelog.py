@@ -1,7 +1,8 @@
 """The changes of rows between two snapshots: inserted, deleted, updated with the row before and after.
 
-The files that came and went are compared; Spark sorts, so nobody holds all of it. Iceberg's own changelog
-does the same, and refuses a table as long as it has delete files.
+The rows of files that came and went are compared; where these have ids, only those that changed by their ids.
+Spark sorts, so nobody holds all of it. Iceberg's own changelog does the same, and refuses a table with delete
+files.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from frazil.errors import MissingError
 from frazil.exact import shown_rows
 from frazil.quoting import comparable, in_shell, quoted
 from frazil.tables.catalogs.handle import name_of
+from frazil.tables.changed import changed
+from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN, ROW_ID_COLUMN, has_row_ids
 from frazil.tables.metadata.snapshots import line_of, summary_of
 from frazil.tables.spark.faults import Job, files_there, spark_job
 from frazil.tables.touched import touched
@@ -39,12 +42,13 @@ _FORGETTING = "forgetting"  # its manifests tell no file that went: what it chan
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one row in one snapshot."""
+    """What became of one row in one snapshot; its id, where the table's rows have some."""
 
     kind: Literal["insert", "delete", "update"]
     snapshot_id: int
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
+    row_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class _Half:
     came: bool
     snapshot_id: int
     row: dict[str, Any]
+    row_id: int | None
 
 
 _Pair = tuple["Snapshot", "Snapshot", Mapping[str, int]]
@@ -66,7 +71,7 @@ class Changelog:
 
     Attributes:
         parts: Stretches of the line of which changes are told: each begins behind its first snapshot.
-        key: The columns that tell rows apart; `net` needs none.
+        key: The columns that tell rows apart; `net` needs none, nor does a table whose rows have ids.
     """
 
     spark: SparkSession
@@ -74,10 +79,20 @@ class Changelog:
     parts: tuple[tuple[Snapshot, ...], ...]
     key: tuple[str, ...]
 
+    @property
+    def by_row_ids(self) -> bool:
+        """Whether ids tell rows apart: all of its snapshots give their rows some."""
+        every = [snapshot for part in self.parts for snapshot in part]
+        return bool(every) and has_row_ids(self.table) and all(s.first_row_id is not None for s in every)
+
     def frames(self) -> Iterator[DataFrame]:
-        """The rows that went and came in each snapshot, in order: with their snapshot, and what they did."""
+        """The rows that went and came in each snapshot, in order: with their snapshot, and what they did.
+
+        Where they have ids, with these, too.
+        """
         pairs = [pair for part in self.parts for pair in pairwise(part) if not _moves_only(pair[1])]
-        order = [_ORDINAL, *self.key, _TYPE]  # what goes before what comes
+        told_by = [ROW_ID_COLUMN] if self.by_row_ids else self.key
+        order = [_ORDINAL, *told_by, _TYPE]  # what goes before what comes
         for begin in range(0, len(pairs), _AT_ONCE):
             some = enumerate(pairs[begin : begin + _AT_ONCE], begin)
             gone, came = self._differences(
@@ -87,10 +102,13 @@ class Changelog:
 
     def net(self) -> tuple[DataFrame, DataFrame]:
         """The rows that went, and those that came: a row that changed counts as both."""
-        gone, came = self._differences((part[0], part[-1], {}) for part in self.parts)
+        pairs = ((part[0], part[-1], dict[str, int]()) for part in self.parts)
+        gone, came = self._differences(pairs, without=(ROW_ID_COLUMN,))
         return gone.drop(_TYPE), came.drop(_TYPE)
 
-    def _differences(self, pairs: Iterable[_Pair]) -> tuple[DataFrame, DataFrame]:
+    def _differences(
+        self, pairs: Iterable[_Pair], without: tuple[str, ...] = ()
+    ) -> tuple[DataFrame, DataFrame]:
         """The rows that went and those that came between pairs of snapshots.
 
         A row counts once for each time that it stands in a file that came, and once against it for each time
@@ -99,6 +117,7 @@ class Changelog:
         from pyspark.sql import functions as F
 
         every = reduce(lambda one, two: one.unionByName(two), self._signed(pairs))
+        every = every.drop(*without) if without else every
         kinds = {name: kind for name, kind in every.dtypes if name != _SIGN}
         columns = {name: comparable(quoted(name), kind) for name, kind in kinds.items()}
         odd = {name: f"{_SAID}{n}" for n, name in enumerate(kinds) if columns[name] != quoted(name)}
@@ -113,11 +132,18 @@ class Changelog:
         from pyspark.sql import functions as F
 
         for before, after, labels in pairs:
-            with files_there(self.table):
-                sides = touched(self.table, before, after)
-            for side, sign in zip(sides, (-1, 1), strict=True):
+            for rows, sign in zip(self._sides(before, after), (-1, 1), strict=True):
                 named = {name: F.lit(number).cast("bigint") for name, number in labels.items()}
-                yield side.rows(self.spark).withColumns({_SIGN: F.lit(sign), **named})
+                yield rows.withColumns({_SIGN: F.lit(sign), **named})
+
+    def _sides(self, before: Snapshot, after: Snapshot) -> tuple[DataFrame, DataFrame]:
+        """The rows of one snapshot, and of another, that may tell them apart."""
+        with files_there(self.table):
+            one, two = touched(self.table, before, after)
+            if self.by_row_ids:
+                gone, came = changed(self.spark, one, two, before.sequence_number or 0)
+                return gone.drop(LAST_UPDATED_COLUMN), came.drop(LAST_UPDATED_COLUMN)
+        return one.rows(self.spark), two.rows(self.spark)
 
     def batches(self) -> Iterator[RecordBatch]:
         """The same as Arrow batches; with Spark Connect they come one after the other."""
@@ -131,25 +157,29 @@ class Changelog:
         gone: _Half | None = None
         for half in self._halves():
             if half.came and gone and self._place(gone) == self._place(half):
-                yield Change("update", half.snapshot_id, gone.row, half.row)
+                yield Change("update", half.snapshot_id, gone.row, half.row, half.row_id)
                 gone = None
                 continue
             if gone:
-                yield Change("delete", gone.snapshot_id, before=gone.row)
+                yield Change("delete", gone.snapshot_id, before=gone.row, row_id=gone.row_id)
             gone = None if half.came else half
             if half.came:
-                yield Change("insert", half.snapshot_id, after=half.row)
+                yield Change("insert", half.snapshot_id, after=half.row, row_id=half.row_id)
         if gone:
-            yield Change("delete", gone.snapshot_id, before=gone.row)
+            yield Change("delete", gone.snapshot_id, before=gone.row, row_id=gone.row_id)
 
     def _halves(self) -> Iterator[_Half]:
+        by_row_ids = self.by_row_ids
         for batch in self.batches():
             for row in shown_rows(batch):
                 kind, _, snapshot = (row.pop(name) for name in _OWN)
-                yield _Half(kind == _CAME, snapshot, row)
+                row_id = row.pop(ROW_ID_COLUMN) if by_row_ids else None
+                yield _Half(kind == _CAME, snapshot, row, row_id)
 
     def _place(self, half: _Half) -> tuple[Any, ...]:
         """What a row before and the row after have in common."""
+        if half.row_id is not None:
+            return half.snapshot_id, half.row_id
         return half.snapshot_id, *(half.row[name] for name in self.key)
 
 

@@ -16,8 +16,7 @@ from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.stage import append_files
-from frazil.tables.format_v3.fields import has_row_ids
-from frazil.tables.layout import WITHOUT_VALUES, Transforms, has_texts, partition_spec
+from frazil.tables.layout import FORMAT, WITHOUT_VALUES, Transforms, has_texts, partition_spec
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -27,9 +26,6 @@ METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
 
 NEWEST_FORMAT = 3
 """The newest of Iceberg's format versions that Frazil can write; see `tables.format_v3`."""
-
-FORMAT = "format-version"
-"""Table property that a catalog makes the format version of."""
 
 _NEW = {FORMAT: "2", "write.metadata.previous-versions-max": "100", **METADATA_STAYS}
 
@@ -70,7 +66,7 @@ def _refuse_other_format(table: Table, asked: int) -> None:
         raise DifferentError(
             f"The catalog made table {name_of(table)} of Iceberg's format version {made}, not {asked}.",
             where=f"{table.location()}: the catalog does not know version {asked}",
-            meaning="The table is empty; nothing was landed.",
+            meaning="The table is empty; nothing was written.",
             todo=f"Write format_version: {made} in the spec, or drop the table and take another catalog.",
         )
 
@@ -105,18 +101,6 @@ def refuse_newer_format(table: Table) -> None:
             where=f"{table.location()}: another engine has set its format-version",
             meaning=f"Nothing was written: Frazil writes versions up to {NEWEST_FORMAT}, and no table goes "
             "back to one of them.",
-            todo="Give the table another name in the spec. This one stays readable.",
-        )
-
-
-def refuse_row_ids(table: Table) -> None:
-    """Raises DifferentError where rows have ids: no derivation keeps those of the rows that it changes."""
-    if has_row_ids(table):
-        raise DifferentError(
-            f"Table {name_of(table)} is of Iceberg's format version {table.metadata.format_version}, and its "
-            "rows are made of other tables.",
-            where=f"{table.location()}: Frazil derives tables of version 2",
-            meaning="Nothing was written; the table's rows are as they were.",
             todo="Give the table another name in the spec. This one stays readable.",
         )
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LAYOUT = "frazil.layout"
 """Table property: what the spec asked for when it was last applied."""
 
+FORMAT = "format-version"
+"""Table property that a catalog makes the format version of."""
+
 WITHOUT_VALUES = {
     "write.object-storage.enabled": "true",
     "write.object-storage.partitioned-paths": "false",
@@ -53,11 +56,12 @@ Transforms = Sequence[tuple[str, str]]
 """Iceberg transform such as `bucket[16]`, and column."""
 
 
-def table_properties(write: Write, comment: str) -> dict[str, str]:
+def table_properties(spec: AnyTable, comment: str) -> dict[str, str]:
     """Properties of a new table."""
     return {
+        FORMAT: str(spec.format_version),
         "comment": comment,
-        **_properties(write, write.model_fields_set | _ALWAYS),
+        **_properties(spec.write, spec.write.model_fields_set | _ALWAYS),
         # Else 100: behind as many fields of a record no metadata column has any, and no time prunes.
         "write.metadata.metrics.max-inferred-column-defaults": "1000",
     }

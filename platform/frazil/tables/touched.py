@@ -5,7 +5,7 @@ Their rows are all that can have changed in between, whichever engine wrote the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -30,9 +30,11 @@ class Side:
     table: Table  # at that snapshot
     entries: Entries
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """Their rows, without those that are deleted, in the columns that the table has now."""
-        return live_frame(spark, self.table, self.entries)
+    def rows(
+        self, spark: SparkSession, columns: Collection[str] | None = None, *, moves: bool = False
+    ) -> DataFrame:
+        """Their rows, without those that are deleted, in the columns that the table has now: `live_frame`."""
+        return live_frame(spark, self.table, self.entries, columns, moves=moves)
 
 
 def touched(table: Table, before: Snapshot, after: Snapshot) -> tuple[Side, Side]:

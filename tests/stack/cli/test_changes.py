@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
+from kit.engines.spark_vectors import change_by_vectors
 from kit.readers.opened import table_of
 from kit.records.topics import MakeTopic, Topic, topic_maker
 from kit.records.upserts import upserts
@@ -160,3 +161,70 @@ def test_each_change_is_a_line_of_json_whose_values_are_those_of_a_sample(
     assert {line["change"] for line in lines} == {"insert"}
     assert {line["snapshot_id"] for line in lines} == {str(head(topic))}
     assert sorted(map(repr, (line["after"] for line in lines))) == sorted(map(repr, sample))
+
+
+Told = set[tuple[int, str, int | None, int | None]]
+"""Of each change its snapshot, what it is, and the quantities before and after."""
+
+
+def told_by(changes_read: list[Change]) -> Told:
+    rows = zip(changes_read, before_and_after(changes_read, "quantity"), strict=True)
+    told = [(change.snapshot_id, *halves) for change, halves in rows]
+    assert len({*told}) == len(told)
+    return {*told}
+
+
+def differences(snapshot: int, before: Mapping[str, int], after: Mapping[str, int]) -> Told:
+    """What a dictionary says became of each key."""
+    kinds = {(True, True): "update", (True, False): "delete", (False, True): "insert"}
+    changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    return {
+        (snapshot, kinds[key in before, key in after], before.get(key), after.get(key)) for key in changed
+    }
+
+
+def row_ids(topic: Topic, column: str) -> dict[Any, int]:
+    """As Spark has them."""
+    rows = topic.connections.spark.sql(f"SELECT {column}, _row_id FROM {spark_name(topic.things.table)}")
+    return {row[0]: row[1] for row in rows.collect()}
+
+
+def test_changes_of_rows_with_ids_are_a_dictionarys_whoever_wrote_them_and_however(
+    make_topic: MakeTopic,
+) -> None:
+    write, upkeep = {"target_file_size": 4_000}, {"delete_files": 0}  # vectors of files as small as these
+    sent = upserts(make_topic, format_version=3, partition_by=(), write=write, upkeep=upkeep)
+    topic, name = sent.topic, spark_name(sent.topic.things.table)
+    sent.send((f"k{n}", n) for n in range(400))
+    land(topic.spec, topic.connections)
+    first, ids, wanted, rows = head(topic), row_ids(topic, "key"), Told(), dict(sent.rows)
+
+    def done(after: Mapping[str, int]) -> None:
+        nonlocal rows, wanted
+        wanted |= differences(head(topic), rows, after)
+        rows = dict(after)
+
+    for news in ([("k1", 1001), ("k2", None), ("new", 7)], [("k3", 1003), ("k1", 1101), ("k2", 2002)]):
+        sent.send(news)
+        land(topic.spec, topic.connections)
+        done(sent.rows)
+    compact(topic.spec, topic.connections, time.time(), Order(everything=True))
+    topic.connections.spark.sql(f"UPDATE {name} SET quantity = 5555 WHERE quantity = 5").collect()
+    done(rows | {"k5": 5555})
+    topic.connections.spark.sql(f"DELETE FROM {name} WHERE quantity = 6").collect()
+    done({key: quantity for key, quantity in rows.items() if key != "k6"})
+    change_by_vectors(topic, "UPDATE {t} SET quantity = 5556 WHERE quantity = 5555")
+    done(rows | {"k5": 5556})
+
+    table = table_of(topic)
+    since, to = (table.metadata.snapshot_by_id(i) for i in (first, head(topic)))
+    assert since
+    assert to
+    log = changelog(topic.connections.spark, table, since, to)  # no key
+
+    changed = list(log)
+    assert told_by(changed) == wanted
+    assert {c.row_id for c in changed if (c.before or {}).get("quantity") in (1, 1001)} == {ids["k1"]}
+    assert {c.row_id for c in changed if (c.after or {}).get("quantity") in (5555, 5556)} == {ids["k5"]}
+    gone, came = ({row["quantity"] for row in frame.collect()} for frame in log.net())
+    assert (gone, came) == ({1, 2, 3, 5, 6}, {1101, 2002, 1003, 5556, 7})

@@ -141,6 +141,28 @@ def test_upkeep_and_checks_take_derived_tables(frazil: Command, source: Source) 
     }  # fmt: skip
 
 
+def test_what_changed_in_a_derived_table_is_told_once_its_rows_have_ids(
+    frazil: Command, source: Source
+) -> None:
+    name = f"{source.name}_twice"
+    source.trades(1)
+    (first,) = frazil("derive", name, "--json").document
+    source.trades(2)
+    frazil("derive", name, "--json")
+
+    refused = frazil("changes", name, "--from", first["snapshot_id"])
+    upgraded = frazil("upgrade-table", name, "--to", "3", "--yes", "--json").document
+    source.trades(3)
+    frazil("derive", name, "--json")
+    (line,) = frazil("changes", name, "--from", upgraded["snapshot_id"], "--json").document
+
+    assert refused.code == 2
+    assert f"frazil upgrade-table {name} --to 3" in refused.err
+    assert (line["change"], line["row_id"], line["after"]["twice"]) == ("insert", 2, 6)
+    described = frazil("describe", name, "--json").document
+    assert described["format"] == {"version": 3, "not_read_by": ["athena", "redshift", "impala"]}
+
+
 def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source) -> None:
     name = f"{source.name}_twice"
     source.trades(1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -15,6 +16,7 @@ from frazil.checks.run import run_check
 from frazil.checks.verification import verify
 from frazil.landing.land import land
 from frazil.landing.schema.upgrade import upgrade
+from frazil.landing.tableflow.takeover import take_over
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import spark_name
@@ -22,6 +24,7 @@ from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.forgetting.condition import condition_of
 from frazil.upkeep.forgetting.forget import forget
 from frazil.upkeep.kind import Order
+from kit.engines.spark_vectors import change_by_vectors
 from kit.readers.duck import duckdb_on
 from kit.readers.opened import data_files, table_of
 from kit.records.topics import MakeTopic, Topic
@@ -64,16 +67,6 @@ def compacted(topic: Topic) -> None:
     assert report.done, report.text
 
 
-def merge_on_read(topic: Topic, where: str) -> None:
-    """Spark deletes rows by vectors, in a folder where SeaweedFS takes files with such names."""
-    name, spark = spark_name(topic.things.table), topic.connections.spark
-    folder = f"{table_of(topic).location()}/_vectors"
-    options = f"'write.delete.mode' = 'merge-on-read', 'write.data.path' = '{folder}'"
-    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({options})").collect()
-    spark.sql(f"DELETE FROM {name} WHERE {where}").collect()
-    spark.sql(f"ALTER TABLE {name} UNSET TBLPROPERTIES ('write.data.path')").collect()
-
-
 @pytest.mark.parametrize(
     "sort_by",
     [
@@ -97,7 +90,7 @@ def test_rows_keep_their_ids_whatever_moves_them(make_topic: MakeTopic, sort_by:
     left = {quantity: ids for quantity, ids in begun.items() if quantity != 7}
     assert by_spark(topic) == by_duckdb(topic) == left
 
-    merge_on_read(topic, "quantity IN (3, 11)")
+    change_by_vectors(topic, "DELETE FROM {t} WHERE quantity IN (3, 11)")
     left = {quantity: ids for quantity, ids in left.items() if quantity not in (3, 11)}
     assert by_spark(topic) == left
     by_vectors = verify(Subject(topic.spec, topic.things, topic.connections)).document
@@ -130,6 +123,30 @@ def test_an_upgraded_table_gives_ids_to_all_of_its_rows(make_topic: MakeTopic) -
     after = by_spark(topic)
     assert {quantity: ids for quantity, ids in after.items() if quantity in begun} == begun
     assert sorted(after) == quantities(topic) == list(range(3 * EACH))
+
+
+def test_a_table_that_spark_made_is_taken_over_and_goes_on(make_topic: MakeTopic) -> None:
+    topic = landed(make_topic(publish=[]), 2)
+    made = replace(topic, spec=topic.spec.model_copy(update={"table": f"{topic.things.table.table}_s"}))
+    one, two = (spark_name(each.things.table) for each in (topic, made))
+    topic.connections.spark.sql(
+        f"CREATE TABLE {two} USING iceberg TBLPROPERTIES ('format-version' = '3') AS SELECT * FROM {one}"
+    ).collect()
+    begun = by_spark(made)
+
+    report = take_over(made.spec, made.connections, made.things.table, made.connections)
+
+    assert report.rows == 2 * EACH
+    made.trades(EACH)
+    land(made.spec, made.connections)
+    after = by_spark(made)
+    assert by_duckdb(made) == after
+    assert {quantity: ids for quantity, ids in after.items() if quantity in begun} == begun
+    assert sorted(after) == quantities(made) == list(range(3 * EACH))
+    compacted(made)
+    assert by_spark(made) == by_duckdb(made) == after
+    check = run_check("row_count_deep", made.spec, made.connections)
+    assert check.passed, check.text
 
 
 def ids_of_keys(topic: Topic) -> dict[str, tuple[int, int]]:

@@ -85,7 +85,7 @@ def test_defaults_for_topics_only_do_not_reach_derived_tables(folder: Path) -> N
     head = HEAD.replace("topic_tables.Topic", "derived_tables.Derived")
     text = head + "  tables:\n    - {table: all, sql: all.sql}\n"
 
-    (derived,) = tables(folder, text, table_defaults={"format_version": 3, "publish": ["glue"]})
+    (derived,) = tables(folder, text, table_defaults={"mode": "upsert", "publish": ["glue"]})
 
     assert derived.publish == ("glue",)
 

@@ -16,15 +16,23 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.snapshots import Operation
 
 from frazil.clients import Clients
-from frazil.errors import AuditFailedError, CommitConflictError, ConfigureError, DifferentError
+from frazil.errors import (
+    AuditFailedError,
+    CommitConflictError,
+    ConfigureError,
+    DifferentError,
+    RepairError,
+)
 from frazil.formats.logical import Field, Primitive
 from frazil.landing.schema.upgrade import upgrade
+from frazil.publishing.adoption import adopt
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import is_conflict
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.commits import rewrite
 from frazil.tables.commits.append import _Append
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.replacement import replacing, same_rows
@@ -385,3 +393,41 @@ def test_a_table_with_a_column_of_that_name_is_not_upgraded(catalog: Catalog, cl
         upgrade(spec_of("named"), clients)
 
     assert handle.load().metadata.format_version == 2
+
+
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_files_of_another_engine_are_taken_over_with_the_ids_of_their_rows_or_not_at_all(
+    handle: TableHandle, monkeypatch: pytest.MonkeyPatch, with_ids: bool
+) -> None:
+    table = append(handle, [1, 2], [3])
+    begun, head = identities(table.metadata_location, "n"), head_of(table)
+    monkeypatch.setattr(rewrite, "_refuse_without_ids", lambda *_: None)  # another engine might write so
+    files = moved(table, list(head.entries.values())) if with_ids else written(table, [1, 2, 3])
+    swap(handle, head, files)
+    monkeypatch.undo()
+    foreign = handle.load().metadata_location
+    handle.catalog.drop_table(HANDLE.identifier)
+    handle.catalog.register_table(HANDLE.identifier, table.metadata_location)
+    after = append(handle, [9])
+
+    if not with_ids:
+        with pytest.raises(RepairError, match="do not say which rows had which ids"):
+            adopt(handle, foreign)
+        assert handle.load().metadata_location == after.metadata_location
+        return
+    adopt(handle, foreign)
+
+    assert identities(handle.load().metadata_location, "n") == identities(after.metadata_location, "n")
+    assert begun.items() <= identities(handle.load().metadata_location, "n").items()
+    assert len(head_of(handle.load()).entries) == 2
+
+
+def swap(handle: TableHandle, head: Head, files: Sequence[DataFile]) -> None:
+    """Puts files in the place of all of a head."""
+
+    def stage(table: Table) -> Transaction:
+        tx = transaction(table)
+        stage_same_rows(tx, same_rows(head, head.entries.keys(), files), {})
+        return tx
+
+    commit(handle, stage, work="test")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.table import Table
 
+from frazil.checks.readers import READERS
 from frazil.cli.console import IDS, paper, print_json, print_table
 from frazil.cli.selection import Json, Name, Selection, select
 from frazil.cli.views.tables import State, row_of, states_of
@@ -86,6 +87,8 @@ def _text(name: str, value: Any) -> str:
         return f"{iso_moment(int(value) * 1_000_000, zoned=False)}Z"
     if name == "watermark":
         return f"{iso_moment(value - value % 1_000_000, zoned=False)}.{value % 1_000_000 // 1000:03}Z"
+    if name == "not_read_by":
+        return ", ".join(value) or "-"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {_text(name, each)}" for key, each in value.items()) or "-"
     if isinstance(value, list):
@@ -106,11 +109,21 @@ def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
     return {
         "state": state,
         **own,
+        "format": _format(table) if table else {},
         "columns": [
             {"name": f.name, "type": str(f.field_type), "required": f.required, "doc": f.doc or ""}
             for f in (table.schema().fields if table else ())
         ],
         "shown_in": {target.word: "/".join(target.path) for target in targets_of(spec, connections.settings)},
+    }
+
+
+def _format(table: IcebergTable) -> dict[str, Any]:
+    """Iceberg's format version, and the engines that do not read it, as far as Frazil knows."""
+    version = table.metadata.format_version
+    return {
+        "version": version,
+        "not_read_by": [reader.name for reader in READERS.values() if reader.newest < version],
     }
 
 

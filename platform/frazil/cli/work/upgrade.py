@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from frazil.cli.console import console, print_json
-from frazil.cli.selection import Json, Name, select_topics
+from frazil.cli.selection import Json, Name, select
 from frazil.landing.schema.upgrade import UpgradeReport, upgrade
 
 app = typer.Typer()
@@ -33,7 +33,7 @@ def upgrade_command(
 
     One commit; no data file is rewritten. No table goes back to version 2.
     """
-    selection = select_topics([table], every=False)
+    selection = select([table], every=False)
     ((spec, _),) = selection.pairs
     connections, readers = selection.connections.of(spec), read_by or ()
     report = upgrade(spec, connections, readers, dry_run=True)

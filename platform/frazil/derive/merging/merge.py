@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from frazil.derive.output import alike_sql, cast, types_of
+from frazil.derive.merging.row_ids import id_of_key, with_old_ids
+from frazil.derive.output import alike_sql, cast, stored_types, types_of
 from frazil.derive.queries.totals import Merge, merge_of
 from frazil.derive.write import Changed, Kind, Result, Task, derivation_job, rows_within, write_counted
 from frazil.quoting import quoted
 from frazil.tables.box import Box, box_from, measures
 from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.spark.session import Watched, aggregated, filled, grouped, samples
 
 if TYPE_CHECKING:
@@ -80,8 +82,15 @@ class Merging(Kind):
     def _anew(self, task: Task) -> Result:
         watched = Watched(task.delta, self.facts(task), derivation_job(task.name), twice=samples(task.table))
         counted = watched.rows.where(self.counted(task))
-        files = write_counted(task, self.shape(task.spec, counted))
+        rows = self.shape(task.spec, counted)
+        files = write_counted(task, self._with_ids(task, rows) if has_row_ids(task.table) else rows)
         return Result(files, **self.result(task, watched.measured))
+
+    def _with_ids(self, task: Task, rows: DataFrame) -> DataFrame:
+        """All rows of a table anew: those of a key that is there keep its id."""
+        there, old = rows_within(task, Box())
+        rows = cast(rows, stored_types(task.table))
+        return with_old_ids(rows, old, self.keys(task)) if there.entries else rows
 
     def _merge(self, task: Task) -> Result:
         box, facts = self._looked_at(task)
@@ -113,7 +122,7 @@ class Merging(Kind):
 
     def _rows(self, task: Task, state: State, box: Box) -> DataFrame:
         """What the state holds, with the new rows in it."""
-        types = types_of(task.table)
+        types = stored_types(task.table)
         if state.rows is None:
             return cast(self._merged(task, state, box), types)
         inside, others = state.rows.where(box.sql), state.rows.where(f"NOT ({box.sql})")
@@ -135,9 +144,10 @@ class Merging(Kind):
 
     def mended(self, task: Task, state: State, box: Box, changed: Changed) -> DataFrame:
         """The rows of a state where rows of the inputs changed or went; by default those keys anew."""
-        types = types_of(task.table)
-        rows = cast(self.shape(task.spec, changed.current), types).where(box.sql)
-        there = None if state.rows is None else cast(state.rows, types)
+        types, stored = types_of(task.table), stored_types(task.table)
+        rows = cast(self.shape(task.spec, changed.current), stored).where(box.sql)
+        there = None if state.rows is None else cast(state.rows, stored)
+        rows = rows if there is None else with_old_ids(rows, there, self.keys(task))
         return _made_anew(there, rows, cast(self.touched(task), types), self.anew_by(task))
 
 
@@ -216,4 +226,5 @@ def merge_in(task: Task) -> Merge:
 
 def summed(rows: DataFrame, merge: Merge) -> DataFrame:
     """One row per key, the other columns added up. A missing key is a key like any other."""
-    return grouped(rows, merge.keys, {n: f"{how}({quoted(n)})" for n, how in merge.functions.items()})
+    totals = {n: f"{how}({quoted(n)})" for n, how in merge.functions.items()}
+    return grouped(rows, merge.keys, totals | id_of_key(rows))

@@ -8,7 +8,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from frazil.derive.merging.merge import SIDE, Older, State, Totals
-from frazil.derive.output import cast, types_in
+from frazil.derive.merging.row_ids import with_old_ids
+from frazil.derive.output import cast, stored_types, types_in
 from frazil.derive.write import Task, derivation_job
 from frazil.errors import SpecError
 from frazil.quoting import quoted
@@ -58,7 +59,11 @@ class Windows(Totals):
         """The totals of both; or the running totals of both, continued from those of older windows."""
         if not task.spec.cumulative_by:
             return super().merged(task, state, delta)
-        return _running(task.spec, delta).grown(state.rows, delta, state.older.rows)
+        grown = _running(task.spec, delta).grown(state.rows, delta, state.older.rows)
+        if state.rows is None:
+            return grown
+        types = stored_types(task.table)
+        return with_old_ids(cast(grown, types), cast(state.rows, types), self.keys(task))
 
     def older(self, task: Task, box: Box) -> Older:
         """Running totals go on from those of older windows, unless they are made anew."""

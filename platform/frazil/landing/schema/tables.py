@@ -16,7 +16,7 @@ from frazil.landing.upsert.divisions import default_divisions, divide_large
 from frazil.landing.upsert.key import keep_key, key_properties
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.creation import FORMAT, create_table, load_with_head
+from frazil.tables.creation import create_table, load_with_head
 from frazil.tables.layout import arrange, table_properties
 from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.migrations import needless
@@ -76,14 +76,9 @@ def _refuse_strange_rows(table: Table) -> None:
 
 def _properties(spec: TableSpec) -> dict[str, str]:
     comment = spec.description or f"Kafka topic {spec.topic}, landed by Frazil."
-    version = {FORMAT: str(spec.format_version)} if spec.format_version != 2 else {}
-    return (
-        version
-        | table_properties(spec.write, comment)
-        | {
-            # Statistics of opaque bytes prune nothing and bloat manifests.
-            f"write.metadata.metrics.column.{name}": "counts"
-            for name in metadata_names(spec)
-            if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
-        }
-    )
+    return table_properties(spec, comment) | {
+        # Statistics of opaque bytes prune nothing and bloat manifests.
+        f"write.metadata.metrics.column.{name}": "counts"
+        for name in metadata_names(spec)
+        if name.endswith(("raw-key", "raw-value", "raw_key", "raw_value"))
+    }

@@ -1,4 +1,4 @@
-"""A table of a topic gets Iceberg's format version 3, with ids for all of its rows, in one commit.
+"""A table gets Iceberg's format version 3, with ids for all of its rows, in one commit.
 
 No data file is written: the list of manifests says which id the first row of each manifest has.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import ConfigureError
-from frazil.spec.topic import TableSpec
+from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.catalogs.pyiceberg import transaction
@@ -45,7 +45,7 @@ class UpgradeReport:
 
 
 def upgrade(
-    spec: TableSpec, connections: Connections, read_by: Collection[str] = (), *, dry_run: bool = False
+    spec: AnyTable, connections: Connections, read_by: Collection[str] = (), *, dry_run: bool = False
 ) -> UpgradeReport:
     """Makes a table one of version 3; one that is of it stays as it is.
 
@@ -80,7 +80,7 @@ def _upgraded(handle: TableHandle, report: UpgradeReport) -> UpgradeReport:
     return replace(report, snapshot_id=done.snapshot_id, rows=rows)
 
 
-def _refuse(spec: TableSpec, table: Table, read_by: frozenset[str]) -> None:
+def _refuse(spec: AnyTable, table: Table, read_by: frozenset[str]) -> None:
     refuse_taken_names(table, to=3)
     # Who reads the views reads the table itself, in its own catalog.
     if missing := [target for target in spec.publish if target not in (*read_by, "views")]:

@@ -65,9 +65,26 @@ class DeletedRows:
         self._values: dict[str, list[pa.Array]] = {}
 
     def left(
-        self, batch: Batch, path: str, deletes: Iterable[DeleteFile], constants: Mapping[str, pa.Scalar]
+        self,
+        batch: Batch,
+        path: str,
+        deletes: Iterable[DeleteFile],
+        constants: Mapping[str, pa.Scalar],
+        taking: Iterable[DeleteFile] | None = None,
     ) -> pa.RecordBatch:
-        """The rows of a part of a data file that none of some delete files takes away."""
+        """The rows of a part of a data file that none of some delete files takes away.
+
+        `taking`: only those of them that one of these takes.
+        """
+        stay = ~self._gone(batch, path, deletes, constants)
+        if taking is not None:
+            stay &= self._gone(batch, path, taking, constants)
+        return batch.rows if stay.all() else batch.rows.filter(pa.array(stay))
+
+    def _gone(
+        self, batch: Batch, path: str, deletes: Iterable[DeleteFile], constants: Mapping[str, pa.Scalar]
+    ) -> NDArray[np.bool_]:
+        """For each row whether one of some delete files takes it away."""
         gone, by_keys = np.zeros(len(batch.rows), bool), defaultdict[tuple[str, ...], list[DeleteFile]](list)
         for each in deletes:
             if each.keys:
@@ -77,7 +94,7 @@ class DeletedRows:
                 gone[places[(places >= 0) & (places < len(gone))]] = True
         for files in by_keys.values():
             gone |= self._have(batch.rows, files, constants)
-        return batch.rows.filter(pa.array(~gone)) if gone.any() else batch.rows
+        return gone
 
     def places(self, deletes: DeleteFile, path: str) -> NDArray[np.int64]:
         """Where the rows of a data file stand that a delete file takes away; one by keys tells none.

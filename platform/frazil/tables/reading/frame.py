@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -130,6 +130,25 @@ def live_frame(
     others = [file.file_path for file, deletes in by_file if not are_readable((file, *deletes))]
     rows = _frame(spark, table, planned(table, own, origins), columns, with_path, with_row_ids=with_ids)
     return rows.unionByName(_by_spark(spark, table, others, rows.columns)) if others else rows
+
+
+def taken_frame(
+    spark: SparkSession,
+    table: Table,
+    entries: Iterable[ManifestEntry],
+    taking: Mapping[str, Sequence[DataFile]],
+) -> DataFrame:
+    """The rows of some data files of a table's head that other delete files take away than its own, with ids.
+
+    Args:
+        taking: Those delete files, by the path of the data file. Tasks can read all, see `are_readable`.
+    """
+    from frazil.tables.format_v3.row_ids import origins_of
+    from frazil.tables.reading.held import deletes_by_file
+
+    data = tuple(entries)
+    plan = planned(table, deletes_by_file(table, data), origins_of(table, data), taking)
+    return _frame(spark, table, plan, None, False, with_row_ids=True)
 
 
 def _by_spark(spark: SparkSession, table: Table, paths: Sequence[str], columns: Sequence[str]) -> DataFrame:

@@ -27,6 +27,7 @@ class Part:
         constants: Values that rows have in columns which are not in the file, by the columns' ids.
         deletes: Delete files that apply, by their places in `PartReader.deletes`.
         origin: Where the rows have their ids from; None: they have none.
+        taking: Delete files, likewise; only rows are read that one of them takes away. None: all rows.
     """
 
     file: StoredFile
@@ -35,6 +36,7 @@ class Part:
     constants: Mapping[str, pa.Scalar] = field(default_factory=dict)
     deletes: tuple[int, ...] = ()
     origin: Origin | None = None
+    taking: tuple[int, ...] | None = None
 
     @property
     def bytes(self) -> int:
@@ -71,9 +73,11 @@ class PartReader:
         own = pa.schema([f for f in self.schema if field_id(f)])
         how = replace(IN_FILES, constants=part.constants)
         deletes, moves = [self.deletes[place] for place in part.deletes], are_wanted(own)
-        for batch in self.reader.batches(part.file, ids_wanted(own, deletes), part.start, part.end):
+        taking = None if part.taking is None else [self.deletes[place] for place in part.taking]
+        ids = ids_wanted(own, (*deletes, *(taking or ())))
+        for batch in self.reader.batches(part.file, ids, part.start, part.end):
             rows = Batch(batch.first, with_row_ids(batch.rows, batch.first, part.origin)) if moves else batch
-            left = deleted.left(rows, part.file.path, deletes, part.constants)
+            left = deleted.left(rows, part.file.path, deletes, part.constants, taking)
             known = {field_id(f): left.column(place) for place, f in enumerate(left.schema)}
             yield self._shown(rows_fitted(known, own, len(left), how), len(left), part)
 

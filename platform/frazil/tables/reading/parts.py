@@ -60,28 +60,48 @@ def planned(
     table: Table,
     files: Iterable[tuple[DataFile, Sequence[DataFile]]],
     origins: Mapping[str, Origin] | None = None,
+    taking: Mapping[str, Sequence[DataFile]] | None = None,
 ) -> Planned:
     """Parts of some data files, each with the delete files that apply to it.
 
-    `origins` tells by the path of a file where its rows have their ids from.
+    Args:
+        origins: By the path of a file where its rows have their ids from.
+        taking: By the path of a file the delete files of which only rows are read that they take away.
     """
     from frazil.tables.reading.part import Part
 
-    stores, places, rows = _Stores(table), dict[DeleteKey, int](), 0
+    stores, rows = _Stores(table), 0
+    deletes = _Deletes(table, stores)
     parts: list[Part] = []
-    deletes: list[DeleteFile] = []
     for file, gone in files:
-        for each in gone:
-            if delete_key(each) not in places:
-                places[delete_key(each)] = len(deletes)
-                deletes.append(delete_file(table, each, stores.stored(each)))
         stored, constants = stores.stored(file), dict(constants_of(table, file))
-        applying, rows = tuple(places[delete_key(each)] for each in gone), rows + file.record_count
+        applying, rows = deletes.places(gone), rows + file.record_count
         origin = (origins or {}).get(file.file_path)
+        taken = None if taking is None else deletes.places(taking[file.file_path])
         parts += [
-            Part(stored, *edges, constants, applying, origin) for edges in _cut(file.file_size_in_bytes)
+            Part(stored, *edges, constants, applying, origin, taken)
+            for edges in _cut(file.file_size_in_bytes)
         ]
-    return Planned(tuple(parts), tuple(deletes), stores.opened, rows)
+    return Planned(tuple(parts), tuple(deletes.files), stores.opened, rows)
+
+
+class _Deletes:
+    """Delete files that are told to tasks, once each."""
+
+    def __init__(self, table: Table, stores: _Stores) -> None:
+        self._table, self._stores = table, stores
+        self._known: dict[DeleteKey, int] = {}
+        self.files: list[DeleteFile] = []
+
+    def places(self, deletes: Iterable[DataFile]) -> tuple[int, ...]:
+        """Where some of them stand among all."""
+        return tuple(map(self._place, deletes))
+
+    def _place(self, each: DataFile) -> int:
+        if (place := self._known.get(delete_key(each))) is None:
+            place = self._known[delete_key(each)] = len(self.files)
+            self.files.append(delete_file(self._table, each, self._stores.stored(each)))
+        return place
 
 
 def packed(parts: Iterable[Part]) -> tuple[tuple[Part, ...], ...]:

@@ -15,7 +15,7 @@ import stamina
 from frazil.errors import ConfigureError
 from frazil.tables.catalogs.catalog import is_lost
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.creation import FORMAT
+from frazil.tables.layout import FORMAT
 from frazil.upkeep.recovery.states import BEGUN, State, is_begun
 
 if TYPE_CHECKING:

@@ -1,7 +1,11 @@
-"""Tasks of upserts by themselves, without Spark and Kafka: what they leave is what a dictionary says."""
+"""Tasks of upserts by themselves, without Spark and Kafka: what they leave is what a dictionary says.
+
+FRAZIL_TEST_ROW_IDS says how many landings each of twelve tables has in which keys keep the ids of their rows.
+"""
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Sequence
@@ -28,6 +32,8 @@ from kit.tables.upserted import BUCKETS, MB, Divided, Upserted
 SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
 )
+
+ROUNDS = int(os.environ.get("FRAZIL_TEST_ROW_IDS", "8"))
 
 BY_VALUE: Divided = (("truncate[2]", "value"),)
 """Partitions that a row leaves when it changes."""
@@ -119,7 +125,7 @@ def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(
     upserted.send([(f"k{n}", "begun", n % 3, n, 0) for n in range(200)])
     chance, ids = random.Random(2), {key: row_id for key, (row_id, _) in upserted.identities.items()}
     ever, by_vectors = {*ids.values()}, 0
-    for number in range(1, 9):
+    for number in range(1, 1 + ROUNDS):
         changes = changes_of(chance, 200 * number, 30)
         last = {key: value for key, value, *_ in changes}
 
