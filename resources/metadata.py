@@ -26,6 +26,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.reading.rows import newest_rows
 from frazil.upkeep.census import FILES_READ, Census, census_of
@@ -153,8 +154,9 @@ def table_metadata(
     `state` is the look at it that the caller has taken.
     """
     names = things(spec, connections.settings)
-    iceberg = TableHandle(connections.catalog, names.table).load()
-    census = census_of(spec, iceberg, time.time(), most=FILES_READ)
+    with catalog_errors(connections.settings):
+        iceberg = TableHandle(connections.catalog, names.table).load()
+        census = census_of(spec, iceberg, time.time(), most=FILES_READ)
     columns = [field.name for field in iceberg.schema().fields]
     of_topic = isinstance(spec, TableSpec)
     return {

@@ -153,6 +153,12 @@ class PositionLostError(RepairError):
     exit_code = 3
 
 
+class UnnamedTableError(RepairError):
+    """The catalog has no such table, and the files of one lie where it would be made."""
+
+    exit_code = 3
+
+
 class RowsLostError(RepairError):
     """A rebuild would lose rows of a table, for its inputs no longer hold what they were made of."""
 

@@ -143,8 +143,8 @@ OF_CLOCKS = {
     "alarms/channels.py", "cli/work/cut.py", "cli/work/drift.py", "cli/work/forget.py",
     "cli/views/describe.py", "confluent/accounts/keys.py", "costs/measured.py", "derive/computation.py",
     "landing/repairs/acceptance.py", "snowflake/freshness.py", "tables/commits/commit.py",
-    "tables/commits/rollback.py", "telemetry/logs.py", "upkeep/expiry/references.py",
-    "upkeep/recovery/states.py", "upkeep/row_expiry/run.py",
+    "tables/commits/rollback.py", "tables/metadata/unnamed.py", "telemetry/logs.py",
+    "upkeep/expiry/references.py", "upkeep/recovery/states.py", "upkeep/row_expiry/run.py",
 }  # fmt: skip
 """Modules that make Python's own moments of numbers: of clocks and of snapshots, which are of today."""
 

@@ -17,6 +17,7 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.stage import append_files
 from frazil.tables.layout import FORMAT, WITHOUT_VALUES, Transforms, has_texts, partition_spec
+from frazil.tables.metadata.unnamed import refuse_unnamed
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -42,6 +43,9 @@ def create_table(
     """Makes a table with a head; finds it made where another one was quicker, or an answer was lost.
 
     Where no location is said, the catalog chooses one.
+
+    Raises:
+        UnnamedTableError: Files of a table with rows lie there, and the catalog does not name it.
     """
     from pyiceberg.exceptions import TableAlreadyExistsError
 
@@ -51,6 +55,7 @@ def create_table(
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
             handle.catalog.create_namespace_if_not_exists(handle.name.namespace)
+            refuse_unnamed(handle, location)
             handle.catalog.create_table(
                 handle.name.identifier, schema, location, partition_spec=partitions, properties=given
             )

@@ -12,10 +12,10 @@ from frazil.spec.names import TableName
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import TableHandle, handle_of, name_of
 from frazil.tables.commits.leftovers import branches_of_works
+from frazil.tables.metadata.stored import StoredFile
 from frazil.upkeep.expiry.references import References, references_of
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, since
 from frazil.upkeep.storage import (
-    StoredFile,
     delete_files,
     kept_tables,
     key_of,

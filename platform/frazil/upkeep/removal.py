@@ -21,6 +21,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors, is_gone
 from frazil.tables.catalogs.handle import TableHandle, name_of
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
+from frazil.tables.metadata.unnamed import give_up, give_up_unnamed
 from frazil.upkeep.storage import delete_files, list_files, may_delete_files
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Removed:
         files: How many files below its location go; 0 if they stay.
         bytes: Their size.
         shown: What shows it, by the names that it is queried by.
+        left: Where files stay of a table that the catalog does not name; empty where there are no such files.
     """
 
     table: str
@@ -44,6 +46,7 @@ class Removed:
     files: int = 0
     bytes: int = 0
     shown: tuple[str, ...] = ()
+    left: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +140,23 @@ def _gone_from_catalog(handle: TableHandle, keep_files: bool, *, dry_run: bool) 
     except OSError as e:
         if not is_gone(e):
             raise
-        if not dry_run:
-            with suppress(NoSuchTableError):
-                handle.catalog.drop_table(handle.name.identifier)
-        return Removed(str(handle), None)
-    return _dropped(table, keep_files, dry_run=dry_run) if table is not None else None
+        if dry_run:
+            return Removed(str(handle), None)
+        with suppress(NoSuchTableError):
+            handle.catalog.drop_table(handle.name.identifier)
+        return _given_up(handle, dry_run=False) or Removed(str(handle), None)
+    if table is None:
+        return _given_up(handle, dry_run=dry_run)
+    return _dropped(table, keep_files, dry_run=dry_run)
+
+
+def _given_up(handle: TableHandle, *, dry_run: bool) -> Removed | None:
+    """Lets a new table begin where files of one lie that the catalog does not name.
+
+    They stay: where the table was renamed, they are another one's.
+    """
+    unnamed = give_up_unnamed(handle, dry_run=dry_run)
+    return Removed(str(handle), unnamed.rows, left=unnamed.location) if unnamed else None
 
 
 def _is_there(target: Target, connections: Connections) -> bool:
@@ -160,8 +175,11 @@ def _is_ours(shown: Shown | None) -> bool:
 def _dropped(table: Table, keep_files: bool, *, dry_run: bool) -> Removed:
     from pyiceberg.exceptions import NoSuchTableError
 
-    files = [] if keep_files or not may_delete_files(table) else list(list_files(table))
+    stays = keep_files or not may_delete_files(table)
+    files = [] if stays else list(list_files(table))
     if not dry_run:
+        if stays:
+            give_up(table.io, table.location(), table.metadata.table_uuid)
         with suppress(NoSuchTableError):  # somebody else was quicker
             table.catalog.drop_table(table.name())
         delete_files(table.io, (file.path for file in files))

@@ -11,15 +11,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from frazil.errors import RepairError
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import is_gone
-from frazil.tables.catalogs.file_io import opened_files
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.named import content_named, manifests_named
+from frazil.tables.metadata.stored import METADATA, StoredFile, list_below
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
@@ -32,22 +31,10 @@ _GC_ENABLED = "gc.enabled"  # Iceberg's property; false where a table shares fil
 _FOLDERS = ("data", "metadata")
 """Where Iceberg writes. What else lies there is somebody's own, perhaps another table."""
 
-METADATA = ".metadata.json"
-"""How the names of metadata files end, those that are compressed too: `.gz.metadata.json`."""
-
 _DELETED_AT_ONCE = 8
 _TRIES = 3
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """One file in storage, its path spelled as the location is; `modified`: seconds since the epoch."""
-
-    path: str
-    bytes: int
-    modified: float
 
 
 def kept_tables(handle: TableHandle) -> dict[TableName, Table]:
@@ -88,21 +75,6 @@ def list_files(table: Table, folders: Sequence[str] = _FOLDERS) -> Iterator[Stor
     """All files in the table's own folders, named by a snapshot or not; `""` is all of its location."""
     for folder in folders:
         yield from list_below(table.io, table.location(), folder)
-
-
-def list_below(io: FileIO, location: str, folder: str = "") -> Iterator[StoredFile]:
-    """All files below a location, or a folder of it; none where there is no such place."""
-    from pyarrow.fs import FileSelector, FileType
-    from pyiceberg.io.pyarrow import PyArrowFileIO
-
-    location = location.rstrip("/")
-    scheme, netloc, root = PyArrowFileIO.parse_location(location, io.properties)
-    storage = opened_files(io, location).fs_by_scheme(scheme, netloc)
-    selector = FileSelector(f"{root}/{folder}".rstrip("/"), recursive=True, allow_not_found=True)
-    for info in storage.get_file_info(selector):
-        if info.type == FileType.File:
-            path = location + info.path[len(root) :]
-            yield StoredFile(path, info.size or 0, info.mtime.timestamp())
 
 
 def delete_files(io: FileIO, paths: Iterable[str]) -> None:

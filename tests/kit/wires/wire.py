@@ -88,10 +88,11 @@ def commits(asked: Asked) -> bool:
 
 
 def creates(asked: Asked) -> bool:
-    """Whether it makes a table."""
+    """Whether it makes a table, and does not only ask where one would be."""
     if asked.server == "glue":
         return asked.operation == "CreateTable"
-    made = asked.path.partition("?")[0].endswith("/tables")
+    is_asked = b'"stage-create":true' in asked.body
+    made = asked.path.partition("?")[0].endswith("/tables") and not is_asked
     return asked.server == "rest" and asked.method == "POST" and made
 
 

@@ -16,6 +16,8 @@ from pyiceberg.table import Table
 from frazil.connections import Connections
 from frazil.landing.land import land
 from frazil.spec.topic import TableSpec
+from frazil.tables.metadata.snapshots import number, summary_of
+from kit.readers.duck import duckdb_on
 from kit.readers.stored import files_under
 from kit.records.topics import TRADE, Topic, create_topic
 from kit.runs.shell import Command, Shell
@@ -25,7 +27,7 @@ WIDER = {**TRADE, "fields": [*TRADE["fields"], {"name": "note", "type": ["null",
 
 @pytest.fixture
 def shop(lake: Connections, shell: Shell, fresh_name: str, monkeypatch: pytest.MonkeyPatch) -> list[Topic]:
-    """Orders in partitions, with dead letters; customers by key; and a table that is made of orders."""
+    """Orders in partitions, with dead letters; customers by key, with vectors; and a table made of orders."""
     monkeypatch.setenv("FRAZIL_CATALOG", lake.settings.catalog)
     specs: list[dict[str, Any]] = [
         {
@@ -33,7 +35,15 @@ def shop(lake: Connections, shell: Shell, fresh_name: str, monkeypatch: pytest.M
             "on_bad_record": "dead_letter",
             "partition_by": ["bucket(4, quantity)"],
         },
-        {"topic": f"{fresh_name}_customers", "mode": "upsert"},
+        {
+            "topic": f"{fresh_name}_customers",
+            "mode": "upsert",
+            "key_format": "string",
+            "partition_by": [],
+            "format_version": 3,
+            "write": {"delete": "vector", "target_file_size": 2000},
+            "upkeep": {"delete_files": 0},
+        },
     ]
     topics = []
     for spec in specs:
@@ -45,11 +55,15 @@ def shop(lake: Connections, shell: Shell, fresh_name: str, monkeypatch: pytest.M
 
 
 def fill(topics: list[Topic], frazil: Command, *, bad: int = 1) -> None:
-    """Sends records to both, lands them, and derives."""
-    for topic in topics:
-        for partition in range(2):
-            topic.trades(5, partition)
-    topics[0].send([b"no frame"] * bad)
+    """Sends records to both, lands them, and derives. Of forty customers two change, once they are there."""
+    orders, customers = topics
+    for partition in range(2):
+        orders.trades(5, partition)
+    orders.send([b"no frame"] * bad)
+    numbers = range(2) if customers.produced else range(40)
+    value = {"side": "BUY", "quantity": customers.produced, "symbol": "Z"}
+    customers.send_keyed([(f"k{n}".encode(), customers.encode(value)) for n in numbers])
+    customers.produced += 1
     assert frazil("land", "--all").code == 0
     assert frazil("derive", "--all").code == 0
 
@@ -106,12 +120,14 @@ def test_tables_come_back_from_the_bucket_and_landings_go_on_where_they_ended(
     before = [looks(table) for table in lose(lake.catalog, names)]
 
     looked = frazil("rebuild-catalog", "--from", bucket, "--dry-run", "--json")
+    refused = frazil("land", "--all")
     untouched = lake.catalog.list_tables(fresh_name)
     done = frazil("rebuild-catalog", "--from", bucket, "--json")
     again = frazil("rebuild-catalog", "--from", bucket, "--json")
 
     assert [each["outcome"] for each in looked.document["tables"]] == ["found"] * len(names)
     assert untouched == []
+    assert (refused.code, "rebuild-catalog" in refused.err) == (3, True)
     assert (done.code, [each["outcome"] for each in done.document["tables"]]) == (0, ["rebuilt"] * len(names))
     doubts = {doubt for each in done.document["tables"] for doubt in each["unproven"]}
     assert len(doubts) == (lake.settings.catalog == "rest")  # SeaweedFS takes no old snapshot's time
@@ -124,6 +140,54 @@ def test_tables_come_back_from_the_bucket_and_landings_go_on_where_they_ended(
     assert (verified.code, [each["sound"] for each in verified.document]) == (0, [True, True])
     assert verified.document[0]["rows"] == 31
     assert lake.catalog.load_table((fresh_name, "buys")).scan().to_arrow().num_rows == 31
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("lake", ["glue"], indirect=True)
+def test_tables_of_a_bucket_that_was_copied_elsewhere_come_back_there_and_landings_go_on(
+    shop: list[Topic], lake: Connections, frazil: Command, fresh_name: str
+) -> None:
+    """SeaweedFS' own catalog takes no table in a folder of another depth."""
+    fill(shop, frazil)
+    fill(shop, frazil)
+    customers = lake.catalog.load_table((fresh_name, shop[1].name))
+    assert number(summary_of(customers.current_snapshot()), "total-position-deletes") == 2
+    names = sorted((fresh_name, name) for *_, name in lake.catalog.list_tables(fresh_name))
+    before = [looks(lake.catalog.load_table(name)) for name in names]
+    old = customers.location().rpartition("/")[0]
+    new = f"{old.rpartition('/')[0]}/moved_{fresh_name}/{old.rpartition('/')[2]}"
+    for table in lose(lake.catalog, names):
+        move_away(table, old, new)
+    command = ("rebuild-catalog", "--from", new, "--moved", f"{old}={new}", "--json")
+
+    unsaid = frazil("rebuild-catalog", "--from", new, "--json")
+    looked, done = frazil(*command, "--dry-run"), frazil(*command)
+
+    assert {each["outcome"] for each in unsaid.document["tables"]} == {"failed"}
+    assert {each["outcome"] for each in looked.document["tables"]} == {"found"}
+    assert {each["outcome"] for each in done.document["tables"]} == {"rebuilt"}
+    for name, was in zip(names, before, strict=True):
+        table = lake.catalog.load_table(name)
+        assert table.location() == f"{new}/{name[1]}"
+        assert {**looks(table), "snapshots": ()} == {**was, "snapshots": ()}  # their lists are new
+        with duckdb_on(lake.settings) as duck:
+            rows = duck.sql(f"FROM iceberg_scan('{table.metadata_location}')").fetchall()
+        assert len(rows) == len(was["rows"])
+
+    fill(shop, frazil)
+
+    verified = frazil("verify", "--all", "--json")
+    assert (verified.code, [each["sound"] for each in verified.document]) == (0, [True, True])
+    assert lake.catalog.load_table((fresh_name, "buys")).scan().to_arrow().num_rows == 30
+
+
+def move_away(table: Table, old: str, new: str) -> None:
+    """Copies all files of a table to another folder, and deletes them where they were."""
+    for path in files_under(table):
+        content = _read(table, path)
+        with table.io.new_output(path.replace(old, new)).create() as file:
+            file.write(content)
+        table.io.delete(path)
 
 
 def test_a_rebuild_that_was_killed_between_its_two_steps_goes_on(

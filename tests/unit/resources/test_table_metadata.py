@@ -15,6 +15,7 @@ from pyiceberg.typedef import Record
 
 from frazil.checks.run import run_check
 from frazil.clients import Clients
+from frazil.errors import RepairError
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.pyiceberg import live_entries
@@ -107,3 +108,12 @@ def test_where_the_files_are_not_very_many_all_are_looked_into(clients: Clients,
 
     assert table_metadata(SPEC, clients)["small_files"] == FEW + 2
     assert sorted(opened) == [1, 1, FEW]
+
+
+def test_a_list_of_manifests_that_is_gone_is_named_as_a_lost_file(clients: Clients) -> None:
+    head = clients.catalog.load_table(NAME.identifier).current_snapshot()
+    assert head
+    Path(head.manifest_list.removeprefix("file://")).unlink()
+
+    with pytest.raises(RepairError, match="no longer in the bucket"):
+        table_metadata(SPEC, clients)

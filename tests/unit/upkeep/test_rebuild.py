@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +13,18 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from frazil.clients import Clients
-from frazil.errors import ConfigureError, FrazilError, MissingError, RepairError, UsageError
+from frazil.errors import (
+    ConfigureError,
+    FrazilError,
+    MissingError,
+    RepairError,
+    UnnamedTableError,
+    UsageError,
+)
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.metadata.unnamed import give_up_unnamed, refuse_unnamed
 from frazil.upkeep.recovery.rebuild import Order, rebuild_catalog
 from frazil.upkeep.recovery.remaking import remake
 from frazil.upkeep.recovery.report import Rebuilt
@@ -266,6 +275,35 @@ def test_a_place_that_is_empty_or_none_is_an_error(lake: Lake, rebuild: Rebuild,
     with pytest.raises(UsageError):
         rebuild(f"{tmp_path}/bucket")
     assert [each.outcome for each in rebuild((tmp_path / "bucket").as_uri())] == ["rebuilt"]
+
+
+def test_a_table_that_was_given_up_is_guarded_again_once_it_came_back(
+    lake: Lake, rebuild: Rebuild, fresh: SqlCatalog
+) -> None:
+    fresh.create_namespace(NAME.namespace)
+    handle = TableHandle(fresh, NAME)
+    give_up_unnamed(handle, dry_run=False)
+    refuse_unnamed(handle, None)
+    rebuild()
+
+    fresh.drop_table(NAME.identifier)
+
+    with pytest.raises(UnnamedTableError):
+        refuse_unnamed(handle, None)
+
+
+def test_what_a_rebuild_left_that_was_killed_while_it_asked_is_removed_by_the_next(
+    lake: Lake, rebuild: Rebuild, fresh: SqlCatalog
+) -> None:
+    fresh.create_namespace(NAME.namespace)
+    left = fresh.create_table((NAME.namespace, "frazil_rebuild_1700000000_0a1b2c3d"), lake.table.schema())
+    asking = (NAME.namespace, f"frazil_rebuild_{int(time.time())}_0a1b2c3d")
+    fresh.create_table(asking, lake.table.schema())
+
+    assert [each.table for each in rebuild()] == [str(NAME)]
+
+    assert sorted(fresh.list_tables(NAME.namespace)) == [asking, NAME.identifier]
+    assert not path_of(left.metadata_location).exists()
 
 
 def test_a_catalog_that_would_count_partition_specs_otherwise_is_left_without_the_table(

@@ -16,6 +16,7 @@ from frazil.clients import Clients
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, legal
 from frazil.telemetry.logs import configure_logs
+from frazil.upkeep.recovery.moves import Moves
 from frazil.upkeep.recovery.rebuild import Order, rebuild_catalog
 from frazil.upkeep.recovery.report import RebuildReport
 
@@ -35,13 +36,23 @@ AsOf = Annotated[
         "--as-of", metavar="TIME", help="The newest state up to a time such as 2026-11-21T17:00 (UTC)."
     ),
 ]
+Moved = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--moved",
+        metavar="OLD=NEW",
+        help="The files were copied: s3://old/prefix=s3://new/prefix. Writes metadata that names them there. "
+        "May be repeated.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look, and say what would come back.")]
 
 
 @app.command("rebuild-catalog")
 def rebuild_catalog_command(
-    prefix: From, tables: Only = None, as_of: AsOf = "", dry_run: DryRun = False, as_json: Json = False
-) -> None:
+    prefix: From, tables: Only = None, as_of: AsOf = "", moved: Moved = None, dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:  # fmt: skip
     """Bring tables back into a catalog that lost them, from what lies in the bucket.
 
     A table that the catalog has is left alone. Exit code 1 if one can't be brought back.
@@ -49,7 +60,7 @@ def rebuild_catalog_command(
     settings = Settings.load()
     configure_logs(settings.log, settings)
     names = [TableName.parse(each, legal(settings.cluster)) for each in tables or ()]
-    order = Order(prefix, frozenset(names), _moment(as_of), dry_run)
+    order = Order(prefix, frozenset(names), _moment(as_of), dry_run, Moves.parse(moved or ()))
     with console.status(f"looking below {prefix}"):
         report = rebuild_catalog(Clients(settings), order)
     print_json(_document(report)) if as_json else _show(report)

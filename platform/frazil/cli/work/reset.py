@@ -93,6 +93,9 @@ def _show(report: RemovalReport, following: str) -> None:
         rows = "unknown" if each.rows is None else f"{each.rows:,}"
         shown.add_row(each.table, rows, f"{each.files:,}", size_text(each.bytes), ", ".join(each.shown))
     print_table(shown)
+    for each in report.removed:
+        if each.left:
+            console.print(f"{each.table} is not in the catalog. Its files stay in {each.left}.")
     for topic in report.fed:
         console.print(f"Topic {topic} keeps the records that were fed to it; name another one in `feeds`.")
     if not report.removed:

@@ -176,6 +176,14 @@ def storage_of(catalog: Catalog, location: str) -> FileIO:
     return catalog._load_file_io(location=location)
 
 
+def site_of(
+    catalog: Catalog, identifier: tuple[str, ...], schema: Schema, location: str | None
+) -> tuple[str, FileIO]:
+    """Where a catalog would make a table, and what opens files there. Nothing is made."""
+    staged = catalog.create_table_transaction(identifier, schema, location)._table
+    return staged.metadata.location.rstrip("/"), staged.io
+
+
 def read_metadata(catalog: Catalog, location: str) -> bytes:
     """A metadata file, not parsed."""
     from pyiceberg.serializers import Compressor

@@ -8,14 +8,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from frazil.spec.names import TableName
-from frazil.upkeep.storage import METADATA, StoredFile, key_of
+from frazil.tables.metadata.stored import METADATA, StoredFile
+from frazil.tables.metadata.unnamed import stem_of
+from frazil.upkeep.storage import key_of
 
 _FOLDER = re.compile("/(?:metadata|data)/")
+_STAGED = "/.iceberg_staged/"
+"""Where SeaweedFS keeps tables that were asked for, and not made."""
+
 _DATABASE = ".db"
 """How Glue's and Hive's catalogs call the folder of a namespace."""
-
-_OWN_ID = re.compile(r"[-_][0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$")
-"""What some catalogs put behind a table's name: two tables of one name have two folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Place:
         """The table's name, as catalogs make a location of it: `.../namespace/table`. No file tells it."""
         namespace, _, table = self.location.rpartition("/")
         own = namespace.rpartition("/")[2].removesuffix(_DATABASE)
-        return TableName(own, _OWN_ID.sub("", table))
+        return TableName(own, stem_of(table))
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Bucket:
 
 def look_below(prefix: str, files: Iterable[StoredFile]) -> Bucket:
     """Sorts the files below a prefix by the tables that they are of."""
-    listed, prefix = list(files), prefix.rstrip("/")
+    listed, prefix = [file for file in files if _STAGED not in file.path], prefix.rstrip("/")
     metadata = defaultdict[str, list[StoredFile]](list)
     for file in listed:
         if file.path.endswith(METADATA) and (location := _above(file.path)):

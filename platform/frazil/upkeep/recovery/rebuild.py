@@ -6,7 +6,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,16 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import storage_of
+from frazil.tables.metadata.stored import list_below
+from frazil.tables.metadata.unnamed import note_of
+from frazil.upkeep.recovery.moves import UNMOVED, Moves
 from frazil.upkeep.recovery.places import Bucket, Place, look_below
-from frazil.upkeep.recovery.registration import Registrar, finished_table, names_there
+from frazil.upkeep.recovery.registration import Registrar, finished_table, is_probe, names_there
+from frazil.upkeep.recovery.relocation import UNMADE, relocated
 from frazil.upkeep.recovery.report import RebuildReport, Rebuilt, report_of
 from frazil.upkeep.recovery.soundness import soundness_of
 from frazil.upkeep.recovery.states import Line, Metadata, State, line_at, states_until
-from frazil.upkeep.storage import list_below
+from frazil.upkeep.storage import delete_files
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -29,8 +33,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 _TIMES = "its snapshots have the time of the rebuild: the catalog takes none that are older"
-
-_UNMADE = "The catalog has no such table now. No file was changed."
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,14 @@ class Order:
         tables: Only these, each with its dead letters; none: all.
         as_of: The newest state that is not younger; None: the newest of all.
         dry_run: Whether to look only.
+        moves: Where the files are that tables name elsewhere.
     """
 
     prefix: str
     tables: Collection[TableName] = field(default=frozenset())
     as_of: datetime | None = None
     dry_run: bool = False
+    moves: Moves = UNMOVED
 
 
 def rebuild_catalog(connections: Connections, order: Order) -> RebuildReport:
@@ -92,6 +96,8 @@ class _Rebuild:
         folder = places[first][0].location.rpartition("/")[0]
         registrar = Registrar(catalog, folder, first.namespace)
         there = names_there(catalog, (name.namespace for name in places))
+        if not order.dry_run:
+            registrar.sweep(there, bucket.places)
         if not order.dry_run and places.keys() - there:
             registrar.ask()
         return cls(connections, order, bucket, places, there, registrar)
@@ -106,16 +112,24 @@ class _Rebuild:
             return Rebuilt(str(name), location, "failed", error=explain(e))
 
     def _one(self, handle: TableHandle) -> Rebuilt:
-        metadata = Metadata(handle.catalog)
+        metadata = Metadata(handle.catalog, self.order.moves)
         place, line = self._newest(handle, metadata)
         if handle.name in self.there and (table := finished_table(handle)):
             return Rebuilt(str(handle), place.location, "there", unproven=_another(table, line))
         state, doubts = self._sound(handle, place, line, metadata)
         if self.order.dry_run:
-            return report_of(handle.name, state, "found", doubts)
+            return replace(report_of(handle.name, state, "found", doubts), location=place.location)
+        state = relocated(handle.catalog, state, self.order.moves)
         self.registrar.bring(handle, state)
+        self._take_back(handle, state)
         times = () if self.registrar.reads else (_TIMES,)
         return report_of(handle.name, state, "rebuilt", (*doubts, *times))
+
+    def _take_back(self, handle: TableHandle, state: State) -> None:
+        """Drops the note that the table may stay unnamed, if there is one."""
+        note = note_of(state.metadata.location, state.metadata.table_uuid)
+        if self.bucket.has(note):
+            delete_files(storage_of(handle.catalog, note), [note])
 
     def _newest(self, handle: TableHandle, metadata: Metadata) -> tuple[Place, Line]:
         """Of places that come to one name that which has the newest state."""
@@ -129,7 +143,7 @@ class _Rebuild:
         faults: list[str] = []
         io = storage_of(handle.catalog, place.location)
         for state in states_until(line, place, metadata, self.order.as_of):
-            sound = soundness_of(state, place, self.bucket, io)
+            sound = soundness_of(state, place, self.bucket, io, self.order.moves)
             if faults and state.is_bare:
                 break  # an empty table in the place of one with rows is none that came back
             if not sound.fault:
@@ -143,7 +157,8 @@ def _chosen(bucket: Bucket, order: Order) -> dict[TableName, tuple[Place, ...]]:
     """The places below the prefix by the names of their tables."""
     places = defaultdict[TableName, list[Place]](list)
     for place in bucket.places:
-        places[place.name].append(place)
+        if not is_probe(place.name):
+            places[place.name].append(place)
     if not places:
         raise MissingError(
             f"There is no table below {bucket.prefix}.",
@@ -178,7 +193,7 @@ def _unsound(
         return RepairError(
             f"Table {handle} has no metadata file any more.",
             where=f"{place.location}: {kinds} files",
-            meaning=_UNMADE + " Rows are there, but nothing says which of them are the table's.",
+            meaning=UNMADE + " Rows are there, but nothing says which of them are the table's.",
             todo="Bring metadata files back from the bucket's versions. Or land its topic into a table "
             "of another name.",
         )
@@ -186,12 +201,12 @@ def _unsound(
         return RepairError(
             f"Nothing tells any more what table {handle} was at {as_of:%F %T} UTC.",
             where=f"{place.location}: its metadata files",
-            meaning=_UNMADE,
+            meaning=UNMADE,
             todo=f"Its newest state is of {line.head.at:%F %T} UTC: take a later moment, or none.",
         )
     return RepairError(
         f"Table {handle} has no state of which all files are there.",
         where="; ".join([*line.doubts, *faults][:5]),
-        meaning=_UNMADE,
+        meaning=UNMADE,
         todo="Bring what is missing back from the bucket's versions, and try again.",
     )

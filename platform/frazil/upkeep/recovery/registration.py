@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import storage_of
 from frazil.tables.creation import register
 from frazil.upkeep.recovery.comparison import differences
+from frazil.upkeep.recovery.places import Place
 from frazil.upkeep.recovery.remaking import remake
 from frazil.upkeep.recovery.states import State, is_begun
 from frazil.upkeep.storage import delete_files
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _PROBE = "frazil_rebuild_"
+_OF_BEFORE = re.compile(rf"{_PROBE}(\d+)_[0-9a-f]+")
+_AN_HOUR = 3600
 
 
 class Registrar:
@@ -44,6 +48,15 @@ class Registrar:
     def ask(self) -> None:
         """Finds out by now what the catalog does with what it registers."""
         _ = self.reads
+
+    def sweep(self, names: Iterable[TableName], places: Iterable[Place]) -> None:
+        """Removes probes of an hour ago, with their files: those who asked by them were killed."""
+        for name in filter(_is_left, names):
+            self._drop(TableHandle(self._catalog, name))
+        for place in places:
+            if _is_left(place.name):
+                io = storage_of(self._catalog, place.location)
+                delete_files(io, [file.path for file in place.metadata])
 
     def bring(self, handle: TableHandle, state: State) -> None:
         """Has the catalog name a table, and looks whether it is the one that the file tells of.
@@ -79,7 +92,6 @@ class Registrar:
         return self._probed(TableHandle(self._catalog, TableName(self._namespace, name)))
 
     def _probed(self, handle: TableHandle) -> bool:
-        from pyiceberg.exceptions import NoSuchTableError
         from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
         from pyiceberg.schema import Schema
         from pyiceberg.serializers import ToOutputFile
@@ -97,10 +109,26 @@ class Registrar:
         except NotImplementedError:
             return False  # it says so itself
         finally:
-            for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
-                with attempt, suppress(NoSuchTableError):
-                    self._catalog.drop_table(handle.name.identifier)
+            self._drop(handle)
             delete_files(io, [path])
+
+    def _drop(self, handle: TableHandle) -> None:
+        from pyiceberg.exceptions import NoSuchTableError
+
+        for attempt in stamina.retry_context(on=is_lost, attempts=3, wait_initial=0.1, wait_max=1.0):
+            with attempt, suppress(NoSuchTableError):
+                self._catalog.drop_table(handle.name.identifier)
+
+
+def is_probe(name: TableName) -> bool:
+    """Whether a table is one by which a rebuild asked its catalog."""
+    return _OF_BEFORE.fullmatch(name.table) is not None
+
+
+def _is_left(name: TableName) -> bool:
+    """Whether it is one that nobody asks by any more."""
+    made = _OF_BEFORE.fullmatch(name.table)
+    return made is not None and time.time() - int(made[1]) > _AN_HOUR
 
 
 def names_there(catalog: Catalog, namespaces: Iterable[str]) -> set[TableName]:

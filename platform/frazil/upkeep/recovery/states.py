@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,15 +11,14 @@ from frazil.errors import MALFORMED
 from frazil.tables.catalogs.catalog import is_gone
 from frazil.tables.catalogs.pyiceberg import read_metadata
 from frazil.tables.metadata.snapshots import number_or_none, summary_of
+from frazil.tables.metadata.stored import StoredFile, number_of
+from frazil.upkeep.recovery.moves import UNMOVED, Moves
 from frazil.upkeep.recovery.places import Place
-from frazil.upkeep.storage import StoredFile, key_of
+from frazil.upkeep.storage import key_of
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table.metadata import TableMetadata
-
-_NUMBER = re.compile(r"(?:v|0*)(\d+)")
-
 
 BEGUN = "frazil.rebuilding"
 """Property of a table that a rebuild made and gave no history yet: the metadata file that tells of it."""
@@ -32,6 +30,7 @@ class State:
 
     path: str
     metadata: TableMetadata
+    moves: Moves = UNMOVED
 
     @property
     def order(self) -> tuple[int, int]:
@@ -41,7 +40,7 @@ class State:
     @property
     def before(self) -> tuple[str, ...]:
         """The metadata files before it, oldest first, as far back as it tells."""
-        return tuple(entry.metadata_file for entry in self.metadata.metadata_log)
+        return tuple(self.moves.to(entry.metadata_file) for entry in self.metadata.metadata_log)
 
     @property
     def is_begun(self) -> bool:
@@ -84,10 +83,15 @@ def is_begun(metadata: TableMetadata) -> bool:
 
 
 class Metadata:
-    """Reads metadata files of one catalog's storage, each once."""
+    """Reads metadata files of one catalog's storage, each once.
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    Args:
+        catalog: Whose storage it is.
+        moves: Where the files are that they name.
+    """
+
+    def __init__(self, catalog: Catalog, moves: Moves = UNMOVED) -> None:
+        self._catalog, self._moves = catalog, moves
         self._read: dict[str, State | str] = {}
 
     def read(self, path: str) -> State | str:
@@ -108,7 +112,8 @@ class Metadata:
     def _state(self, path: str) -> State:
         from pyiceberg.table.metadata import TableMetadataUtil
 
-        return State(path, TableMetadataUtil.parse_raw(read_metadata(self._catalog, path).decode()))
+        metadata = TableMetadataUtil.parse_raw(read_metadata(self._catalog, path).decode())
+        return State(path, metadata, self._moves)
 
 
 def line_at(place: Place, metadata: Metadata) -> Line:
@@ -168,8 +173,7 @@ def _newest(files: Sequence[StoredFile]) -> set[str]:
 
 
 def _by_name(file: StoredFile) -> tuple[int, float]:
-    number = _NUMBER.match(file.path.rpartition("/")[2])
-    return (int(number[1]) if number else -1), file.modified
+    return number_of(file.path), file.modified
 
 
 def _competes(state: State, head: State) -> bool:

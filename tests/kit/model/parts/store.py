@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import Record
 
-from frazil.upkeep.storage import StoredFile
+from frazil.tables.metadata.stored import StoredFile
 from kit.model.parts.stage import Stage
 
 __all__ = ["Store"]
