@@ -118,6 +118,8 @@ lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml 
 	  --no-header --no-emit-index-url --output-file requirements.lock
 	uv pip compile tests/stack/readers/requirements.in --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file tests/stack/readers/requirements.lock
+	uv pip compile tests/stack/docs/dbt/requirements.in --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --output-file tests/stack/docs/dbt/requirements.lock
 	python -m frazil_local.jars
 
 wheel: $(READY) ## Build the wheel and the source distribution, into the folder dist.

@@ -48,9 +48,10 @@ from frazil.spec.deployment import (
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.fields import JsonField, OfFields
+from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
 from frazil.spec.table import AnyTable, Write
-from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 
 DOCS = Path(__file__).parent
@@ -297,7 +298,7 @@ _WRITTEN: Mapping[str, Callable[[], Iterator[str]]] = {**RIGHTS, "python": pytho
 
 SPECS: Sequence[type[BaseModel]] = (
     TableSpec, AnyTable, Guarded, ColumnMask, DeadLetterKeeping, OfFields, JsonField, OwnCheck, LandWhen,
-    Write, Upkeep,
+    Budget, Write, Upkeep,
     DerivedSpec, Window, Feed,
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart, RestCatalogPart,
     RotationPart, Tableflow,

@@ -18,6 +18,7 @@ from frazil.derive.positions.state import DerivedState, derived_states
 from frazil.formats.columns.columns import metadata_names
 from frazil.formats.masks.columns import masked_by
 from frazil.kafka.provisioning import TopicState
+from frazil.landing.position.interval import interval_of
 from frazil.landing.position.state import TableState, table_states
 from frazil.landing.repairs.dead_letters import DeadLetters
 from frazil.landing.report import LandingReport
@@ -159,15 +160,25 @@ def table_metadata(
         census = census_of(spec, iceberg, time.time(), most=FILES_READ)
     columns = [field.name for field in iceberg.schema().fields]
     of_topic = isinstance(spec, TableSpec)
+    state = state_now(spec, connections) if state is None else state
     return {
         **({"dagster/column_lineage": column_lineage(columns, names.kafka_path)} if of_topic else {}),
-        **state_metadata(state_now(spec, connections) if state is None else state),
+        **state_metadata(state),
+        **_interval_metadata(spec, state),
         **_upkeep_metadata(census),
         **_first_rows(spec, iceberg),
         "dagster/uri": iceberg.location(),
         "dagster/column_schema": column_schema(iceberg.schema()),
         "metadata_file": link_to_object(iceberg.metadata_location, connections.settings),
     }
+
+
+def _interval_metadata(spec: AnyTable, state: TableState | DerivedState) -> Metadata:
+    """How often a table with a budget lands, and why."""
+    if not (isinstance(spec, TableSpec) and spec.budget and isinstance(state, TableState)):
+        return {}
+    interval = interval_of(spec, state.land_interval)
+    return {"lands_every_seconds": interval.every, "why_so_often": interval.why}
 
 
 def _first_rows(spec: AnyTable, table: Table) -> Metadata:

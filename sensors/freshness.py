@@ -64,7 +64,8 @@ class Freshness:
 
     def _is_sure(self, spec: TableSpec, state: TableState, now: float) -> bool:
         """Whether a failure is one by what was seen, too; what a person must fix is."""
-        if state.state in BLOCKED or state.state == "topic missing" or spec.freshness is None:
+        limit = state.land_interval.freshness if state.land_interval else spec.freshness
+        if state.state in BLOCKED or state.state == "topic missing" or limit is None:
             return True
         _, since = self._since.get(state.identifier, (None, now))
-        return now - since > spec.freshness.total_seconds()
+        return now - since > limit.total_seconds()

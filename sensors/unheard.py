@@ -22,8 +22,8 @@ from frazil.landing.position.ledger import ledgers
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.snapshots import ancestors, summary_of
-from frazil.upkeep.work import SUMMARY, only_upkeep_since
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
+from frazil.upkeep.work import only_upkeep_since
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation, grown, letters_counted
 from resources.metadata import SNAPSHOT
@@ -163,7 +163,7 @@ class _Heard:
         """Whether nothing but upkeep happened since; by the time of the snapshots where that one expired."""
         if metadata.snapshot_by_id(self.snapshot_id or 0):
             return only_upkeep_since(metadata, self.snapshot_id)
-        work = (s for s in ancestors(metadata) if SUMMARY not in summary_of(s))
+        work = (s for s in ancestors(metadata) if UPKEEP not in summary_of(s))
         return self.at > 0 and all(s.timestamp_ms / 1000 <= self.at for s in work)
 
 

@@ -31,8 +31,8 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
-from frazil.tables.metadata.snapshots import ancestors, summary_of
-from frazil.upkeep.work import SUMMARY, WorkReport
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
+from frazil.upkeep.work import WorkReport
 from frazil_lineage.datasets import Dataset, Facets, Tables
 from frazil_lineage.facets import (
     OFFSETS,
@@ -209,6 +209,6 @@ def _statistics(
 def _bytes_added(metadata: TableMetadata, snapshot_id: int | None, commits: int) -> int | None:
     """Bytes of the files that so many commits added, up to this snapshot; None where that is not known."""
     behind = dropwhile(lambda snapshot: snapshot.snapshot_id != snapshot_id, ancestors(metadata))
-    landings = (summary for summary in map(summary_of, behind) if SUMMARY not in summary)
+    landings = (summary for summary in map(summary_of, behind) if UPKEEP not in summary)
     sizes = [summary.get(_ADDED, "0") for summary in islice(landings, commits)]
     return sum(map(int, sizes)) if len(sizes) == commits and all(map(str.isdecimal, sizes)) else None

@@ -24,16 +24,18 @@ from frazil.spec.deployment import (
     Statement,
 )
 from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping
 from frazil.spec.table import Write
-from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 
 ROOT = Path(__file__).parents[2]
 
 
 OF_TABLES = [
-    TableSpec, ColumnMask, DeadLetterKeeping, OwnCheck, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed,
+    TableSpec, ColumnMask, DeadLetterKeeping, OwnCheck, LandWhen, Budget, Write, Upkeep, DerivedSpec, Window,
+    Feed,
 ]  # fmt: skip
 OF_DEPLOYMENTS = [
     DeploymentSpec, ConfluentPart, CloudTopic, Connector, Statement, AwsPart, SnowflakePart,

@@ -18,8 +18,9 @@ from frazil.settings.profile import _NO_SETTINGS, Settings, fields, variable
 from frazil.spec.checks import OwnCheck
 from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
 from frazil.spec.derived import DerivedSpec, Feed, Window
+from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.table import Write
-from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
 from kit.pages.advice import ROOT, advice
 from kit.pages.spoken import FILLED, filled, texts
@@ -166,12 +167,16 @@ def test_a_setting_that_there_is_not_is_told(name: str) -> None:
 
 
 MODELS: list[type[BaseModel]] = [
-    TableSpec, LandWhen, Write, Upkeep, DerivedSpec, Window, Feed, DeploymentSpec, Statement, Tableflow,
+    TableSpec, LandWhen, Budget, Write, Upkeep, DerivedSpec, Window, Feed, DeploymentSpec, Statement,
+    Tableflow,
     Settings,
     OwnCheck,
 ]  # fmt: skip
 NO_KEYS = {"access_key", "frazil_snowflake"}
 """Words before a colon in prose and in code."""
+
+BEFORE_FIELDS = {("freshness", "auto")}
+"""Lines that a table takes before its fields are read: tests/unit/upkeep/test_land_interval.py."""
 
 KEY = re.compile(
     r"(?:(?<!\w)(?:[Ww]rite|[Ss]et|[Nn]eeds|with|add|or|and) |`)"
@@ -199,7 +204,7 @@ def told_to_write(text: str) -> list[tuple[str, str]]:
 
 def may_stand(key: str, word: str) -> bool:
     """Whether such a line may stand in a file."""
-    return any(_takes(annotation, word) for annotation in KEYS.get(key, ()))
+    return (key, word) in BEFORE_FIELDS or any(_takes(annotation, word) for annotation in KEYS.get(key, ()))
 
 
 def _takes(annotation: Any, word: str) -> bool:

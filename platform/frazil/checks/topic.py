@@ -134,7 +134,7 @@ def freshness_of(spec: TableSpec, state: TableState) -> Verdict:
         following = _NEXT.get(state.state, "").format(state.identifier)
         severity: Severity = "WARN" if state.state == "paused" else "ERROR"
         return Verdict(False, f"{stopped} {following}".rstrip(), {"lag": state.lag}, severity=severity)
-    limit = spec.freshness
+    limit = state.land_interval.freshness if state.land_interval else spec.freshness
     late = (
         "never landed"
         if state.freshness is None

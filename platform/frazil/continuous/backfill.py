@@ -105,5 +105,5 @@ def _left(facts: TopicFacts, position: Mapping[int, int]) -> int:
 
 def _most(spec: TableSpec, state: TableState, left: int, most: int | None) -> int:
     size = int(left * (state.bytes_per_record or GUESS))
-    turn = turn_of(Due(spec, state.identifier, left, size, 0.0, "", state.position))
+    turn = turn_of(Due(spec, state.identifier, left, size, 0.0, "", state.position, 0.0))
     return min(turn.records, most or turn.records)

@@ -43,7 +43,7 @@ def turn_of(due: Due) -> Turn:
 
 
 class Schedule:
-    """Takes those tables first that have waited longest, measured by the `interval` of their specs.
+    """Takes those tables first that have waited longest, measured by how often each is landed.
 
     Tables with a backlog of several turns leave one place to the others. A table is landed once at a time.
 
@@ -98,7 +98,7 @@ class Schedule:
 
 
 def _urgency(due: Due) -> float:
-    return due.age / max(0.001, due.spec.interval.total_seconds())
+    return due.age / max(0.001, due.every)
 
 
 class Backoff:

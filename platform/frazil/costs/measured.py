@@ -11,8 +11,7 @@ from frazil.costs.units import Line, Period, Unit, Units, objects_put, total_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
 from frazil.tables.commits.stage import TASK_SECONDS
-from frazil.tables.metadata.snapshots import ancestors, is_first, number, summary_of
-from frazil.upkeep.work import SUMMARY
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -67,7 +66,7 @@ def task_seconds(summary: Mapping[str, str]) -> float | None:
 
 def _work(snapshot: Snapshot, summary: Mapping[str, str]) -> tuple[str, Units]:
     """The kind of work that made a snapshot, and what only that kind counts."""
-    if kind := summary.get(SUMMARY):
+    if kind := summary.get(UPKEEP):
         return kind, {}
     if ledger := Ledger.of(snapshot):
         work = "landing" if ledger.is_landing else "repair"

@@ -102,6 +102,15 @@ def _amount(units: Units, prices: Iterable[tuple[Priced | Charged, Price | None]
     return Amount(money, tuple(unknown))
 
 
+def money_text(amount: Amount) -> str:
+    """An amount for people, with the prices that lack."""
+    money = amount.money
+    text = f"{money:,.2f}" if money >= 1 else f"{money:.4f}" if money >= 0.0001 or not money else "< 0.0001"
+    if amount.unknown and not amount.money:
+        return f"no price of {', '.join(amount.unknown)}"
+    return f"{text}, and no price of {', '.join(amount.unknown)}" if amount.unknown else text
+
+
 def load_prices(own: Path | None) -> PriceList:
     """The list that comes with Frazil, with a user's prices in place of its own.
 

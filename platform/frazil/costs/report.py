@@ -90,7 +90,9 @@ class CostReader:
         gaps = [*gaps_of(name, metadata, self.period)]
         if self.published is None and spec.publish:
             gaps.append(f"publications of {name}: no Dagster instance keeps them")
-        return Costs(name, (*lines, *self._publications(name, spec, connections)), tuple(gaps))
+        tags = tuple(f"{key}={value}" for key, value in sorted(spec.tags.items()))
+        lines += self._publications(name, spec, connections)
+        return Costs(name, tuple(replace(line, tags=tags) for line in lines), tuple(gaps))
 
     def _publications(self, name: str, spec: AnyTable, connections: Connections) -> Iterator[Line]:
         published = self.published or {}

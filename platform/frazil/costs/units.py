@@ -22,8 +22,10 @@ were stored, each for how long. `topic_seconds`: topics that were landed, each f
 Units = Mapping[Unit, float]
 """Counts by unit. One that is missing is not known, and no zero."""
 
-Grouping = Literal["table", "layer", "work"]
+Grouping = Literal["table", "layer", "work", "tag"]
 """By what lines are put together."""
+
+UNTAGGED = "(no tag)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +51,13 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one kind of work on one layer of one table took."""
+    """What one kind of work on one layer of one table took; `tags` are the table's, as `name=value`."""
 
     table: str
     layer: str  # `iceberg`, or the word of a target
     work: str
     units: Units
+    tags: tuple[str, ...] = ()
 
 
 def objects_put(files: int, commits: int) -> int:
@@ -71,16 +74,18 @@ def total_of(lines: Iterable[Line]) -> Units:
     return total
 
 
-_KEYS: Mapping[Grouping, Callable[[Line], str]] = {
-    "table": lambda line: line.table,
-    "layer": lambda line: line.layer,
-    "work": lambda line: line.work,
+_KEYS: Mapping[Grouping, Callable[[Line], tuple[str, ...]]] = {
+    "table": lambda line: (line.table,),
+    "layer": lambda line: (line.layer,),
+    "work": lambda line: (line.work,),
+    "tag": lambda line: line.tags or (UNTAGGED,),
 }
 
 
 def grouped(lines: Iterable[Line], by: Grouping) -> dict[str, list[Line]]:
-    """Lines by one of their names, in the order in which these come."""
+    """Lines by one of their names, in the order in which these come; by tag, with each of its tags."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
-        groups.setdefault(_KEYS[by](line), []).append(line)
+        for name in _KEYS[by](line):
+            groups.setdefault(name, []).append(line)
     return groups

@@ -46,6 +46,7 @@ class Due:
     age: float
     reason: str
     position: Mapping[int, int]
+    every: float  # seconds between two landings of it, while few records come
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,19 +207,20 @@ def _due(spec: TableSpec, state: TableState, now: float) -> Due | None:
         return None
     size = int(state.readable * (state.bytes_per_record or GUESS))
     age = now - state.landed_at if state.landed_at else float("inf")
-    reason = _reason(spec, state.readable, size, age)
+    every = state.land_interval.every if state.land_interval else spec.interval.total_seconds()
+    reason = _reason(spec, state.readable, size, age, every)
     if not reason:
         return None
-    return Due(spec, state.identifier, state.readable, size, age, reason, state.position)
+    return Due(spec, state.identifier, state.readable, size, age, reason, state.position, every)
 
 
-def _reason(spec: TableSpec, records: int, size: int, age: float) -> str:
+def _reason(spec: TableSpec, records: int, size: int, age: float, every: float) -> str:
     when = spec.land_when
     if records >= when.records:
         return f"records waiting: {records}, {when.records} are enough"
     if size >= when.bytes:
         return f"bytes waiting: about {size}, {int(when.bytes)} are enough"
-    if age >= spec.interval.total_seconds():
+    if age >= every:
         since = "never landed" if age == float("inf") else f"last landing {age:.0f} s ago"
         return f"records waiting: {records}, {since}"
     return ""

@@ -11,8 +11,9 @@ from typing import Any, Literal, Self
 from pydantic import ByteSize, Field, field_validator, model_validator
 
 from frazil.spec.fields import OfFields
+from frazil.spec.freshness import Budget, LandWhen, check_pace, without_auto
 from frazil.spec.migrations import Migration
-from frazil.spec.values import Duration, Part
+from frazil.spec.values import Duration
 
 Format = Literal["auto", "avro", "json", "protobuf", "string", "bytes", "none"]
 """How keys or values are written; the last three need no schema, `none` makes no column."""
@@ -33,17 +34,6 @@ _KEYED = ("upsert", "cdc")
 _OTHER_KEYS = {
     "cdc": "mode: cdc tells rows apart by the record's key; write message.key.columns in Debezium's connector"
 }
-
-
-class LandWhen(Part):
-    """When a table is landed by itself: as soon as one of the three is reached."""
-
-    records: int = Field(1_000_000, ge=1, description="Records waiting in the topic.")
-    bytes: ByteSize = Field(ByteSize(128 * 2**20), description="Bytes waiting in the topic, estimated.")
-    age: Duration = Field(
-        timedelta(seconds=30),
-        description="Time since the last landing; half of `freshness` if that is less.",
-    )
 
 
 class TableSpec(OfFields):
@@ -177,6 +167,11 @@ class TableSpec(OfFields):
     max_records: int = Field(10_000_000, ge=1, description="One landing takes this many records at most.")
     max_bytes: ByteSize = Field(ByteSize(4 * 2**30), description="One landing takes this many bytes at most.")
     land_when: LandWhen = Field(default_factory=LandWhen, description="When the table lands by itself.")
+    budget: Budget | None = Field(
+        None,
+        description="With freshness: auto, how fresh the table is to be, and what that may cost: {p95: 60s, "
+        "at_most: 20 USD/month}. Frazil chooses how often it lands (docs/freshness.md).",
+    )
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
@@ -244,9 +239,14 @@ class TableSpec(OfFields):
 
     @model_validator(mode="before")
     @classmethod
-    def _null_deletes(cls, data: Any) -> Any:
+    def _filled_in(cls, data: Any) -> Any:
         keyed = isinstance(data, Mapping) and data.get("mode") in _KEYED
-        return {"on_null_value": "delete", **data} if keyed else data
+        return without_auto({"on_null_value": "delete", **data} if keyed else data)
+
+    @model_validator(mode="after")
+    def _paced(self) -> Self:
+        check_pace(self.budget, self.freshness, self.land_when, lands=not self.is_read_only)
+        return self
 
     @model_validator(mode="after")
     def _keyed(self) -> Self:

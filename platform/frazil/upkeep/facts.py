@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from frazil.tables.metadata.snapshots import ancestors, number, number_or_none, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, number, number_or_none, summary_of
 from frazil.upkeep.compaction.bins import Left
 from frazil.upkeep.compaction.plan import Copies, read_copies
-from frazil.upkeep.work import SEEN, SUMMARY, LastWork, last_works, only_upkeep_since
+from frazil.upkeep.work import SEEN, LastWork, last_works, only_upkeep_since
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -92,7 +92,7 @@ def read_left(metadata: TableMetadata) -> Left:
 
 
 def _compactions(metadata: TableMetadata) -> Iterator[Snapshot]:
-    return (s for s in ancestors(metadata) if summary_of(s).get(SUMMARY) == _COMPACTION)
+    return (s for s in ancestors(metadata) if summary_of(s).get(UPKEEP) == _COMPACTION)
 
 
 def _is_quiet(metadata: TableMetadata, compaction: Snapshot | None) -> bool:

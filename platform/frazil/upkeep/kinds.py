@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from frazil.upkeep.compaction.kind import Compaction
 from frazil.upkeep.expiry.expiry import Expiry
 from frazil.upkeep.kind import Kind
+from frazil.upkeep.land_interval import LandInterval
 from frazil.upkeep.orphans import Orphans
 from frazil.upkeep.row_expiry.run import RowExpiry
 
-KINDS: Mapping[str, Kind] = {kind.name: kind for kind in (Compaction(), Expiry(), Orphans(), RowExpiry())}
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind for kind in (Compaction(), Expiry(), Orphans(), RowExpiry(), LandInterval())
+}
 """By name."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
-from frazil.tables.metadata.snapshots import ancestors, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -17,9 +17,6 @@ Number = int | float
 
 MB = 2**20
 _DECIMAL = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
-
-SUMMARY = "frazil.upkeep"
-"""Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
 
 SEEN = "frazil.upkeep-seen"
 """There as well, of a compaction: sequence number of the head that it was planned on."""
@@ -88,7 +85,7 @@ def only_upkeep_since(
     for snapshot in ancestors(metadata):
         if snapshot.snapshot_id == snapshot_id:
             return True
-        kind = summary_of(snapshot).get(SUMMARY)
+        kind = summary_of(snapshot).get(UPKEEP)
         if kind is None or (kinds is not None and kind not in kinds):
             return False
     return snapshot_id is None

@@ -15,8 +15,13 @@ import psutil
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.dagster_servers import end
 
-RUN = ("README.md", "docs/tutorial.md", "docs/json.md", "docs/python.md", "docs/own_assets.md")
-"""The pages of which a test runs every block of a shell: tests/stack/docs/test_pages.py."""
+DBT = "docs/dbt.md"
+
+RUN = (
+    "README.md", "docs/tutorial.md", "docs/json.md", "docs/python.md", "docs/own_assets.md",
+    "docs/downstream.md", DBT,
+)  # fmt: skip
+"""The pages of which a test runs every block of a shell: tests/stack/docs/test_pages.py, or test_dbt.py."""
 
 _BLOCK = re.compile(r"^```(\w+)(?: title=\"(.*?)\")?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

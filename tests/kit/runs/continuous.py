@@ -45,7 +45,8 @@ def name_of(spec: AnyTable) -> str:
 
 def due(spec: TableSpec, records: int = 10, age: float = 60.0, each: int = 100) -> Due:
     """A table for which so many records wait, of so many bytes each."""
-    return Due(spec, name_of(spec), records, records * each, age, "", {})
+    every = spec.interval.total_seconds()
+    return Due(spec, name_of(spec), records, records * each, age, "", {}, every)
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,14 @@ import boto3
 import pytest
 
 from frazil.connections import Connections
+from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.settings.profile import Settings
+from frazil.spec.freshness import Budget
 from kit.readers.duck import duckdb_on
 from kit.records.topics import Topic
-from kit.runs.shell import Command
+from kit.runs.shell import Command, Shell
+from resources.metadata import table_metadata
 
 LANDINGS, RECORDS = 3, 20
 
@@ -113,6 +118,42 @@ def test_another_freshness_is_planned_by_the_tables_own_arrivals(
     assert commits == sorted(commits, reverse=True)
     assert commits[-1] > 0
     assert plan["assumed"] == ["CPU of compaction"]
+
+
+def test_a_table_with_a_budget_lands_as_often_as_its_own_arrivals_speak_for(
+    shell: Shell, frazil: Command, connections: Connections, landed: Topic, name: str
+) -> None:
+    shutil.rmtree(shell.pipelines / "one")
+    shell.write(
+        {"topic": landed.name, "freshness": "auto", "budget": {"p95": "2s", "at_most": "9000 USD/month"}}
+    )
+    spec = landed.spec.model_copy(update={"budget": Budget.model_validate({"p95": "2s"})})
+    before = frazil("describe", name, "--json").document["land_interval"]
+
+    said = frazil("plan-freshness", name, "--choose", "--json").document
+    landed.trades(1)
+
+    after = frazil("describe", name, "--json").document["land_interval"]
+    assert (before["every_seconds"], "chosen yet" in before["why"]) == (30.0, True)
+    assert (said["done"], after["every_seconds"]) == (True, said["numbers"]["every"])
+    assert after["every_seconds"] <= 2
+    assert after["why"].endswith("the cheapest interval that keeps p95.")
+    in_ten_seconds = time.time() + 10
+    looks = [look_for_arrivals([each], connections, lambda: in_ten_seconds) for each in (spec, landed.spec)]
+    assert [len(look.due) for look in looks] == [1, 0]
+    assert table_metadata(spec, connections)["lands_every_seconds"] == after["every_seconds"]
+
+
+def test_a_table_without_a_budget_has_nothing_to_choose_by_until_it_is_written(
+    shell: Shell, frazil: Command, landed: Topic, name: str
+) -> None:
+    said = frazil("plan-freshness", name, "--choose")
+    shutil.rmtree(shell.pipelines / "one")
+    shell.write({"topic": landed.name, "freshness": "auto", "budget": {"p95": "60s"}})
+
+    assert said.is_clear
+    assert "has no budget" in said.err
+    assert frazil("plan-freshness", name, "--choose").code == 0
 
 
 def test_a_table_that_was_landed_once_has_no_history_to_replay(

@@ -7,16 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaException
-from confluent_kafka.schema_registry import SchemaRegistryError
-from pyiceberg.exceptions import NoSuchTableError
 
 from frazil.connections import Connections
-from kit.pages.pages import RUN, Reader
+from kit.pages.forgotten import forget
+from kit.pages.pages import DBT, RUN, Reader
 from kit.pages.wheel import make_environment_of
 
 ROOT = Path(__file__).parents[3]
@@ -70,20 +67,6 @@ def trades(connections: Connections) -> Iterator[None]:
     forget(connections, "trades", "large_trades", "trades__dead_letters")
 
 
-def forget(connections: Connections, topic: str, *others: str) -> None:
-    """Deletes a topic, its subject, and tables with their entries in Glue."""
-    for future in connections.admin.delete_topics([topic], operation_timeout=30).values():
-        with suppress(KafkaException):
-            future.result()
-    with suppress(SchemaRegistryError):
-        connections.registry.delete_subject(f"{topic}-value")
-    for table in (topic, *others):
-        with suppress(NoSuchTableError):
-            connections.catalog.drop_table(("local", table))
-        with suppress(connections.glue.exceptions.EntityNotFoundException):
-            connections.glue.delete_table(DatabaseName="local", Name=table)
-
-
 def test_the_environment_of_the_clone_holds_nothing_of_the_checkout(reader: Reader) -> None:
     look = "import frazil, assets, sensors; print(*frazil.__path__, *assets.__path__, *sensors.__path__)"
     python = reader.start / ".venv" / "bin" / "python"
@@ -116,23 +99,30 @@ def test_the_example_of_the_readme_makes_both_tables(
     assert large.num_rows == sum(quantity > 4000 for quantity in landed["quantity"].to_pylist()) > 0
 
 
-OF_ONE_TASK = {"docs/json.md": "clicks", "docs/python.md": "words", "docs/own_assets.md": "visits"}
-
-
-_MORE_TABLES = {"docs/json.md": ("clicks_flat",)}
+OF_ONE_TASK = {
+    "docs/json.md": ("clicks", "clicks_flat"),
+    "docs/python.md": ("words",),
+    "docs/own_assets.md": ("visits",),
+    "docs/downstream.md": ("desk_trades", "large_desk_trades", "desk_users"),
+}
+"""By page the topics and tables that it makes."""
 
 
 def test_every_page_of_which_all_blocks_are_run_is_here() -> None:
-    assert {*RUN} == {"README.md", "docs/tutorial.md", *OF_ONE_TASK}
+    assert {*RUN} == {"README.md", "docs/tutorial.md", *OF_ONE_TASK, DBT}
 
 
-@pytest.mark.parametrize(("page", "topic"), OF_ONE_TASK.items())
+@pytest.mark.each_time("docs/json.md", "docs/python.md", "docs/own_assets.md")
+@pytest.mark.parametrize("page", OF_ONE_TASK)
 def test_a_page_for_one_task_works_in_an_empty_folder(
-    guest: Reader, connections: Connections, page: str, topic: str
+    guest: Reader, connections: Connections, page: str
 ) -> None:
-    others = _MORE_TABLES.get(page, ())
-    forget(connections, topic, *others)
+    def forget_all() -> None:
+        for name in OF_ONE_TASK[page]:
+            forget(connections, name)
+
+    forget_all()
     try:
         guest.do(ROOT / page)
     finally:
-        forget(connections, topic, *others)
+        forget_all()

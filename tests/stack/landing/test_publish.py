@@ -18,7 +18,7 @@ from frazil.landing.land import Step, land
 from frazil.landing.position.ledger import Ledger, ledger_of, read_ledger
 from frazil.landing.position.state import table_states
 from frazil.landing.publication import Landed
-from frazil.spec.topic import LandWhen
+from frazil.spec.freshness import LandWhen
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, publish
 from frazil.tables.spark.session import spark_name

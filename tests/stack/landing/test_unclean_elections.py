@@ -15,7 +15,8 @@ from frazil.landing.arrivals import look_for_arrivals
 from frazil.landing.land import land
 from frazil.landing.position.state import known_states, table_states
 from frazil.settings.profile import Settings
-from frazil.spec.topic import LandWhen, TableSpec
+from frazil.spec.freshness import LandWhen
+from frazil.spec.topic import TableSpec
 from kit.records.topics import Topic
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers

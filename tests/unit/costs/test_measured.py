@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from frazil.costs.measured import gaps_of, lines_of
-from frazil.costs.units import Period, Unit, grouped, total_of
+from frazil.costs.units import Line, Period, Unit, grouped, total_of
 from frazil.landing.position.ledger import Ledger
 from frazil.spec.upkeep import Upkeep
 from kit.tables.histories import HOUR, START, History
@@ -105,3 +105,15 @@ def test_a_commit_that_names_no_work_is_another_engines() -> None:
     made.commit(summary={"added-data-files": "1"})
 
     assert "other engines" in units_by_work(made)
+
+
+def test_a_table_of_two_tags_is_with_each_of_them_and_others_are_apart() -> None:
+    lines = [
+        Line("a", "iceberg", "landing", {"writes": 4}, ("domain=sales", "tier=gold")),
+        Line("b", "iceberg", "landing", {"writes": 3}, ("domain=sales",)),
+        Line("c", "iceberg", "landing", {"writes": 2}),
+    ]
+
+    found = {tag: total_of(group)["writes"] for tag, group in grouped(lines, "tag").items()}
+
+    assert found == {"domain=sales": 7, "tier=gold": 4, "(no tag)": 2}

@@ -22,7 +22,7 @@ from frazil.upkeep.census import by_size, take_census
 from frazil.upkeep.compaction.bins import Gain, Rule, bins_of, gain_of
 from frazil.upkeep.compaction.plan import group_files
 from frazil.upkeep.facts import read_facts, read_history
-from frazil.upkeep.work import MB, SUMMARY, LastWork, remembered, size_text
+from frazil.upkeep.work import MB, LastWork, remembered, size_text
 from kit.drawn.examples import examples
 
 RULE = Rule.of(Upkeep(), 128 * MB)
@@ -290,7 +290,7 @@ def test_a_compaction_that_saved_no_file_is_the_last_one_until_something_changes
 ) -> None:
     table = make(catalog)
     add(table, "BUY")
-    summary = {SUMMARY: "compaction", "deleted-data-files": "2", "added-data-files": str(made)}
+    summary = {"frazil.upkeep": "compaction", "deleted-data-files": "2", "added-data-files": str(made)}
     with table.transaction() as tx, tx.update_snapshot(snapshot_properties=summary).fast_append():
         pass
     head = table.current_snapshot()

@@ -13,7 +13,7 @@ from frazil.cli.console import console, print_json, print_table
 from frazil.cli.moment import duration_of
 from frazil.cli.results import Results
 from frazil.cli.selection import Json, Selection, Tables, select
-from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, services_of
+from frazil.costs.prices import Amount, PriceList, amount_of, load_prices, money_text, services_of
 from frazil.costs.report import NEVER_MEASURED, CostReader, Costs, lines_in
 from frazil.costs.units import Grouping, Line, Period, Units, grouped, total_of
 from frazil.publishing.targets import targets_of
@@ -131,15 +131,6 @@ def _number(count: float | None) -> str:
     if count is None:
         return ""
     return f"{count:,.0f}" if count >= 100 or count == int(count) else f"{count:.3g}"
-
-
-def money_text(amount: Amount) -> str:
-    """An amount for people, with the prices that lack."""
-    money = amount.money
-    text = f"{money:,.2f}" if money >= 1 else f"{money:.4f}" if money >= 0.0001 or not money else "< 0.0001"
-    if amount.unknown and not amount.money:
-        return f"no price of {', '.join(amount.unknown)}"
-    return f"{text}, and no price of {', '.join(amount.unknown)}" if amount.unknown else text
 
 
 def _show_services(units: Units, prices: PriceList) -> None:

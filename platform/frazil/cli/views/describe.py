@@ -21,6 +21,7 @@ from frazil.formats.evolution import Verdict
 from frazil.formats.record import topic_columns
 from frazil.formats.row_key import row_key
 from frazil.landing.position.history import unguarded
+from frazil.landing.position.interval import ChosenInterval, interval_of
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.landing.schema.evolve import plan_evolution
 from frazil.landing.upsert.key import difference
@@ -104,10 +105,12 @@ def _describe(selection: Selection[AnyTable], at: State) -> dict[str, Any]:
     spec, names = next(iter(selection.pairs))
     connections = selection.connections.of(spec)
     state = row_of(at)
+    chosen = state.pop("land_interval", None)
     table = TableHandle(connections.catalog, names.table).load_or_none()
     own = _derived(spec, state, table) if isinstance(spec, DerivedSpec) else _landed(spec, connections, table)
     return {
         "state": state,
+        **_interval(spec, chosen),
         **own,
         "format": _format(table) if table else {},
         "columns": [
@@ -125,6 +128,14 @@ def _format(table: IcebergTable) -> dict[str, Any]:
         "version": version,
         "not_read_by": [reader.name for reader in READERS.values() if reader.newest < version],
     }
+
+
+def _interval(spec: AnyTable, chosen: dict[str, Any] | None) -> dict[str, Any]:
+    """How often it lands, where a budget says what that may cost, and why."""
+    if not (isinstance(spec, TableSpec) and spec.budget):
+        return {}
+    interval = interval_of(spec, ChosenInterval(**chosen) if chosen else None)
+    return {"land_interval": {"every_seconds": interval.every, "why": interval.why}}
 
 
 def _derived(spec: DerivedSpec, state: dict[str, Any], table: IcebergTable | None) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from frazil.costs.planning.replay import Arrival, Rates, Rules
 from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.spec.table import AnyTable
-from frazil.tables.metadata.snapshots import ancestors, number, summary_of
-from frazil.upkeep.work import SUMMARY
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -35,6 +34,11 @@ class History:
     arrivals: Sequence[Arrival]
     rates: Rates
     assumed: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """How long records came for."""
+        return self.arrivals[-1].at - self.arrivals[0].at + 1 if self.arrivals else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ def _per_byte(metadata: TableMetadata, period: Period) -> float | None:
     samples = [
         (seconds, number(summary, "removed-files-size"))
         for snapshot in ancestors(metadata)
-        if (summary := summary_of(snapshot)).get(SUMMARY) == "compaction"
+        if (summary := summary_of(snapshot)).get(UPKEEP) == "compaction"
         and period.holds(committed_at(snapshot))
         and (seconds := task_seconds(summary)) is not None
     ]

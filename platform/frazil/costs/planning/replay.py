@@ -6,11 +6,14 @@ looked for at each landing, by the rules of the spec.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from frazil.costs.units import objects_put
+
+_SHARE = 0.95
+"""Of the records, by which freshness is judged."""
 
 _FULL = 1.1
 """Of the target size, up to which small files are put together, as compactions have it."""
@@ -68,6 +71,7 @@ class Outcome:
 
     Args:
         opened: Files that the table has after a landing, on average: what a reader opens who reads all of it.
+        waited: Seconds within which 95 % of the records were landed, but for the landing itself.
     """
 
     commits: int
@@ -75,6 +79,7 @@ class Outcome:
     rewritten: int
     task_seconds: float
     opened: float
+    waited: float
 
     @property
     def writes(self) -> int:
@@ -140,9 +145,9 @@ def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates
 
     Partitions are taken to be alike: one of them is replayed.
     """
-    landings = _landings(arrivals, every)
+    landings, waits = _landings(arrivals, every)
     if not landings:
-        return Outcome(0, 0, 0, 0.0, 0.0)
+        return Outcome(0, 0, 0, 0.0, 0.0, 0.0)
     part = _Partition(rules, min(landings) - every)
     commits = files = rewritten = opened = 0
     for at, records in sorted(landings.items()):
@@ -153,16 +158,30 @@ def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates
     spread = rates.spread
     seconds = len(landings) * rates.landing_seconds + sum(landings.values()) * rates.record_seconds
     seconds += rewritten * spread * rates.byte_seconds
-    return Outcome(commits, files * spread, rewritten * spread, seconds, opened * spread / len(landings))
+    files_seen = opened * spread / len(landings)
+    return Outcome(commits, files * spread, rewritten * spread, seconds, files_seen, _p95(waits))
 
 
-def _landings(arrivals: Iterable[Arrival], every: float) -> dict[float, int]:
-    """Records by the time of the landing that takes them."""
+def _p95(waits: Mapping[float, int]) -> float:
+    """The shortest wait within which 95 % of the records were landed; `waits` counts records by theirs."""
+    left = _SHARE * sum(waits.values())
+    for wait in sorted(waits):
+        left -= waits[wait]
+        if left <= 0:
+            return wait
+    return max(waits)
+
+
+def _landings(arrivals: Iterable[Arrival], every: float) -> tuple[dict[float, int], dict[float, int]]:
+    """Records by the time of the landing that takes them, and by how long they wait for it."""
     by_moment: dict[float, int] = {}
+    waits: dict[float, int] = {}
     begin: float | None = None
     for at, records in arrivals:
         begin = at if begin is None else begin
         turn = max(1, int(-((begin - at) // every)))
         when = begin + turn * every
         by_moment[when] = by_moment.get(when, 0) + records
-    return by_moment
+        wait = when - at + 1  # since the begin of its second
+        waits[wait] = waits.get(wait, 0) + records
+    return by_moment, waits

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.errors import FrazilError, explain
+from frazil.landing.position.interval import ChosenInterval, chosen_interval
 from frazil.landing.position.ledger import Ledger, bytes_per_record, ledgers, read_ledger
 from frazil.landing.tableflow.position import ledger_of_files, rows_came_at
 from frazil.spec.names import TableName
@@ -40,6 +41,7 @@ class Standing:
     compared_at: float = 0.0  # when the registry was last asked whether that is so still
     landed_at: float | None = None
     bytes_per_record: float | None = None
+    land_interval: ChosenInterval | None = None
 
     @property
     def position(self) -> Mapping[int, int]:
@@ -131,6 +133,7 @@ def _standing(pointer: Pointer) -> Standing:
         refused_schema=not unknown and metadata.properties.get(SUSPENDED_BY) == SCHEMA,
         landed_at=_landed_at(metadata, ledger) if ledger else None,
         bytes_per_record=None if unknown else bytes_per_record(metadata),
+        land_interval=chosen_interval(metadata.properties),
     )
 
 

@@ -24,6 +24,7 @@ from frazil.formats.registry.subjects import have_subject, subject_versions
 from frazil.kafka.facts import TopicFacts, known_facts, topic_facts
 from frazil.kafka.open_transactions import open_since
 from frazil.landing.position.history import Accepted, look, starts
+from frazil.landing.position.interval import ChosenInterval
 from frazil.landing.position.standing import Standing, Standings, ask_tables
 from frazil.landing.tableflow.position import WHAT_TO_DO, beside_topic, past_markers
 from frazil.settings.profile import Settings
@@ -54,6 +55,7 @@ class TableState:
     before a transaction ends, which is open since `open_since`, where that is known. `freshness` is 0 where
     none waits, else the seconds since the last landing, or since the transaction began if that is more; None
     before the first landing. `dead_letters`: those that were not redriven. `landed`: records of all landings.
+    `land_interval`: how often it lands, where a budget chose that.
     """
 
     identifier: str
@@ -75,6 +77,7 @@ class TableState:
     landed: int = 0
     held: int = 0
     open_since: float | None = None
+    land_interval: ChosenInterval | None = None
 
     @property
     def readable(self) -> int:
@@ -251,6 +254,7 @@ def state_of(
         landed=table.ledger.total_records if table.ledger else 0,
         held=sum(unreadable.values()),
         open_since=since,
+        land_interval=table.land_interval if spec.budget else None,
     )
 
 

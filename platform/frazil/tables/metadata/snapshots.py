@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
 
+UPKEEP = "frazil.upkeep"
+"""Property of the summary of a snapshot that upkeep made: the kind of upkeep."""
+
+
 def ancestors(metadata: TableMetadata, ref: str = "main") -> Iterator[Snapshot]:
     """The snapshots of a branch, newest first, as far back as they are kept."""
     kept = {snapshot.snapshot_id: snapshot for snapshot in metadata.snapshots}

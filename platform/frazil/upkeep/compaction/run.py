@@ -27,6 +27,7 @@ from frazil.tables.commits.stage import StagedFiles, check_still_there
 from frazil.tables.creation import NEWEST_FORMAT
 from frazil.tables.format_v3.fields import DeleteKey
 from frazil.tables.metadata.manifests import Head, HeadReader
+from frazil.tables.metadata.snapshots import UPKEEP
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.writing.presence import Moves
 from frazil.upkeep.compaction.arrow import rewrite_by_columns
@@ -36,7 +37,7 @@ from frazil.upkeep.compaction.report import Done, became, did, would
 from frazil.upkeep.compaction.rewrite import AGAIN, Rewritten, rewrite
 from frazil.upkeep.kind import AS_USUAL, Order
 from frazil.upkeep.storage import read_present
-from frazil.upkeep.work import SEEN, SUMMARY, WorkReport
+from frazil.upkeep.work import SEEN, WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -202,7 +203,7 @@ class _Compaction:
         self, what: Callable[[Table], Replacement], text: str, staged: StagedFiles | None = None
     ) -> Committed:
         why = {"frazil.upkeep-reason": self._order.reason} if self._order.reason else {}
-        says = {SUMMARY: "compaction", "frazil.upkeep-did": text, SEEN: str(self._seen), **why}
+        says = {UPKEEP: "compaction", "frazil.upkeep-did": text, SEEN: str(self._seen), **why}
         says |= staged.summary if staged else {}
         return put_in_place(self._handle, what, says, staged)
 

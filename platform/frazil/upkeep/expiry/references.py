@@ -24,8 +24,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.metadata.snapshots import ancestors, summary_of
-from frazil.upkeep.work import SUMMARY
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -191,4 +190,4 @@ def _came(unread: Sequence[Snapshot]) -> float | None:
 
 
 def _is_upkeep(snapshot: Snapshot) -> bool:
-    return SUMMARY in summary_of(snapshot)
+    return UPKEEP in summary_of(snapshot)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.commits.erasure import must_go
 from frazil.tables.commits.leftovers import branches_of_works, dead_branches
-from frazil.tables.metadata.snapshots import ancestors, is_first, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
-from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -108,7 +107,7 @@ def _once_on_main(metadata: TableMetadata, reachable: set[int], upkeep: Upkeep, 
 def _is_scaffold(snapshot: Snapshot) -> bool:
     """Whether a landing or a compaction made it for its branch; `main` has the files in one of its own."""
     summary = summary_of(snapshot)
-    return _PLAN in summary or (is_rewrite(snapshot) and SUMMARY not in summary)
+    return _PLAN in summary or (is_rewrite(snapshot) and UPKEEP not in summary)
 
 
 def _what_tells_positions(metadata: TableMetadata, kept: set[int]) -> set[int]:

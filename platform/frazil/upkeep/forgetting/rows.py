@@ -21,14 +21,13 @@ from frazil.tables.commits.works import FORGETTING
 from frazil.tables.metadata.files import leaner
 from frazil.tables.metadata.manifests import delete_manifests
 from frazil.tables.metadata.rows import rows_added
-from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors
 from frazil.tables.rewrites.remainder import Sought, find_holding, rows_by_file
 from frazil.tables.spark.faults import Job
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.expiry.survivors import Leaving, Says, take_out
 from frazil.upkeep.kind import Order
 from frazil.upkeep.row_expiry.plan import PastRows
-from frazil.upkeep.work import SUMMARY
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -112,7 +111,7 @@ def take_rows(going: Going, connections: Connections, due: int) -> Gone:
     def properties(table: Table) -> Mapping[str, str]:
         return noted(table, due, table.metadata.next_sequence_number())
 
-    says = Says({SUMMARY: "forgetting"}, going.books, properties)
+    says = Says({UPKEEP: "forgetting"}, going.books, properties)
     taken = take_out(
         connections,
         going.handle,

@@ -22,6 +22,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.works import EXPIRING
 from frazil.tables.metadata.manifests import HeadReader
+from frazil.tables.metadata.snapshots import UPKEEP
 from frazil.upkeep.expiry.survivors import Leaving, Says, Step, Survivors, take_out
 from frazil.upkeep.kind import AS_USUAL, Kind, Known, Order, Reason, View
 from frazil.upkeep.row_expiry.plan import (
@@ -33,7 +34,7 @@ from frazil.upkeep.row_expiry.plan import (
     oldest_in,
     row_age,
 )
-from frazil.upkeep.work import SUMMARY, WorkReport
+from frazil.upkeep.work import WorkReport
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -134,7 +135,7 @@ class _RowExpiry:
 
     def _expire(self, reason: str) -> WorkReport:
         why = {"frazil.upkeep-reason": reason} if reason else {}
-        says = Says({SUMMARY: "row_expiry", **why}, self._books)
+        says = Says({UPKEEP: "row_expiry", **why}, self._books)
         taken = take_out(self._connections, self._handle, self._past, says, self._leaving, self._done)
         done = taken.done.snapshot_id
         report = self._report(taken.past, taken.survivors if done else Survivors())
