@@ -71,7 +71,7 @@ def test_how_fresh_each_layer_is_is_among_them_where_it_is_asked_for(
     told = {(row["metric"].removeprefix("frazil_layer_"), row["layer"]): row["value"] for row in own}
     late = {row["layer"]: row["seconds"] for row in layers}
     assert (told["behind_seconds", "iceberg"], told["delay_seconds_gcount", "iceberg"]) == (0, 1)
-    assert told["behind_seconds", "glue"] == pytest.approx(late["glue"], abs=600) > 0
+    assert late["glue"] >= told["behind_seconds", "glue"] > 0
 
 
 @pytest.mark.plain(why="numbers are exact")

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from frazil.checks.drift import find_drift, repair_drift
 from frazil.checks.run import run_check
 from frazil.connections import Connections
+from frazil.doctor.catalog import ProbeTable
 from frazil.errors import CommitConflictError, DifferentError, SpecError
 from frazil.publishing.views import held
 from frazil.publishing.views.target import Views
@@ -23,6 +24,7 @@ from frazil.tables.catalogs.client_properties import spark_properties
 from frazil.tables.spark.session import open_spark
 from kit.engines import trino
 from kit.engines.tables.made import Landed, Maker, opt
+from kit.formats.formats import NAMESPACE
 from kit.readers.duck import duckdb_on
 
 FIELDS = {"id": "long", "name": opt("string")}
@@ -152,6 +154,16 @@ def test_a_view_that_somebody_changed_in_between_is_made_by_the_next_sync(
     target.sync(connections)
 
     assert by_spark(made, "loud", "*") == by_duckdb(made, "SELECT count(*) FROM t")
+
+
+def test_the_doctor_makes_a_view_and_leaves_none(connections: Connections) -> None:
+    probe = ProbeTable(connections, NAMESPACE)
+    probe.make()
+
+    probe.view()
+    probe.drop()
+
+    assert not [n for *_, n in connections.catalog.list_views(NAMESPACE) if n.startswith(probe.name.table)]
 
 
 def ask_trino(address: str, sql: str) -> list[list[Any]]:
