@@ -109,8 +109,9 @@ class Mixed:
         })  # fmt: skip
 
     def sent(self, count: int) -> Iterator[Sent]:
-        """What the records are, in order: each format by each wire of its, in turn."""
-        pairs = [(kind, wire) for kind in FORMATS for wire in OF_FORMAT[kind] if wire in self.wires]
+        """What the records are, in order: each format by each of its wires in turn, or by the prefix."""
+        every = [(kind, wire) for kind in FORMATS for wire in OF_FORMAT[kind]]
+        pairs = [(kind, wire if wire in self.wires else WIRES[0]) for kind, wire in every]
         for number in range(count):
             kind, wire = pairs[number % len(pairs)]
             row = {"n": number, "side": ("BUY", "SELL")[number % 2], "price": number % 5000, "account": "ABC"}

@@ -293,9 +293,9 @@ def test_a_decrypted_field_that_is_masked_is_masked_as_it_was_before_it_was_encr
 
     assert [row["card"] for row in rows[:2]] == ["****0000", "****0001"]
     assert "email" not in rows[0]
-    assert records.columns.masks["card"] == "last4 decrypted"
-    assert records.columns.masks["home.phone"] == "decrypted"
-    assert "email" not in records.columns.masks
+    marks = records.columns.masks or {}
+    assert (marks["card"], marks["home.phone"]) == ("last4 decrypted", "decrypted")
+    assert "email" not in marks
 
 
 def test_columns_are_known_without_any_key(server: Server) -> None:

@@ -17,11 +17,15 @@ from frazil.spec.topic import TableSpec
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """What keys and values become, before the metadata columns."""
+    """What keys and values become, before the metadata columns.
+
+    Args:
+        masks: Marks by path, see `Masks.marks`; None where the keys of masks were not asked for.
+    """
 
     key: Struct
     value: Struct
-    masks: Mapping[str, str] = field(default_factory=dict, compare=False)  # marks by path, see `Masks.marks`
+    masks: Mapping[str, str] | None = field(default=None, compare=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -100,7 +100,8 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
         return Evolution(every, table.schema(), None)
     renames_key = _rename_key(tx, table, approved)
     apply_changes(tx, [v for v in changes if v.wanted], metadata)
-    stage_masks(tx, noted, columns.masks, masked, wanted, spec.migrations)
+    if columns.masks is not None:
+        stage_masks(tx, noted, columns.masks, masked, wanted, spec.migrations)
     stage_paths(tx, paths, spec, moved)
     if gone := _marks(table):
         tx.remove_properties(*gone)
@@ -110,6 +111,8 @@ def plan_evolution(spec: TableSpec, table: Table, columns: RecordColumns) -> Evo
 def _masked(
     spec: TableSpec, tx: Transaction, columns: RecordColumns, noted: NotedMasks, wanted: Struct
 ) -> list[Verdict]:
+    if columns.masks is None:
+        return []
     have = from_iceberg(tx.table_metadata.schema())
     return mask_verdicts(noted, columns.masks, spec.migrations, have, wanted)
 

@@ -50,7 +50,7 @@ def ensure_table(
     if table is None:
         fields = table_fields(spec, columns)
         properties = _properties(spec) | needless(spec.migrations, fields) | key_properties(spec, key)
-        properties |= NotedMasks(columns.masks).properties | NotedPaths(listed_paths(spec)).properties
+        properties |= NotedMasks(columns.masks or {}).properties | NotedPaths(listed_paths(spec)).properties
         transforms = spec.transforms or default_divisions(spec, fields, key, is_large=is_large)
         table = create_table(handle, fields, transforms, properties, location)
     else:
