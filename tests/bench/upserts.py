@@ -257,6 +257,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of it, once")
     parser.add_argument("--only", default="", help="cases whose name has this in it, `vectors`, or `reading`")
+    parser.add_argument("--share", type=int, default=0, help="of the rows and changes: one in so many")
     parser.add_argument("--turns", type=int, default=0, help="turns that count")
     parser.add_argument(
         "--kinds", action="store_true", help="write kinds beside each other, and nothing else"
@@ -267,6 +268,7 @@ def main() -> int:
     parser.add_argument("--unpruned", action="store_true", help="MERGE reads and writes all files anew")
     options = parser.parse_args()
     scale, repeats = (10, 1) if options.quick else (1, 3)
+    scale = options.share or scale
     if options.kinds:
         from kinds import Kinds
 

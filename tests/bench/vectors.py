@@ -51,18 +51,20 @@ class Vectors(Bench):
                             self._alter(name, {"write.merge.mode": "merge-on-read"})
                         cost = self._meter.cost(partial(ways[way], spec, name))
                         self._compare(name, case.rows)
+                        written, _ = self._exchanged(name)
+                        console.print(f"  {way} {turn}: {cost.cpu:.2f} CPU s, {written:,} bytes written")
                         if turn:
                             runs[way].append(Run(cost, *self._exchanged(name)))
                             reads[way].append(self._reading(name).cpu)
         cpu = {way: median(run.cost.cpu for run in of) / case.changes * 1e6 for way, of in runs.items()}
-        written = {way: median(run.written for run in of) for way, of in runs.items()}
+        data = {way: median(run.written for run in of) for way, of in runs.items()}
         read = {way: median(of) for way, of in reads.items()}
         return [
             Line("vectors: CPU", cpu["vector"], "s/M changes"),
             Line("vectors: CPU, to files written anew", cpu["vector"] / cpu["rewrite"], ""),
             Line("vectors: CPU, to MERGE with vectors", cpu["vector"] / cpu[MERGE], ""),
-            Line("vectors: written, to files written anew", written["vector"] / written["rewrite"], ""),
-            Line("vectors: written, to MERGE with vectors", written["vector"] / written[MERGE], ""),
+            Line("vectors: written, to files written anew", data["vector"] / data["rewrite"], ""),
+            Line("vectors: written, to MERGE with vectors", data["vector"] / data[MERGE], ""),
             Line("vectors: reading by Spark, to files written anew", read["vector"] / read["rewrite"], ""),
         ]
 
