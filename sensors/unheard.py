@@ -22,7 +22,7 @@ from frazil.landing.position.ledger import ledgers
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, made_at, summary_of
 from frazil.upkeep.work import only_upkeep_since
 from resources.connections import FrazilConnections
 from resources.events import check_evaluation, grown, letters_counted
@@ -132,7 +132,7 @@ def _tell(
         metadata = TableHandle(connections.catalog, table.things.table).load().metadata
     if heard.is_all_of(metadata):
         return False
-    new = takewhile(lambda each: each[0].timestamp_ms / 1000 > heard.at, ledgers(metadata))
+    new = takewhile(lambda each: made_at(each[0]) > heard.at, ledgers(metadata))
     brought = {
         "rows_landed": sum(ledger.records for _, ledger in new),
         "noticed": "This commit was never reported to Dagster.",
@@ -164,7 +164,7 @@ class _Heard:
         if metadata.snapshot_by_id(self.snapshot_id or 0):
             return only_upkeep_since(metadata, self.snapshot_id)
         work = (s for s in ancestors(metadata) if UPKEEP not in summary_of(s))
-        return self.at > 0 and all(s.timestamp_ms / 1000 <= self.at for s in work)
+        return self.at > 0 and all(made_at(s) <= self.at for s in work)
 
 
 def _own_checks(table: PipelineTable) -> list[Check]:

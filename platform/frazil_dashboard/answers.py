@@ -14,7 +14,7 @@ from frazil.cli.views.query import add_tables
 from frazil.cli.views.sandbox import Readable, Rows, sandbox
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import catalog_errors
-from frazil.tables.metadata.snapshots import summary_of
+from frazil.tables.metadata.snapshots import made_at, summary_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ class Answers:
         head = table.snapshot_by_id(snapshot_id) if snapshot_id else table.current_snapshot()
         if head is None:
             return Rows(table, snapshot_id)
-        made = datetime.fromtimestamp(head.timestamp_ms / 1000, UTC)
+        made = datetime.fromtimestamp(made_at(head), UTC)
         self.newest = max(made, self.newest or made)
         size = summary_of(head).get("total-files-size")
         rows = Rows(table, head.snapshot_id)

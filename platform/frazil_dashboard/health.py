@@ -18,7 +18,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.metadata.rows import rows_added
-from frazil.tables.metadata.snapshots import summary_of
+from frazil.tables.metadata.snapshots import made_at, summary_of
 
 _NEWEST = 200
 """Snapshots of a table that are shown."""
@@ -98,7 +98,7 @@ def _history(handle: TableHandle) -> Iterator[dict[str, Any]]:
     for snapshot in table.metadata.snapshots[-_NEWEST:]:
         summary = summary_of(snapshot)
         yield {
-            "time": datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC),
+            "time": datetime.fromtimestamp(made_at(snapshot), UTC),
             "rows added": rows_added(table, snapshot),
             "rows": int(summary.get("total-records", 0)),
             "files": int(summary.get("total-data-files", 0)),

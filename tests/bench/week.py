@@ -35,11 +35,11 @@ def main() -> int:
     pace = Pace(options.landings, options.minute, options.records, per_file=options.per_file)
     make = topic_maker(Clients(Settings.load()), f"week_{uuid.uuid4().hex[:8]}", "bench")
     outcome = live_through(make(**pace.spec()), pace, options.pause)
-    sys.stdout.write(json.dumps(_told(outcome)) + "\n")
+    sys.stdout.write(json.dumps(_document(outcome)) + "\n")
     return 0 if _well(outcome, pace) else 1
 
 
-def _told(outcome: Outcome) -> dict[str, object]:
+def _document(outcome: Outcome) -> dict[str, object]:
     return {
         "seconds": round(outcome.seconds),
         "rows": outcome.rows,

@@ -106,7 +106,9 @@ def test_a_run_that_is_killed_while_it_waits_goes_on(clouds: ThreeClouds, frazil
     clouds.confluent.delay(**QUICK)
     assert frazil.run("create") == 0
     once = [
-        path for path, ids in clouds.confluent.held().items() if path.endswith("/clusters") and len(ids) > 1
+        path
+        for path, ids in clouds.confluent.inventory().items()
+        if path.endswith("/clusters") and len(ids) > 1
     ]
     assert once == []
     clouds.confluent.delay(provision=1.0)

@@ -76,7 +76,7 @@ def test_of_two_landings_another_may_come_at_every_call_and_every_commit_may_fai
     among: Edges, toll: Toll, route: str, part: int
 ) -> None:
     at_once, parts = (2, 4) if ROUNDS > FEW else (1, 1)
-    toll.attack = f"{_said(PAIR)}: all with up to {at_once} turns or faults"
+    toll.attack = f"{_title(PAIR)}: all with up to {at_once} turns or faults"
     with toll.all():
         for _ in every(among, _case(PAIR, route), at_once, share=(part, parts)):
             toll.rounds += 1
@@ -91,7 +91,7 @@ def test_beside_upkeep_another_may_come_at_every_call_and_every_commit_may_fail(
     among: Edges, toll: Toll, works: dict[str, tuple[str, ...]], route: str
 ) -> None:
     at_once = 1 if ROUNDS > FEW else 0
-    toll.attack = f"{_said(works)}: all with up to {at_once} turns or faults"
+    toll.attack = f"{_title(works)}: all with up to {at_once} turns or faults"
     with toll.all():
         for _ in every(among, _case(works, route), at_once):
             toll.rounds += 1
@@ -107,7 +107,7 @@ def test_whoever_dies_before_any_of_its_effects_the_others_make_it_good(
     among: Edges, toll: Toll, works: dict[str, tuple[str, ...]], route: str, actor: str
 ) -> None:
     at_once = 1 if ROUNDS > FEW else 0
-    toll.attack = f"{_said(works)}: a death anywhere, and all with up to {at_once} turns"
+    toll.attack = f"{_title(works)}: a death anywhere, and all with up to {at_once} turns"
     with toll.all():
         for _ in every_death(among, _case(works, route), actor, at_once):
             toll.rounds += 1
@@ -119,11 +119,11 @@ def _case(works: dict[str, tuple[str, ...]], route: str) -> Case:
     return Case(works, **ROUTES[route])  # type: ignore[arg-type]
 
 
-def _said(works: dict[str, tuple[str, ...]]) -> str:
+def _title(works: dict[str, tuple[str, ...]]) -> str:
     """Such as `land + land + compact`."""
     return " + ".join(", ".join(todo) for todo in works.values())
 
 
 def _outcomes(world: World) -> Iterator[str]:
     """Such as `land: OvertakenError`."""
-    return (": ".join(line.split(" ", 1)[1].split(": ")[:2]) for line in world.told)
+    return (": ".join(line.split(" ", 1)[1].split(": ")[:2]) for line in world.log)

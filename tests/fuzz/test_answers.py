@@ -171,10 +171,10 @@ def test_any_rows_of_snowflake_are_shown_or_refused() -> None:
     }
 
     def made(mutator: Mutator) -> dict[str, Any]:
-        found = {key: mutator.tree(rows) for key, rows in good.items()}
+        answers = {key: mutator.tree(rows) for key, rows in good.items()}
         if mutator.random.random() < 0.5:
-            found["GET_ICEBERG"] = [[mutator.document(known)]]
-        return found
+            answers["GET_ICEBERG"] = [[mutator.document(known)]]
+        return answers
 
     def ask(given: dict[str, Any]) -> None:
         @contextmanager

@@ -59,7 +59,7 @@ def _ledger(table: Table) -> Ledger:
     return newest_ledger
 
 
-def said(mutator: Mutator, good: dict[str, Any]) -> dict[str, Any]:
+def with_broken_notes(mutator: Mutator, good: dict[str, Any]) -> dict[str, Any]:
     """A metadata file in which notes are broken, some of them as JSON that stays JSON."""
     made = json.loads(json.dumps(good))
     dice = mutator.random
@@ -106,7 +106,7 @@ def read(table: Table, made: dict[str, Any]) -> None:
 @pytest.mark.filterwarnings("ignore:Encountered invalid snapshot summary")
 def test_any_note_is_read_or_refused(table: Table) -> None:
     good = json.loads(table.metadata.model_dump_json(by_alias=True))
-    assert fuzz("ledger", lambda mutator: said(mutator, good), lambda made: read(table, made))
+    assert fuzz("ledger", lambda mutator: with_broken_notes(mutator, good), lambda made: read(table, made))
 
 
 def test_the_good_ones_are_read(table: Table) -> None:

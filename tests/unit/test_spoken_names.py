@@ -196,7 +196,7 @@ def keys() -> dict[str, list[Any]]:
 KEYS = keys()
 
 
-def told_to_write(text: str) -> list[tuple[str, str]]:
+def lines_to_write(text: str) -> list[tuple[str, str]]:
     """The lines of YAML that a text tells to write, such as `mode: upsert`; what is filled in is a half."""
     pairs = [(filled(key, {}, "value"), word.rstrip(".")) for key, word in KEY.findall(text)]
     return [(key, word) for key, word in pairs if key not in NO_KEYS and ("_" in key or key in KEYS)]
@@ -216,7 +216,7 @@ def _takes(annotation: Any, word: str) -> bool:
 
 
 def test_each_line_of_yaml_that_the_code_tells_to_write_may_stand_in_a_file() -> None:
-    lines = [(t.where, *line) for t in SPOKEN for line in told_to_write(t.text)]
+    lines = [(t.where, *line) for t in SPOKEN for line in lines_to_write(t.text)]
     wrong = [(where, key, word) for where, key, word in lines if not may_stand(key, word)]
 
     assert len(lines) > 30
@@ -233,7 +233,7 @@ def test_each_line_of_yaml_that_the_code_tells_to_write_may_stand_in_a_file() ->
     ],
 )
 def test_a_line_of_yaml_that_no_file_takes_is_told(text: str) -> None:
-    ((key, word),) = told_to_write(text.replace("{half}", "\x01half\x02"))
+    ((key, word),) = lines_to_write(text.replace("{half}", "\x01half\x02"))
 
     assert not may_stand(key, word)
 

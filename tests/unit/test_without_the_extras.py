@@ -71,7 +71,7 @@ def of_the_extras() -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def said(of_the_extras: set[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def report(of_the_extras: set[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process says that can import nothing of the extras, and has nowhere to start a stack."""
     home = tmp_path_factory.mktemp("file") / "home"
     home.touch()
@@ -106,28 +106,28 @@ def test_what_only_the_extras_bring_is_known(of_the_extras: set[str]) -> None:
     assert not {"pyspark", "dagster", "confluent_kafka", "fastavro", "sqlglot"} & of_the_extras
 
 
-def test_every_module_outside_the_embedded_stack_is_imported(said: dict[str, Any]) -> None:
-    assert said["imported"] == {}
+def test_every_module_outside_the_embedded_stack_is_imported(report: dict[str, Any]) -> None:
+    assert report["imported"] == {}
 
 
 @pytest.mark.parametrize("command", OF_THE_STACK)
-def test_a_command_of_the_embedded_stack_says_what_to_install(said: dict[str, Any], command: str) -> None:
-    code, out, err = said[command]
+def test_a_command_of_the_embedded_stack_says_what_to_install(report: dict[str, Any], command: str) -> None:
+    code, out, err = report[command]
 
     assert err.startswith("The embedded stack is not installed here: pip install 'frazil[local]'.\n")
     assert (code, out) == (1, "")
 
 
 @pytest.mark.parametrize("command", OF_THE_CLOUDS)
-def test_a_command_of_deployments_says_what_to_install(said: dict[str, Any], command: str) -> None:
-    code, out, err = said[command]
+def test_a_command_of_deployments_says_what_to_install(report: dict[str, Any], command: str) -> None:
+    code, out, err = report[command]
 
     assert err.startswith("What makes deployments is not installed here: pip install 'frazil[cloud]'.\n")
     assert (code, out) == (1, "")
 
 
-def test_help_shows_the_commands_that_can_run(said: dict[str, Any]) -> None:
-    code, out, _ = said["--help"]
+def test_help_shows_the_commands_that_can_run(report: dict[str, Any]) -> None:
+    code, out, _ = report["--help"]
 
     assert code == 0
     assert all(f"│ {name} " in out for name in ("land", "tables", "graph", "env"))
@@ -136,20 +136,20 @@ def test_help_shows_the_commands_that_can_run(said: dict[str, Any]) -> None:
     assert "Clouds" not in out
 
 
-def test_a_picture_needs_graphviz(said: dict[str, Any]) -> None:
-    code, _, err = said["graph"]
+def test_a_picture_needs_graphviz(report: dict[str, Any]) -> None:
+    code, _, err = report["graph"]
 
     assert err.startswith("Graphviz is not installed here: pip install 'frazil[graph]'.\n")
     assert code == 1
 
 
-def test_a_quick_look_needs_duckdb(said: dict[str, Any]) -> None:
-    code, _, err = said["sample orders"]
+def test_a_quick_look_needs_duckdb(report: dict[str, Any]) -> None:
+    code, _, err = report["sample orders"]
 
     assert err.startswith("DuckDB is not installed here: pip install 'frazil[local]'.\n")
     assert code == 1
 
 
-def test_other_commands_work(said: dict[str, Any]) -> None:
-    assert said["tables --help"][0] == 0
-    assert "There is no stack here." in said["env"][2]
+def test_other_commands_work(report: dict[str, Any]) -> None:
+    assert report["tables --help"][0] == 0
+    assert "There is no stack here." in report["env"][2]

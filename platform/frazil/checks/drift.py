@@ -22,7 +22,7 @@ from frazil.spec.names import AssetPath, Things, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import handle_of
-from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors, made_at
 from frazil.upkeep.expiry.references import pointer_of
 
 if TYPE_CHECKING:
@@ -220,8 +220,8 @@ class _Compared:
         return replace(drift, snapshots=known, seconds=seconds, since=reader.since if reader else None)
 
     def _missing(self, drift: Drift, table: Table) -> Drift:
-        line = [snapshot.timestamp_ms for snapshot in ancestors(table.metadata)]
-        since = line[-1] / 1000 if line else None
+        line = [made_at(snapshot) for snapshot in ancestors(table.metadata)]
+        since = line[-1] if line else None
         seconds = None if since is None else self.now - since
         return replace(drift, snapshots=len(line), seconds=seconds, since=since)
 

@@ -11,7 +11,7 @@ from frazil.costs.units import Line, Period, Unit, Units, objects_put, total_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
 from frazil.tables.commits.stage import TASK_SECONDS
-from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, number, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, made_at, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -31,7 +31,7 @@ def lines_of(table: str, metadata: TableMetadata, period: Period, *, in_glue: bo
     Raises:
         PositionLostError: What Frazil noted in a snapshot can't be read.
     """
-    recent = (s for s in metadata.snapshots if period.holds(committed_at(s)))
+    recent = (s for s in metadata.snapshots if period.holds(made_at(s)))
     commits = [_commit(table, snapshot, in_glue=in_glue) for snapshot in recent]
     works = dict.fromkeys(line.work for line in commits)
     sums = [Line(table, ICEBERG, w, total_of(c for c in commits if c.work == w)) for w in works]
@@ -78,20 +78,15 @@ def _work(snapshot: Snapshot, summary: Mapping[str, str]) -> tuple[str, Units]:
 
 def _stored(metadata: TableMetadata, period: Period) -> Units:
     line = [*ancestors(metadata)][::-1]
-    ends = [*map(committed_at, line[1:]), period.now]
-    live = sum(_size(s) * period.share_of(committed_at(s), end) for s, end in zip(line, ends, strict=True))
-    removed = [(committed_at(newer), _removed(newer)) for _, newer in pairwise(line)]
+    ends = [*map(made_at, line[1:]), period.now]
+    live = sum(_size(s) * period.share_of(made_at(s), end) for s, end in zip(line, ends, strict=True))
+    removed = [(made_at(newer), _removed(newer)) for _, newer in pairwise(line)]
     history = sum(size * period.share_of(at, period.now) for at, size in removed)
     return {
         "live_bytes": _size(line[-1]) if line else 0,
         "history_bytes": sum(size for _, size in removed),
         "byte_seconds": live + history,
     }
-
-
-def committed_at(snapshot: Snapshot) -> float:
-    """When a snapshot was committed, in seconds since the epoch."""
-    return snapshot.timestamp_ms / 1000
 
 
 def _size(snapshot: Snapshot) -> int:
@@ -106,9 +101,9 @@ def _removed(snapshot: Snapshot) -> int:
 def gaps_of(table: str, metadata: TableMetadata, period: Period) -> Iterator[str]:
     """What a table's snapshots no longer tell of a time."""
     oldest = min(metadata.snapshots, key=lambda s: s.timestamp_ms, default=None)
-    if oldest is None or committed_at(oldest) <= period.since:
+    if oldest is None or made_at(oldest) <= period.since:
         return
     gone = (oldest.sequence_number or 1) - 1
     if gone:
-        first = datetime.fromtimestamp(committed_at(oldest), UTC)
+        first = datetime.fromtimestamp(made_at(oldest), UTC)
         yield f"{gone:,} of the commits to {table}, from before {first:%Y-%m-%d %H:%M} UTC: they expired"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import MALFORMED
 from frazil.publishing.target import Shown
+from frazil.tables.metadata.snapshots import made_at
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -75,7 +76,7 @@ def waited(table: Table, before: str | None, now: float) -> float | None:
     known = 0 if before is None else written.get(before)
     if head is None or known is None or head.timestamp_ms <= known:
         return None
-    return max(0.0, round(now - head.timestamp_ms / 1000, 3))
+    return max(0.0, round(now - made_at(head), 3))
 
 
 def ways_on(table: str) -> str:

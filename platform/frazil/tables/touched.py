@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from frazil.tables.format_v3.fields import delete_key
 from frazil.tables.metadata.manifests import Entries, delete_manifests, manifests_of, read_entries
+from frazil.tables.reading.delete_files import deletes_by_file
 from frazil.tables.reading.frame import live_frame
-from frazil.tables.reading.held import deletes_by_file
 
 if TYPE_CHECKING:
     from pyiceberg.manifest import ManifestEntry, ManifestFile

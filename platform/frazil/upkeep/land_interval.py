@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from frazil.connections import Connections
-from frazil.costs.measured import committed_at
 from frazil.costs.planning.choice import choice_of
 from frazil.landing.position.interval import ChosenInterval
 from frazil.landing.position.ledger import ledgers
@@ -14,6 +13,7 @@ from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.commit import set_properties
+from frazil.tables.metadata.snapshots import made_at
 from frazil.upkeep.kind import Kind, Known, Order, Reason, View, since
 from frazil.upkeep.work import WorkReport
 
@@ -56,7 +56,7 @@ class LandInterval(Kind):
     def look(self, view: View, known: Known, now: float) -> float:
         """Seconds between the first and the last landing of the last day."""
         since_then = now - _EVERY.total_seconds()
-        pairs = ((committed_at(s), ledger) for s, ledger in ledgers(view.table.metadata))
+        pairs = ((made_at(s), ledger) for s, ledger in ledgers(view.table.metadata))
         times = [at for at, ledger in pairs if ledger.is_landing and ledger.read and at >= since_then]
         return max(times) - min(times) if times else 0.0
 

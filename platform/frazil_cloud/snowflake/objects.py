@@ -15,7 +15,7 @@ from frazil_cloud.snowflake.freshness import Metadata, Pointer, read_by
 from frazil_cloud.snowflake.ownership import OBJECTS
 from frazil_cloud.snowflake.rest_catalog import RestCatalog
 from frazil_cloud.snowflake.rights.grants import ADMINISTRATOR, Grants
-from frazil_cloud.snowflake.rights.held import Grant
+from frazil_cloud.snowflake.rights.present import Grant
 from frazil_cloud.snowflake.rights.user import Keys, ServiceUser
 from frazil_cloud.snowflake.tables import IcebergTable, View
 from frazil_cloud.snowflake.trust import GlueRest, Integration, Volume

@@ -132,7 +132,7 @@ def test_what_is_somebody_elses_stays_and_another_name_goes_through(
     if "name" in instead:
         assert "`frazil deploy delete` removes what was made" in raised.value.todo
         lab.destroy()
-    lab.told = {**LAB, **instead}
+    lab.document = {**LAB, **instead}
     lab.create()
 
     assert lab.drift() == {}

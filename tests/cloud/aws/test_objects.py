@@ -50,7 +50,7 @@ def test_nothing_is_left_and_a_second_removal_finds_nothing(tableflow: MadeAtAws
 
 def test_what_got_another_name_is_removed_and_a_bucket_by_an_explicit_word_only(lab: MadeAtAws) -> None:
     lab.create()
-    lab.told = {"name": "lab", "aws": {"bucket": "lab-pond", "writer_role": "lab_writer"}}
+    lab.document = {"name": "lab", "aws": {"bucket": "lab-pond", "writer_role": "lab_writer"}}
     plan = lab.reconciler().plan()
     lab.create()
 

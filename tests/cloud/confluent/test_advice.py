@@ -76,15 +76,15 @@ def test_a_failed_statement_whose_rows_must_stay_goes_on_under_another_name(depl
     query = f"{insert} SELECT userid, quantity * price FROM stock_trades {hint}"
     on = {"name": "go-on-with-totals", "makes": TOTALS, "sql": query}
     drop, _ = KICKSTARTER["confluent"]["statements"]
-    deployed.told = changed(statements=[drop, {**on, "after": ["drop-totals"]}])
+    deployed.document = changed(statements=[drop, {**on, "after": ["drop-totals"]}])
     again = {step.address: step.action for step in deployed.reconciler().plan().news}
     assert again["confluent/statement/drop-totals"] == "create"  # what is warned of
 
-    deployed.told = changed(statements=[on])
+    deployed.document = changed(statements=[on])
     deployed.create()
 
     assert set(deployed.cloud.organization.of(statements(known))) == {"go-on-with-totals"}
-    assert TOTALS in deployed.cloud.held()[topics(known)]
+    assert TOTALS in deployed.cloud.inventory()[topics(known)]
     assert is_well(deployed)
 
 
@@ -92,15 +92,15 @@ def test_a_field_that_nobody_can_change_is_as_before_or_its_object_is_deleted_by
     deployed: Deployed,
 ) -> None:
     known = deployed.create()
-    deployed.told = changed(topics=[{"name": "stock_trades", "partitions": 12}])
+    deployed.document = changed(topics=[{"name": "stock_trades", "partitions": 12}])
     with pytest.raises(DifferentError, match="nobody can change") as raised:
         deployed.create()
     assert "with all that they hold" in raised.value.todo
 
-    deployed.told = KICKSTARTER
+    deployed.document = KICKSTARTER
     assert deployed.reconciler().plan().news == ()
 
-    deployed.told = changed(topics=[{"name": "stock_trades", "partitions": 12}])
+    deployed.document = changed(topics=[{"name": "stock_trades", "partitions": 12}])
     deployed.cloud.ask("DELETE", f"{topics(known)}/stock_trades", **manager(deployed, known))
     assert deployed.create()["confluent/topic/stock_trades"]["partitions"] == 12
 
@@ -113,13 +113,13 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
     here = ("warehouse/trades/metadata/v1.metadata.json",)
     landing = Deployed(confluent, changed(tableflow=[]), objects=here)
     landing.create()
-    landing.told = KICKSTARTER
+    landing.document = KICKSTARTER
     with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as raised:
         landing.create()
     assert raised.value.todo.startswith("Tables that Frazil landed may be among them.")
     assert "a deployment of its own" in raised.value.todo
 
-    landing.told = changed(tableflow=[])
+    landing.document = changed(tableflow=[])
     landing.create()
     own = {"name": "shown_by_confluent", "prefix": "shown", "aws": {"bucket": "another-lake"}}
     beside = Deployed(confluent, {**KICKSTARTER, **own})
@@ -137,21 +137,21 @@ def test_tableflow_gets_a_deployment_of_its_own_beside_one_whose_bucket_holds_ta
 def test_a_key_that_somebody_changed_is_replaced_by_the_rotation_that_is_named(
     deployed: Deployed, use: KeyUse, field: str, less: dict[str, Any]
 ) -> None:
-    whole, smaller = deployed.told, {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
+    whole, smaller = deployed.document, {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
     known = deployed.create()
-    deployed.store.held[deployed.spec.names.secret(use)][field] = "wrong"
+    deployed.store.secrets[deployed.spec.names.secret(use)][field] = "wrong"
     born = deployed.cloud.thing("/iam/v2/api-keys", known[f"confluent/key/{use}"]["id"]).body["metadata"]
     born["created_at"] = "2026-01-01T00:00:00+00:00"
-    deployed.told = smaller
+    deployed.document = smaller
     with pytest.raises(ConfigureError, match="though it is not new") as raised:
         deployed.reconciler(patience=600.0).plan()
     assert f"`frazil rotate --what {use} --now`" in raised.value.todo
 
-    deployed.told = whole
+    deployed.document = whole
     part = deployed.reconciler().part(KeyDuty(deployed.spec, use).needs)
     duty = KeyDuty(deployed.spec, use)
     ApiKeys(deployed.cloud.client, deployed.store, duty, part.facts(), AT_ONCE).turn()
-    deployed.told = smaller
+    deployed.document = smaller
     deployed.create()
 
     assert is_well(deployed)
@@ -166,7 +166,7 @@ def test_an_account_without_the_mark_is_passed_by_or_given_it(deployed: Deployed
     assert "If it is the deployment's own" in raised.value.todo
 
     if way == "another prefix":
-        deployed.told = {**KICKSTARTER, "prefix": "another"}
+        deployed.document = {**KICKSTARTER, "prefix": "another"}
     else:
         mark = raised.value.todo.rpartition(" ")[2].rstrip(".")
         deployed.cloud.thing(ACCOUNTS, made["id"]).body["description"] = mark
@@ -179,12 +179,12 @@ def test_an_account_without_the_mark_is_passed_by_or_given_it(deployed: Deployed
 
 def test_a_connector_is_made_once_its_config_is_mended(deployed: Deployed) -> None:
     (connector,) = KICKSTARTER["confluent"]["connectors"]
-    deployed.told = changed(connectors=[{**connector, "config": {"output.data.format": "CSV"}}])
+    deployed.document = changed(connectors=[{**connector, "config": {"output.data.format": "CSV"}}])
     with pytest.raises(ConfigureError, match="does not take the connector") as raised:
         deployed.create()
     assert "CSV" in raised.value.where
 
-    deployed.told = changed(connectors=[{**connector, "config": {"output.data.format": "AVRO"}}])
+    deployed.document = changed(connectors=[{**connector, "config": {"output.data.format": "AVRO"}}])
     deployed.create()
 
     assert is_well(deployed)

@@ -43,7 +43,7 @@ def test_a_statement_that_goes_on_keeps_its_text(deployed: Deployed) -> None:
     deployed.create()
     statements = [dict(each) for each in KICKSTARTER["confluent"]["statements"]]
     statements[1]["sql"] += " WHERE quantity > 1"
-    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "statements": statements}}
+    deployed.document = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "statements": statements}}
     with pytest.raises(DifferentError, match="nobody can change"):
         deployed.create()
 
@@ -51,11 +51,11 @@ def test_a_statement_that_goes_on_keeps_its_text(deployed: Deployed) -> None:
 def test_a_package_is_raised_and_never_goes_back(deployed: Deployed) -> None:
     known = deployed.create()
     raised = {**KICKSTARTER["confluent"], "governance": "ADVANCED"}
-    deployed.told = {**KICKSTARTER, "confluent": raised}
+    deployed.document = {**KICKSTARTER, "confluent": raised}
     deployed.create()
     environment = deployed.cloud.thing("/org/v2/environments", known["confluent/environment"]["id"])
     assert environment.body["stream_governance_config"] == {"package": "ADVANCED"}
-    deployed.told = KICKSTARTER
+    deployed.document = KICKSTARTER
     with pytest.raises(DifferentError, match="governance"):
         deployed.create()
 
@@ -98,7 +98,7 @@ def test_what_somebody_renamed_is_known_by_its_mark_and_never_made_twice(
     assert planned == {f"confluent/{what}": "update" for what in whats}
     for what, path in RENAMABLE.items():
         assert healed[f"confluent/{what}"]["id"] == known[f"confluent/{what}"]["id"]
-        assert deployed.cloud.held()[path] == [known[f"confluent/{what}"]["id"]]
+        assert deployed.cloud.inventory()[path] == [known[f"confluent/{what}"]["id"]]
     assert deployed.reconciler().plan().news == ()
 
 
@@ -120,7 +120,7 @@ def test_what_somebody_renamed_goes_with_the_deployment(deployed: Deployed, died
             reconciler.destroy(reconciler.removal(), dies)
     deployed.delete()
 
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}
 
 
 def test_an_environment_whose_name_another_one_took_is_named(deployed: Deployed) -> None:
@@ -138,7 +138,7 @@ def test_an_environment_whose_name_another_one_took_is_named(deployed: Deployed)
     assert deployed.cloud.ask("PATCH", f"{ENVIRONMENTS}/{other}", {"display_name": "elsewhere"}).ok
     deployed.create()
     assert deployed.reconciler().plan().news == ()
-    assert deployed.cloud.held()[CLUSTERS] == [known["confluent/cluster"]["id"]]
+    assert deployed.cloud.inventory()[CLUSTERS] == [known["confluent/cluster"]["id"]]
 
 
 def test_a_cluster_of_the_same_name_beside_the_deployments_own_is_left_alone(deployed: Deployed) -> None:
@@ -170,30 +170,30 @@ def test_a_drop_that_the_cloud_forgot_is_not_run_again(deployed: Deployed) -> No
     del deployed.cloud.organization.of(path)["drop-totals"]
     assert deployed.reconciler().plan().news == ()
     deployed.delete()
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}
 
 
 def _delete_the_cluster(deployed: Deployed) -> None:
     known = deployed.create()
     path = f"/cmk/v2/clusters/{known['confluent/cluster']['id']}"
     deployed.cloud.ask("DELETE", path, environment=known["confluent/environment"]["id"])
-    wait_for(lambda: "/cmk/v2/clusters" not in deployed.cloud.held())
+    wait_for(lambda: "/cmk/v2/clusters" not in deployed.cloud.inventory())
 
 
 def test_a_deployment_whose_cluster_is_gone_is_made_whole_again(deployed: Deployed) -> None:
     _delete_the_cluster(deployed)
     cluster = deployed.create()["confluent/cluster"]
     assert not any(deployed.reconciler().verify().values())
-    assert len(deployed.cloud.held()["/iam/v2/api-keys"]) == 6
-    values = deployed.store.held[deployed.spec.names.secret("app_consumer")]
+    assert len(deployed.cloud.inventory()["/iam/v2/api-keys"]) == 6
+    values = deployed.store.secrets[deployed.spec.names.secret("app_consumer")]
     assert values["bootstrap.servers"] == cluster["bootstrap"]
 
 
 def test_a_deployment_whose_cluster_is_gone_leaves_nothing(deployed: Deployed) -> None:
     _delete_the_cluster(deployed)
     deployed.delete()
-    assert deployed.cloud.held() == {}
-    assert deployed.store.held == {}
+    assert deployed.cloud.inventory() == {}
+    assert deployed.store.secrets == {}
 
 
 def _foreign_environment(deployed: Deployed) -> str:
@@ -210,7 +210,7 @@ def test_an_environment_of_the_same_name_is_neither_used_nor_removed(deployed: D
         with pytest.raises(DifferentError, match="nothing in it says") as raised:
             act()
         assert "--adopt" in raised.value.todo
-    assert deployed.cloud.held()["/org/v2/environments"] == [made]
+    assert deployed.cloud.inventory()["/org/v2/environments"] == [made]
 
 
 @pytest.mark.parametrize("holds_something", [True, False])
@@ -226,11 +226,11 @@ def test_an_environment_without_clusters_is_somebody_s_until_an_account_of_ours_
         deployed.cloud.made(
             ACCOUNTS, {"display_name": "tableflow_app_manager", "description": deployed.spec.mark}
         )
-    before = deployed.cloud.held()
+    before = deployed.cloud.inventory()
     for act in (deployed.create, deployed.delete):
         with pytest.raises(DifferentError, match="nothing in it says"):
             act()
-    assert deployed.cloud.held() == before
+    assert deployed.cloud.inventory() == before
 
 
 @pytest.mark.parametrize("goes_on", [Deployed.create, Deployed.delete])
@@ -242,7 +242,7 @@ def test_an_environment_of_a_run_that_was_killed_before_it_bore_the_mark_is_ours
     begun.apply(begun.plan())
     goes_on(deployed)
     deployed.delete()
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}
 
 
 def test_an_environment_is_taken_over_on_purpose_and_is_known_from_then_on(deployed: Deployed) -> None:
@@ -252,7 +252,7 @@ def test_an_environment_is_taken_over_on_purpose_and_is_known_from_then_on(deplo
     deployed.adopts = False
     assert deployed.reconciler().plan().news == ()
     deployed.delete()
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}
 
 
 def test_a_topic_that_a_consumer_may_read_is_not_the_deployment_s(deployed: Deployed) -> None:
@@ -269,7 +269,7 @@ def test_a_topic_that_a_consumer_may_read_is_not_the_deployment_s(deployed: Depl
     assert [step.address for step in plan.news] == ["confluent/extra_rights"]
     deployed.create()
     assert deployed.reconciler().plan().news == ()
-    assert "foreign" in deployed.cloud.held()[f"{path}/topics"]
+    assert "foreign" in deployed.cloud.inventory()[f"{path}/topics"]
 
 
 def test_what_our_accounts_may_besides_costs_few_requests_and_is_found_among_many(deployed: Deployed) -> None:
@@ -292,7 +292,7 @@ def test_what_our_accounts_may_besides_costs_few_requests_and_is_found_among_man
 @pytest.mark.nightly
 def test_tableflow_s_settings_are_set_and_compared(deployed: Deployed) -> None:
     log = {"retention": "2d", "on_bad_record": "log", "log_topic": "bad_trades"}
-    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow_settings": log}}
+    deployed.document = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow_settings": log}}
     deployed.create()
     spec = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
     assert spec["config"]["retention_ms"] == "172800000"
@@ -310,7 +310,7 @@ def test_the_formats_of_a_table_follow_the_file_and_come_back(deployed: Deployed
     """They were said to be such that nobody can change them; Confluent's PATCH takes them."""
     deployed.create()
     both = {**KICKSTARTER["confluent"], "tableflow_settings": {"formats": ["ICEBERG", "DELTA"]}}
-    deployed.told = {**KICKSTARTER, "confluent": both}
+    deployed.document = {**KICKSTARTER, "confluent": both}
     deployed.create()
     spec = deployed.cloud.thing("/tableflow/v1/tableflow-topics", "stock_trades").body["spec"]
     assert spec["table_formats"] == ["ICEBERG", "DELTA"]
@@ -343,9 +343,9 @@ def test_tableflow_is_turned_on_in_an_empty_bucket_alone(deployed: Deployed) -> 
     deployed.objects = ("10011010/a.parquet", "warehouse/b.parquet")
     more = {**KICKSTARTER["confluent"], "topics": [*KICKSTARTER["confluent"]["topics"], {"name": "later"}]}
     more["tableflow"] = [*more["tableflow"], "later"]
-    deployed.told = {**KICKSTARTER, "confluent": more}
+    deployed.document = {**KICKSTARTER, "confluent": more}
     deployed.create()
-    assert "later" in deployed.cloud.held()["/tableflow/v1/tableflow-topics"]
+    assert "later" in deployed.cloud.inventory()["/tableflow/v1/tableflow-topics"]
 
 
 @pytest.mark.nightly
@@ -354,7 +354,7 @@ def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflo
 ) -> None:
     """It was refused: Tableflow "was never on" in the bucket."""
     alone = {**KICKSTARTER["confluent"], "tableflow": ("stock_trades",)}
-    deployed.told = {**KICKSTARTER, "confluent": alone}
+    deployed.document = {**KICKSTARTER, "confluent": alone}
     known = deployed.create()
     path, topic = "/tableflow/v1/tableflow-topics", known["confluent/tableflow/stock_trades"]
     bucket, _, own = str(topic["table_path"]).removeprefix("s3://").partition("/")
@@ -365,11 +365,11 @@ def test_a_lone_topic_that_somebody_turned_off_is_turned_on_beside_what_tableflo
     with pytest.raises(ConfigureError, match="holds what Tableflow did not write") as raised:
         deployed.create()
     assert raised.value.where == f"stock_trades: s3://{bucket}/{others}"
-    assert path not in deployed.cloud.held()
+    assert path not in deployed.cloud.inventory()
 
     deployed.objects = (f"{own}/metadata/v1.metadata.json", f"{own}/data/a.parquet")
     deployed.create()
-    assert deployed.cloud.held()[path] == ["stock_trades"]
+    assert deployed.cloud.inventory()[path] == ["stock_trades"]
 
 
 def _turn_off(deployed: Deployed, known: Known) -> None:
@@ -426,7 +426,7 @@ def test_who_waits_for_a_table_hears_what_tableflow_says_of_its_topic(deployed: 
 def _spoil(deployed: Deployed, known: Known, use: KeyUse, field: str) -> str:
     """Somebody changes the password in the secret of a key that was made long ago."""
     secret = str(deployed.spec.names.secret(use))
-    deployed.store.held[secret][field] = "wrong"
+    deployed.store.secrets[secret][field] = "wrong"
     born = deployed.cloud.thing("/iam/v2/api-keys", known[f"confluent/key/{use}"]["id"]).body["metadata"]
     born["created_at"] = "2026-01-01T00:00:00+00:00"
     return secret
@@ -449,7 +449,7 @@ def test_so_is_one_that_only_what_was_taken_out_had(deployed: Deployed, use: Key
     """It was waited for, for half an hour."""
     secret = _spoil(deployed, deployed.create(), use, field)
     less = {**KICKSTARTER["confluent"], "max_cfu": 0, "statements": (), "tableflow": ()}
-    deployed.told = {**KICKSTARTER, "confluent": less}
+    deployed.document = {**KICKSTARTER, "confluent": less}
     with pytest.raises(ConfigureError, match=secret):
         deployed.reconciler(patience=60.0).plan()
 
@@ -479,13 +479,13 @@ def test_an_account_of_another_deployment_is_not_touched(deployed: Deployed) -> 
     made = deployed.cloud.made(ACCOUNTS, body)["id"]
     with pytest.raises(DifferentError, match="not of this deployment"):
         deployed.create()
-    assert made in deployed.cloud.held()[ACCOUNTS]
+    assert made in deployed.cloud.inventory()[ACCOUNTS]
 
 
 def test_the_partitions_of_a_topic_do_not_change(deployed: Deployed) -> None:
     deployed.create()
     confluent = {**KICKSTARTER["confluent"], "topics": [{"name": "stock_trades", "partitions": 12}]}
-    deployed.told = {**KICKSTARTER, "confluent": confluent}
+    deployed.document = {**KICKSTARTER, "confluent": confluent}
     with pytest.raises(DifferentError, match="partitions: 6 -> 12"):
         deployed.create()
 

@@ -20,7 +20,7 @@ KEYS, CLUSTERS = "/iam/v2/api-keys", "/cmk/v2/clusters"
 
 def counts(cloud: CloudConfluent) -> dict[str, int]:
     """How many there are of each kind; names of clusters and keys are not unique, so doubles would stay."""
-    return dict(Counter({path.rpartition("/")[2]: len(ids) for path, ids in cloud.held().items()}))
+    return dict(Counter({path.rpartition("/")[2]: len(ids) for path, ids in cloud.inventory().items()}))
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +41,9 @@ def test_nothing_is_made_twice(
     deployed.cloud.turn(**faults)
     deployed.create()
     assert counts(deployed.cloud) == as_it_should_be
-    assert len(deployed.store.held) == 11  # six keys, and five twins of their secrets
+    assert len(deployed.store.secrets) == 11  # six keys, and five twins of their secrets
     deployed.delete()
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}
 
 
 def test_keys_roles_and_topics_may_come_late(deployed: Deployed) -> None:
@@ -123,7 +123,7 @@ def test_what_may_not_be_removed_is_not_said_to_be_gone(deployed: Deployed) -> N
     consumer = stored_pair(deployed.store, known, "confluent/key/app_consumer")
     with pytest.raises(RefusedYet, match="403"):
         cloud.client.plane("cluster", cluster["http_endpoint"], consumer).delete(path)
-    assert "stock_trades" in cloud.held()[path.rpartition("/")[0]]
+    assert "stock_trades" in cloud.inventory()[path.rpartition("/")[0]]
     cloud.client.cloud.delete("/iam/v2/api-keys/GONE")
 
 
@@ -151,7 +151,7 @@ def test_a_key_whose_secret_was_lost_is_made_anew(deployed: Deployed) -> None:
     assert [step.address for step in deployed.reconciler().plan().news] == ["confluent/key/app_producer"]
     after = deployed.create()["confluent/key/app_producer"]["id"]
     assert after != before
-    assert before not in deployed.cloud.held()[KEYS]
+    assert before not in deployed.cloud.inventory()[KEYS]
 
 
 def test_a_key_whose_secret_cannot_be_stored_is_revoked(deployed: Deployed, monkeypatch: Any) -> None:
@@ -161,7 +161,7 @@ def test_a_key_whose_secret_cannot_be_stored_is_revoked(deployed: Deployed, monk
     monkeypatch.setattr(deployed.store, "put", refuse)
     with pytest.raises(OSError, match="the store is full"):
         deployed.apply()
-    assert KEYS not in deployed.cloud.held()
+    assert KEYS not in deployed.cloud.inventory()
 
 
 def test_a_key_that_somebody_revoked_is_made_anew_and_what_needs_it_goes_on(deployed: Deployed) -> None:

@@ -13,7 +13,7 @@ NO_FLINK: dict[str, Any] = {"max_cfu": 0, "statements": (), "tableflow": ("stock
 
 
 def with_less(deployed: Deployed, less: dict[str, Any]) -> None:
-    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
+    deployed.document = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **less}}
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,10 @@ def test_what_was_taken_out_is_planned_and_removed(
     assert deployed.reconciler().plan().news == ()
     names = deployed.spec.names
     uses = {address.rpartition("/")[2] for address in gone if address.startswith("confluent/key")}
-    assert not [use for use in uses if {names.secret(use), names.twin(use)} & deployed.store.held.keys()]
+    assert not [use for use in uses if {names.secret(use), names.twin(use)} & deployed.store.secrets.keys()]
     deployed.delete()
-    assert deployed.cloud.held() == {}
-    assert deployed.store.held == {}
+    assert deployed.cloud.inventory() == {}
+    assert deployed.store.secrets == {}
 
 
 def test_a_topic_stays_with_its_records_and_acls_until_somebody_says_otherwise(deployed: Deployed) -> None:
@@ -74,9 +74,9 @@ def test_a_topic_stays_with_its_records_and_acls_until_somebody_says_otherwise(d
     reconciler.apply(plan)
 
     assert topics < {step.address for step in plan.news}
-    (left,) = (ids for path, ids in deployed.cloud.held().items() if path.endswith("/acls"))
+    (left,) = (ids for path, ids in deployed.cloud.inventory().items() if path.endswith("/acls"))
     assert [acl.split("|")[0] for acl in left] == ["GROUP"]
-    assert not [path for path in deployed.cloud.held() if path.endswith("/topics")]
+    assert not [path for path in deployed.cloud.inventory() if path.endswith("/topics")]
 
 
 def test_what_others_made_beside_it_stays(deployed: Deployed) -> None:

@@ -13,5 +13,5 @@ def test_everything_is_made_found_again_proved_and_removed_twice(deployed: Deplo
     assert broken == {}
     deployed.delete()
     deployed.delete()
-    assert deployed.cloud.held() == {}
-    assert deployed.store.held == {}
+    assert deployed.cloud.inventory() == {}
+    assert deployed.store.secrets == {}

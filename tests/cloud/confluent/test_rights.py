@@ -94,11 +94,11 @@ def test_secrets_stand_in_the_store_alone(deployed: Deployed) -> None:
     assert not [secret for secret in secrets if secret in shown]
     names = deployed.spec.names
     twins = {names.twin(use) for use in ALL_USES} - {""}
-    assert set(deployed.store.held) == twins | {names.secret(use) for use in ALL_USES}
-    assert set(deployed.store.held[names.secret("flink")]) == {
+    assert set(deployed.store.secrets) == twins | {names.secret(use) for use in ALL_USES}
+    assert set(deployed.store.secrets[names.secret("flink")]) == {
         "api.key", "api.key.secret", "compute.pool.id", "principal.id",
     }  # fmt: skip
-    assert "://" not in deployed.store.held[names.secret("app_consumer")]["bootstrap.servers"]
+    assert "://" not in deployed.store.secrets[names.secret("app_consumer")]["bootstrap.servers"]
 
 
 ALL_USES: tuple[Any, ...] = (
@@ -123,10 +123,10 @@ def test_smaller_deployments_have_only_what_they_use(
     deployed: Deployed, changes: dict[str, Any], missing: list[str]
 ) -> None:
     whole = set(deployed.reconciler().addresses)
-    deployed.told = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **changes}}
-    DeploymentSpec.model_validate(deployed.told)
+    deployed.document = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], **changes}}
+    DeploymentSpec.model_validate(deployed.document)
     deployed.create()
     assert not any(deployed.reconciler().verify().values())
     assert whole - set(deployed.reconciler().addresses) >= set(missing)
     deployed.delete()
-    assert deployed.cloud.held() == {}
+    assert deployed.cloud.inventory() == {}

@@ -80,7 +80,7 @@ def test_tableflow_runs_by_the_customers_role_and_lets_it_go_again(
     assert [d["Name"] for d in aws.client("glue").get_databases()["DatabaseList"]] == [cluster]
     assert not any(made.reconciler().verify().values())
     made.delete()
-    assert trusting.held() == {}
+    assert trusting.inventory() == {}
     assert aws.client("iam").list_roles()["Roles"] == []
 
 

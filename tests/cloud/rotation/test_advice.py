@@ -15,7 +15,7 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
     lab.keys().turn()
     in_use = lab.pair_in_use()
     lab.store.put_secret_value(
-        SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": "0"})
+        SecretId=lab.secret, SecretString=json.dumps({**lab.stored_values(), "active_key_number": "0"})
     )
     with pytest.raises(ConfigureError, match="which key is in use") as raised:
         lab.keys().turn()
@@ -24,7 +24,7 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
     shown = lab.service_user.fingerprints()
     number = next(str(slot) for slot, fingerprint in shown.items() if fingerprint == in_use.fingerprint)
     lab.store.put_secret_value(
-        SecretId=lab.secret, SecretString=json.dumps({**lab.held(), "active_key_number": number})
+        SecretId=lab.secret, SecretString=json.dumps({**lab.stored_values(), "active_key_number": number})
     )
     lab.keys().turn()
 
@@ -47,7 +47,7 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
 def test_the_version_before_is_brought_back_and_turned(
     lab: RsaLab, spoil: Callable[[dict[str, str]], str], expected: str, todo: str
 ) -> None:
-    lab.store.put_secret_value(SecretId=lab.secret, SecretString=spoil(lab.held()))
+    lab.store.put_secret_value(SecretId=lab.secret, SecretString=spoil(lab.stored_values()))
     with pytest.raises(ConfigureError, match=expected) as raised:
         lab.keys().turn()
     assert todo in raised.value.todo

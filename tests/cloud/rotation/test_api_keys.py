@@ -46,7 +46,7 @@ def working(of_use: ApiKeys) -> list[str]:
     return [each.id for each in keys.listed(of_use.confluent, of_use.duty, of_use.known)]
 
 
-def held(of_use: ApiKeys) -> tuple[str, str]:
+def stored_pair(of_use: ApiKeys) -> tuple[str, str]:
     pair = keys.pair_or_none(of_use.secrets.get(of_use.duty.secret))
     assert pair
     return pair
@@ -55,20 +55,20 @@ def held(of_use: ApiKeys) -> tuple[str, str]:
 @pytest.mark.parametrize("use", USES)
 def test_a_new_key_takes_over_and_the_one_before_works_on(made: Deployed, use: KeyUse) -> None:
     keys_of = of(made, use)
-    first = held(keys_of)
+    first = stored_pair(keys_of)
 
     turned = keys_of.turn()
 
-    second = held(keys_of)
+    second = stored_pair(keys_of)
     assert (turned.what, turned.key, turned.instead_of, turned.revoked) == (use, second[0], first[0], ())
     assert working(keys_of) == [first[0], second[0]]
-    twin = made.store.held[keys_of.duty.twin]
+    twin = made.store.secrets[keys_of.duty.twin]
     assert twin == keys_of.duty.twin_values(ApiKey(*second), keys_of.known)
     for pair in (first, second):
         keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, pair)
 
     assert keys_of.turn().revoked == (first[0],)
-    assert working(keys_of) == [second[0], held(keys_of)[0]]
+    assert working(keys_of) == [second[0], stored_pair(keys_of)[0]]
 
 
 def test_who_rotates_hears_what_is_waited_for_before_a_key_is_looked_at(
@@ -88,7 +88,7 @@ def test_who_rotates_hears_what_is_waited_for_before_a_key_is_looked_at(
 def test_as_many_keys_work_as_the_deployment_says(made: Deployed) -> None:
     keys_of = of(made, pace=replace(PATIENT, keep=3))
 
-    made_keys = [held(keys_of)[0], *(keys_of.turn().key for _ in range(4))]
+    made_keys = [stored_pair(keys_of)[0], *(keys_of.turn().key for _ in range(4))]
 
     assert working(keys_of) == made_keys[-3:]
 
@@ -118,13 +118,13 @@ def test_a_new_key_has_twenty_minutes_to_work(made: Deployed, monkeypatch: pytes
 
 def test_a_key_that_never_works_is_revoked_and_the_old_one_stays(made: Deployed) -> None:
     keys_of = of(made, pace=AT_ONCE)
-    before, there = held(keys_of), working(keys_of)
+    before, there = stored_pair(keys_of), working(keys_of)
     made.cloud.delay(key_sync=60.0)
 
     with pytest.raises(CloudSlowError, match="401"):
         keys_of.turn()
 
-    assert (held(keys_of), working(keys_of)) == (before, there)
+    assert (stored_pair(keys_of), working(keys_of)) == (before, there)
 
 
 class Full(Store):
@@ -141,26 +141,26 @@ class Full(Store):
 def test_a_key_that_can_not_be_written_is_revoked(made: Deployed) -> None:
     keys_of = of(made, pace=AT_ONCE)
     store = Full()
-    store.held = made.store.held
-    before, there = held(keys_of), working(keys_of)
+    store.secrets = made.store.secrets
+    before, there = stored_pair(keys_of), working(keys_of)
 
     with pytest.raises(CloudSlowError, match="it is full"):
         replace(keys_of, secrets=store).turn()
 
-    assert (held(keys_of), working(keys_of)) == (before, there)
+    assert (stored_pair(keys_of), working(keys_of)) == (before, there)
 
 
 def test_a_key_that_was_written_though_nobody_said_so_is_not_revoked(made: Deployed) -> None:
     keys_of = of(made, pace=AT_ONCE)
     store = Full()
-    store.held, store.takes = made.store.held, True
-    before = held(keys_of)
+    store.secrets, store.takes = made.store.secrets, True
+    before = stored_pair(keys_of)
 
     with pytest.raises(CloudSlowError, match="no answer"):
         replace(keys_of, secrets=store).turn()
 
-    assert held(keys_of) != before
-    assert held(keys_of)[0] in working(keys_of)
+    assert stored_pair(keys_of) != before
+    assert stored_pair(keys_of)[0] in working(keys_of)
 
 
 def test_a_key_whose_secret_was_lost_with_the_answer_is_made_anew(made: Deployed) -> None:
@@ -171,7 +171,7 @@ def test_a_key_whose_secret_was_lost_with_the_answer_is_made_anew(made: Deployed
     turned = keys_of.turn()
 
     assert working(keys_of) == [*before, turned.key]
-    assert held(keys_of)[0] == turned.key
+    assert stored_pair(keys_of)[0] == turned.key
 
 
 def test_age_counts_from_the_date_of_confluent(made: Deployed) -> None:
@@ -181,29 +181,29 @@ def test_age_counts_from_the_date_of_confluent(made: Deployed) -> None:
     age = keys_of.age()
 
     there = {each.id: each.created for each in keys.listed(keys_of.confluent, keys_of.duty, keys_of.known)}
-    assert (age.key, age.created) == (held(keys_of)[0], there[held(keys_of)[0]])
+    assert (age.key, age.created) == (stored_pair(keys_of)[0], there[stored_pair(keys_of)[0]])
     assert age.is_due
     assert not of(made).age().is_due
 
 
 def test_a_key_that_somebody_revoked_is_missed_and_the_next_turn_mends_it(made: Deployed) -> None:
     keys_of = of(made)
-    keys.revoke(keys_of.confluent, held(keys_of)[0])
+    keys.revoke(keys_of.confluent, stored_pair(keys_of)[0])
 
     with pytest.raises(MissingError, match="no key that Confluent knows"):
         keys_of.age()
     keys_of.turn()
 
-    keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, held(keys_of))
+    keys.prove(keys_of.confluent, keys_of.duty, keys_of.known, stored_pair(keys_of))
 
 
 def test_no_secret_is_in_what_a_turn_tells(made: Deployed) -> None:
     keys_of = of(made)
-    secret = held(keys_of)[1]
+    secret = stored_pair(keys_of)[1]
 
     shown = f"{keys_of.turn()!r} {keys_of.age()!r} {keys_of!r}"
 
-    held_now = cast("Store", keys_of.secrets).held
+    held_now = cast("Store", keys_of.secrets).secrets
     assert secret not in shown
     assert all(
         text not in shown for each in held_now.values() for key, text in each.items() if "secret" in key

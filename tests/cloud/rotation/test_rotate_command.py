@@ -29,7 +29,7 @@ from frazil_cloud.reconciler import Reconciler
 from kit.clouds.cloud_aws import CloudAws
 from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
 from kit.deployments.rotations import Administrator, RsaLab
-from kit.runs.shell import Command, Said
+from kit.runs.shell import Command, Output
 from sensors.deployments.rotation import rotation_sensor
 
 SHOP = """type: assets.deployments.Deployment
@@ -48,13 +48,13 @@ class Shop:
     """A deployment whose Confluent part is made, and who rotates its keys."""
 
     folder: Path
-    command: Callable[..., Said]
+    command: Callable[..., Output]
 
     def write(self, every: str) -> None:
         (self.folder / "shop").mkdir(parents=True, exist_ok=True)
         (self.folder / "shop" / "defs.yaml").write_text(SHOP.format(every=every))
 
-    def rotate(self, *arguments: str) -> Said:
+    def rotate(self, *arguments: str) -> Output:
         return self.command("rotate", *arguments)
 
     def spec(self, every: str) -> DeploymentSpec:
@@ -69,7 +69,7 @@ class Shop:
         made = Reconciler(objects(spec, open_clouds(spec, Settings.load())), **times)
         made.apply(made.plan())
 
-    def held(self, use: KeyUse = "app_producer") -> tuple[str, str]:
+    def stored_pair(self, use: KeyUse = "app_producer") -> tuple[str, str]:
         spec = self.spec("30d")
         pair = keys.pair_or_none(open_clouds(spec, Settings.load()).secrets.get(KeyDuty(spec, use).secret))
         assert pair
@@ -98,44 +98,44 @@ def shop(
 
 
 def test_young_keys_are_left_and_told(shop: Shop) -> None:
-    before = shop.held()
+    before = shop.stored_pair()
 
     result = shop.rotate("shop")
 
     assert (result.code, result.err) == (0, "")
     assert before[0] in result.out
     assert "nothing; due " in result.out
-    assert shop.held() == before
+    assert shop.stored_pair() == before
 
 
 def test_now_replaces_what_is_named_whatever_its_age(shop: Shop) -> None:
-    before, others = shop.held(), shop.held("app_consumer")
+    before, others = shop.stored_pair(), shop.stored_pair("app_consumer")
 
     turns = shop.rotate("shop", "--what", "app_producer", "--now", "--json").document
 
     assert [(each["what"], each["turned"], each["instead_of"]) for each in turns] == [
         ("app_producer", True, before[0])
     ]
-    assert turns[0]["key"] == shop.held()[0] != before[0]
-    assert shop.held("app_consumer") == others
+    assert turns[0]["key"] == shop.stored_pair()[0] != before[0]
+    assert shop.stored_pair("app_consumer") == others
 
 
 def test_old_keys_are_replaced_all_of_them(shop: Shop) -> None:
     shop.write(every="0s")
-    before = {use: shop.held(use) for use in USES}
+    before = {use: shop.stored_pair(use) for use in USES}
 
     result = shop.rotate()
 
     assert result.code == 0
-    assert all(shop.held(use) != before[use] for use in USES)
+    assert all(shop.stored_pair(use) != before[use] for use in USES)
 
 
 def test_no_secret_is_told(shop: Shop) -> None:
-    before = shop.held()[1]
+    before = shop.stored_pair()[1]
 
     result = shop.rotate("--now")
 
-    assert not [text for text in (before, shop.held()[1], SECRET) if text in result.out + result.err]
+    assert not [text for text in (before, shop.stored_pair()[1], SECRET) if text in result.out + result.err]
 
 
 @pytest.mark.parametrize(
@@ -165,15 +165,15 @@ def test_keys_of_what_is_not_made_yet_are_turned_once_it_is(shop: Shop, confluen
 
 
 def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudConfluent) -> None:
-    keys.revoke(confluent.client, shop.held("app_manager")[0])
+    keys.revoke(confluent.client, shop.stored_pair("app_manager")[0])
     shop.write(every="0s")
-    before = shop.held()
+    before = shop.stored_pair()
 
     result = shop.rotate()
 
     assert result.code == 1
     assert "app_manager: A secret holds no key that Confluent knows." in result.err
-    assert shop.held() != before
+    assert shop.stored_pair() != before
 
 
 def test_the_key_of_snowflake_is_replaced_as_well(
@@ -194,7 +194,7 @@ def test_the_key_of_snowflake_is_replaced_as_well(
         ("rsa", lab.pair_in_use().fingerprint, lab.first.fingerprint)
     ]
     assert lab.logs_in(lab.pair_in_use())
-    assert lab.held()["snowflake_rsa_private_key_2_pem"] not in result.out + result.err
+    assert lab.stored_values()["snowflake_rsa_private_key_2_pem"] not in result.out + result.err
 
 
 def pem_of(der: bytes) -> str:
@@ -222,7 +222,7 @@ def test_the_sensor_asks_for_old_keys_only(shop: Shop) -> None:
 
 
 def test_the_job_replaces_what_the_sensor_asked_for_and_tells_it_at_the_assets(shop: Shop) -> None:
-    made, before = shop.assets("0s"), shop.held()
+    made, before = shop.assets("0s"), shop.stored_pair()
 
     with dg.DagsterInstance.ephemeral() as instance:
         request = (tick(shop, "0s", instance).run_requests or [])[0]
@@ -233,8 +233,8 @@ def test_the_job_replaces_what_the_sensor_asked_for_and_tells_it_at_the_assets(s
         event.asset_key.to_user_string() for event in done.get_asset_observation_events() if event.asset_key
     ]
     assert seen == [f"confluent/shop/key/{use}" for use in USES]
-    assert shop.held() != before
-    assert not [text for text in (before[1], shop.held()[1], SECRET) if text in events]
+    assert shop.stored_pair() != before
+    assert not [text for text in (before[1], shop.stored_pair()[1], SECRET) if text in events]
 
 
 @pytest.mark.parametrize(("every", "cron"), [("30d", "17 3 * * *"), ("12h", "17 * * * *")])

@@ -55,7 +55,7 @@ def test_a_new_key_goes_into_the_idle_slot_and_both_work_until_the_next_turn(lab
     turned = lab.keys().turn()
 
     second = lab.pair_in_use()
-    assert lab.held()["active_key_number"] == "2"
+    assert lab.stored_values()["active_key_number"] == "2"
     assert turned == replace(turned, key=second.fingerprint, instead_of=lab.first.fingerprint)
     assert lab.service_user.fingerprints() == {1: lab.first.fingerprint, 2: second.fingerprint}
     assert lab.logs_in(lab.first)
@@ -63,7 +63,7 @@ def test_a_new_key_goes_into_the_idle_slot_and_both_work_until_the_next_turn(lab
 
     lab.keys().turn()
 
-    assert lab.held()["active_key_number"] == "1"
+    assert lab.stored_values()["active_key_number"] == "1"
     assert not lab.logs_in(lab.first)
     assert lab.logs_in(second)
     assert lab.logs_in(lab.pair_in_use())
@@ -72,7 +72,7 @@ def test_a_new_key_goes_into_the_idle_slot_and_both_work_until_the_next_turn(lab
 def test_the_secret_holds_every_form_of_the_new_key_and_what_it_held_besides(lab: RsaLab) -> None:
     lab.keys().turn()
 
-    values, pair = lab.held(), lab.pair_in_use()
+    values, pair = lab.stored_values(), lab.pair_in_use()
     assert values["rsa_public_key_2_pem"] == pair.public_pem
     assert values["snowflake_rsa_public_key_2_pem"] == pair.public_line
     assert values["snowflake_service_user"] == lab.user
@@ -143,7 +143,7 @@ def test_of_two_turns_at_once_one_stands_and_the_key_in_use_works(lab: RsaLab) -
     with pytest.raises(DifferentError, match="Somebody else"):
         replace(slow, prove=overtaken).turn()
 
-    assert lab.held()["active_key_number"] == "2"
+    assert lab.stored_values()["active_key_number"] == "2"
     assert lab.logs_in(lab.pair_in_use())
 
 
@@ -153,7 +153,7 @@ def test_what_snowflake_shows_counts_more_than_the_number_in_the_secret(lab: Rsa
 
     lab.keys().turn()
 
-    assert lab.held()["active_key_number"] == "1"
+    assert lab.stored_values()["active_key_number"] == "1"
     assert lab.service_user.fingerprints() == {1: lab.pair_in_use().fingerprint, 2: lab.first.fingerprint}
 
 
@@ -178,7 +178,7 @@ def test_age_counts_from_the_date_of_the_store(lab: RsaLab) -> None:
 def test_a_secret_that_makes_no_sense_is_told_and_not_shown(
     lab: RsaLab, spoil: Callable[[dict[str, str]], dict[str, str]], expected: str
 ) -> None:
-    lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(spoil(lab.held())))
+    lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(spoil(lab.stored_values())))
 
     with pytest.raises(ConfigureError, match=expected) as met:
         lab.keys().turn()
@@ -203,5 +203,5 @@ def test_lost_answers_and_throttling_make_no_half_turn(lab: RsaLab, knobs: dict[
     finally:
         lab.aws.turn()
 
-    assert lab.held()["active_key_number"] == "2"
+    assert lab.stored_values()["active_key_number"] == "2"
     assert lab.logs_in(lab.pair_in_use())

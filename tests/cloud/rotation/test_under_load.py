@@ -34,7 +34,12 @@ def turn_rsa_as_the_sources_do(lab: RsaLab) -> None:
     one, two = KeyPair.new(), KeyPair.new()
     lab.service_user.set(1, one.public_line)
     lab.service_user.unset(2)
-    values = {**lab.held(), **secret_values(1, one), **secret_values(2, two), "active_key_number": "1"}
+    values = {
+        **lab.stored_values(),
+        **secret_values(1, one),
+        **secret_values(2, two),
+        "active_key_number": "1",
+    }
     lab.store.put_secret_value(SecretId=lab.secret, SecretString=json.dumps(values))
 
 

@@ -196,7 +196,9 @@ def test_each_statement_that_was_said_has_a_source_in_the_docs(made: InSnowflake
         each for each in DOCS.read_text().split("\n## ") if each.startswith("Requests and statements")
     )
     known = [head for cell in re.findall("`([^`\n]+)`", register) for head in heads(cell)]
-    by_frazil = [each for each in made.admin.said if each[:1].isupper()]  # tests say theirs in small letters
+    by_frazil = [
+        each for each in made.admin.statements if each[:1].isupper()
+    ]  # tests say theirs in small letters
     statements = {re.sub("OR REPLACE |IF NOT EXISTS ", "", statement) for statement in by_frazil}
 
     assert {statement.partition(" ")[0] for statement in statements} >= VERBS - {"REVOKE"}

@@ -190,7 +190,7 @@ CHANGES = (
         "the writer's role bears no tag",
         no_tag,
         (WRITER,),
-        told=("it lacks the tag frazil = lab",),
+        advice=("it lacks the tag frazil = lab",),
         mended=tag,
     ),
     Change(
@@ -209,7 +209,7 @@ CHANGES = (
         "the bucket bears no tag",
         no_bucket_tag,
         (BUCKET,),
-        told=("it lacks the tag frazil = lab",),
+        advice=("it lacks the tag frazil = lab",),
         mended=tag_bucket,
     ),
     Change(
@@ -233,7 +233,7 @@ CHANGES = (
     Change(
         "a secret is no JSON",
         lambda t: spoil_secret(t, "app_consumer"),
-        told=("no JSON object", "it may be deleted"),
+        advice=("no JSON object", "it may be deleted"),
         mended=lambda t, _: no_secret(t, "app_consumer"),
         ends_looks=True,
     ),
@@ -257,7 +257,7 @@ CHANGES = (
         "Glue's database bears no mark",
         glue,
         ("aws/glue",),
-        told=("Glue's database lab is there, and is not of this deployment",),
+        advice=("Glue's database lab is there, and is not of this deployment",),
         mended=mark_glue,
     ),
 )

@@ -156,7 +156,7 @@ def rename_pool(tour: Tour) -> None:
 
 
 def say_so(tour: Tour, *_: object) -> None:
-    tour.write(confluent={**tour.told["confluent"], "governance": "ADVANCED"})
+    tour.write(confluent={**tour.document["confluent"], "governance": "ADVANCED"})
 
 
 PRODUCERS = tuple(
@@ -204,7 +204,7 @@ CHANGES = (
     Change(
         "nothing marks the environment",
         take_all_roles_of_the_manager,
-        told=("nothing in it says", "--adopt"),
+        advice=("nothing in it says", "--adopt"),
         mended=lambda _, f: f("deploy", "create", "--yes", "--adopt"),
         ends_looks=True,
     ),
@@ -262,14 +262,14 @@ CHANGES = (
         fail,
         ("confluent/statement/make-totals",),
         ("failed",),
-        told=("FAILED, and its table totals is there", "drop the table"),
+        advice=("FAILED, and its table totals is there", "drop the table"),
         mended=begin_anew,
     ),
     Change(
         "a statement is gone, and its table is there",
         lambda t: t.flink("DELETE", "make-totals"),
         ("confluent/statement/make-totals",),
-        told=("its table totals is there", "INSERT INTO `totals`"),
+        advice=("its table totals is there", "INSERT INTO `totals`"),
         mended=begin_anew,
     ),
     Change("a bad record is skipped", skip_bad_records, ("confluent/tableflow/stock_trades",), ("SKIP",)),
@@ -310,7 +310,7 @@ CHANGES = (
     Change(
         "an account is described otherwise",
         lambda t: describe(t, "of others"),
-        told=("not of this deployment", "describe it as frazil:lab"),
+        advice=("not of this deployment", "describe it as frazil:lab"),
         mended=lambda t, _: describe(t, "frazil:lab"),
         ends_looks=True,
     ),
@@ -322,7 +322,7 @@ CHANGES = (
         raise_package,
         ("confluent/environment",),
         ("ADVANCED",),
-        told=("nobody can change", "Put the old values into the deployment"),
+        advice=("nobody can change", "Put the old values into the deployment"),
         mended=say_so,
     ),
 )

@@ -18,12 +18,12 @@ TABLE, VIEW, READER = "snowflake/table/trades", "snowflake/view/trades", "aws/re
 SHOWN = "{SCHEMA}.TRADES_WITHOUT_METADATA"
 
 
-def said(*statements: str, role: str = ALL) -> Any:
+def saying(*statements: str, role: str = ALL) -> Any:
     """The deed of saying these in a role."""
     return lambda tour: [tour.say(role, statement) for statement in statements]
 
 
-by_owner = partial(said, role=OWNER)
+by_owner = partial(saying, role=OWNER)
 
 
 def replaced(tour: Tour, kind: str, address: str) -> None:
@@ -40,31 +40,31 @@ def other_keys(tour: Tour) -> None:
 CHANGES = (
     Change(
         "a grant is gone",
-        said("revoke usage on warehouse {WAREHOUSE} from role {SYSTEM_ADMIN_ROLE}"),
+        saying("revoke usage on warehouse {WAREHOUSE} from role {SYSTEM_ADMIN_ROLE}"),
         (SYSTEM,),
         ("WAREHOUSE",),
     ),
     Change(
         "a grant on the schema is gone",
-        said("revoke create view on schema {SCHEMA} from role {SYSTEM_ADMIN_ROLE}"),
+        saying("revoke create view on schema {SCHEMA} from role {SYSTEM_ADMIN_ROLE}"),
         (SYSTEM,),
         ("CREATE VIEW",),
     ),
     Change(
         "the user lost its role",
-        said("revoke role {SYSTEM_ADMIN_ROLE} from user {USER}"),
+        saying("revoke role {SYSTEM_ADMIN_ROLE} from user {USER}"),
         (OF_USER,),
         ("SYSTEM_ADMIN_ROLE",),
     ),
     Change(
         "the role may make databases",
-        said("grant create database on account to role {SYSTEM_ADMIN_ROLE}"),
+        saying("grant create database on account to role {SYSTEM_ADMIN_ROLE}"),
         (SYSTEM,),
         ("CREATE DATABASE ON ACCOUNT",),
     ),
     Change(
         "the role may use a foreign warehouse",
-        said(
+        saying(
             "create warehouse if not exists of_others",
             "grant usage on warehouse of_others to role {SYSTEM_ADMIN_ROLE}",
         ),
@@ -73,19 +73,19 @@ CHANGES = (
     ),
     Change(
         "the user is an administrator of the account",
-        said("grant role accountadmin to user {USER}"),
+        saying("grant role accountadmin to user {USER}"),
         (OF_USER,),
         ("ACCOUNTADMIN",),
     ),
     Change(
         "the role has another one's rights",
-        said("grant role sysadmin to role {SYSTEM_ADMIN_ROLE}"),
+        saying("grant role sysadmin to role {SYSTEM_ADMIN_ROLE}"),
         (SYSTEM,),
         ("SYSADMIN",),
     ),
     Change(
         "the role may use what others will make",
-        said(
+        saying(
             "create database if not exists of_others",
             "grant select on future tables in database of_others to role {SYSTEM_ADMIN_ROLE}",
         ),
@@ -94,13 +94,13 @@ CHANGES = (
     ),
     Change(
         "the role may pass its right on",
-        said("grant usage on warehouse {WAREHOUSE} to role {SYSTEM_ADMIN_ROLE} with grant option"),
+        saying("grant usage on warehouse {WAREHOUSE} to role {SYSTEM_ADMIN_ROLE} with grant option"),
         (SYSTEM,),
         ("WITH GRANT OPTION",),
     ),
     Change(
         "somebody else has the role",
-        said(
+        saying(
             "create role if not exists strangers",
             "grant role {SYSTEM_ADMIN_ROLE} to role strangers",
         ),
@@ -109,53 +109,53 @@ CHANGES = (
     ),
     Change(
         "the user is disabled",
-        said("alter user {USER} set disabled = true"),
+        saying("alter user {USER} set disabled = true"),
         (USER,),
         ("disabled",),
         also=(TABLE,),
     ),
     Change(
         "a foreign key lets somebody in",
-        said("alter user {USER} set rsa_public_key_2 = '{key}'"),
+        saying("alter user {USER} set rsa_public_key_2 = '{key}'"),
         (USER,),
         ("RSA_PUBLIC_KEY_2",),
     ),
     Change(
         "the key in use is gone",
-        said("alter user {USER} unset rsa_public_key"),
+        saying("alter user {USER} unset rsa_public_key"),
         (USER,),
         ("another, or none",),
     ),
     Change("the key in use is a foreign one", other_keys, (USER,), ("another, or none",)),
     Change(
         "the user works in another role",
-        said("alter user {USER} set default_role = 'PUBLIC'"),
+        saying("alter user {USER} set default_role = 'PUBLIC'"),
         (USER,),
         ("default_role",),
     ),
     Change(
         "the user works elsewhere",
-        said("alter user {USER} set default_namespace = 'ELSEWHERE.S'"),
+        saying("alter user {USER} set default_namespace = 'ELSEWHERE.S'"),
         (USER,),
         ("default_namespace",),
     ),
-    Change("the user is a person", said("alter user {USER} set type = person"), (USER,), ("PERSON",)),
+    Change("the user is a person", saying("alter user {USER} set type = person"), (USER,), ("PERSON",)),
     Change(
         "the integration is off",
-        said("alter catalog integration {CATALOG_INTEGRATION} set enabled = false"),
+        saying("alter catalog integration {CATALOG_INTEGRATION} set enabled = false"),
         (CATALOG,),
         ("enabled",),
         also=(TABLE,),
     ),
     Change(
         "the integration looks rarely",
-        said("alter catalog integration {CATALOG_INTEGRATION} set refresh_interval_seconds = 3600"),
+        saying("alter catalog integration {CATALOG_INTEGRATION} set refresh_interval_seconds = 3600"),
         (CATALOG,),
         ("3600",),
     ),
     Change(
         "the volume may write",
-        said("alter external volume {VOLUME} set allow_writes = true"),
+        saying("alter external volume {VOLUME} set allow_writes = true"),
         (VOLUME,),
         ("allow_writes",),
     ),
@@ -189,55 +189,58 @@ CHANGES = (
     ),
     Change(
         "another role owns the table",
-        said("grant ownership on iceberg table {SCHEMA}.TRADES to role sysadmin copy current grants"),
+        saying("grant ownership on iceberg table {SCHEMA}.TRADES to role sysadmin copy current grants"),
         (TABLE,),
         ("owner",),
     ),
     Change(
         "the warehouse is huge",
-        said("alter warehouse {WAREHOUSE} set warehouse_size = xlarge"),
+        saying("alter warehouse {WAREHOUSE} set warehouse_size = xlarge"),
         ("snowflake/warehouse",),
         ("XLARGE",),
     ),
     Change(
         "the warehouse never sleeps",
-        said("alter warehouse {WAREHOUSE} set auto_suspend = 36000"),
+        saying("alter warehouse {WAREHOUSE} set auto_suspend = 36000"),
         ("snowflake/warehouse",),
         ("36000",),
     ),
     Change(
         "the warehouse is gone",
-        said("drop warehouse {WAREHOUSE}"),
+        saying("drop warehouse {WAREHOUSE}"),
         ("snowflake/warehouse", SYSTEM),
         alone=True,
     ),
     Change(
         "the warehouse bears another comment",
-        said("alter warehouse {WAREHOUSE} set comment = 'of others'"),
-        told=("not of this deployment", "COMMENT = 'frazil:lab'"),
+        saying("alter warehouse {WAREHOUSE} set comment = 'of others'"),
+        advice=("not of this deployment", "COMMENT = 'frazil:lab'"),
         mended=lambda t, _: t.say(ALL, "alter warehouse {WAREHOUSE} set comment = 'frazil:lab'"),
         ends_looks=True,
     ),
     Change(
         "no administrator may take the role",
-        said("revoke role {SYSTEM_ADMIN_ROLE} from role sysadmin"),
+        saying("revoke role {SYSTEM_ADMIN_ROLE} from role sysadmin"),
         ("snowflake/grants/administrator",),
         alone=True,
     ),
     Change(
         "the role is gone",
-        said("drop role {SYSTEM_ADMIN_ROLE}"),
+        saying("drop role {SYSTEM_ADMIN_ROLE}"),
         ("snowflake/role/system", SYSTEM, OF_USER, "snowflake/grants/administrator", TABLE, VIEW),
         alone=True,
     ),
     Change(
         "the schema is gone",
-        said("drop schema {SCHEMA}"),
+        saying("drop schema {SCHEMA}"),
         ("snowflake/schema", SYSTEM, TABLE, VIEW),
         alone=True,
     ),
     Change(
-        "the user is gone", said("drop user {USER}"), (USER, OF_USER, "snowflake/grants/security"), alone=True
+        "the user is gone",
+        saying("drop user {USER}"),
+        (USER, OF_USER, "snowflake/grants/security"),
+        alone=True,
     ),
 )
 

@@ -37,7 +37,7 @@ QUICK = {"provision": 0.02, "key_sync": 0.0, "rbac_sync": 0.0, "topic_sync": 0.0
 class Made:
     """What a creation of the source systems' deployment left."""
 
-    held: dict[str, dict[str, StoredObject]]
+    objects: dict[str, dict[str, StoredObject]]
     secrets: dict[str, dict[str, str]]
     known: Known
 
@@ -56,7 +56,7 @@ class CloudConfluent:
     @property
     def is_untouched(self) -> bool:
         """Whether nothing was made, and all is quick, since `reset`."""
-        return not self.held() and self.organization.knobs == Knobs(more=dict(QUICK))
+        return not self.inventory() and self.organization.knobs == Knobs(more=dict(QUICK))
 
     @property
     def url(self) -> str:
@@ -142,7 +142,7 @@ class CloudConfluent:
         made = self.made("/iam/v2/api-keys", {"spec": spec})
         return {"key": made["id"], "secret": made["spec"]["secret"]}
 
-    def held(self) -> dict[str, list[str]]:
+    def inventory(self) -> dict[str, list[str]]:
         """All that is there, by the end of its address, without the administrator's key and role."""
         own = (KEY, "rb-admin")
         with self.organization.lock:
@@ -192,19 +192,19 @@ class Store:
     """A store of secrets that is a dictionary."""
 
     def __init__(self) -> None:
-        self.held: dict[str, dict[str, str]] = {}
+        self.secrets: dict[str, dict[str, str]] = {}
 
     def put(self, name: str, values: Mapping[str, str], tags: Mapping[str, str]) -> None:
-        self.held[name] = dict(values)
+        self.secrets[name] = dict(values)
 
     def get(self, name: str) -> dict[str, str] | None:
-        return self.held.get(name)
+        return self.secrets.get(name)
 
     def pending(self, name: str) -> dict[str, str] | None:
         return None
 
     def delete(self, name: str) -> None:
-        self.held.pop(name, None)
+        self.secrets.pop(name, None)
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Deployed:
     """A deployment's objects in Confluent Cloud alone, and what makes them."""
 
     cloud: CloudConfluent
-    told: dict[str, Any] = field(default_factory=lambda: dict(KICKSTARTER))
+    document: dict[str, Any] = field(default_factory=lambda: dict(KICKSTARTER))
     store: Store = field(default_factory=Store)
     confluent: Confluent | None = None
     given: dict[str, Any] = field(default_factory=dict)  # what stands for objects of AWS
@@ -281,7 +281,7 @@ class Deployed:
 
     @property
     def spec(self) -> DeploymentSpec:
-        return DeploymentSpec.model_validate(self.told)
+        return DeploymentSpec.model_validate(self.document)
 
     @property
     def clouds(self) -> Clouds:
@@ -306,19 +306,23 @@ class Deployed:
             return self.apply()
         if self.cloud.made_before is None:
             known = self.apply()
-            self.cloud.made_before = deepcopy(Made(self.cloud.organization.objects, self.store.held, known))
+            self.cloud.made_before = deepcopy(
+                Made(self.cloud.organization.objects, self.store.secrets, known)
+            )
             return known
         again = deepcopy(self.cloud.made_before)
         with self.cloud.organization.lock:
-            self.cloud.organization.objects.update(again.held)
-        self.store.held.update(again.secrets)
+            self.cloud.organization.objects.update(again.objects)
+        self.store.secrets.update(again.secrets)
         return again.known
 
     @property
     def _is_where_tests_begin(self) -> bool:
         """Whether all is as the fixtures make it: the source systems' deployment, and nothing there yet."""
         return (
-            self == Deployed(self.cloud, store=self.store) and not self.store.held and self.cloud.is_untouched
+            self == Deployed(self.cloud, store=self.store)
+            and not self.store.secrets
+            and self.cloud.is_untouched
         )
 
     def apply(self, patience: float = 30.0) -> Known:

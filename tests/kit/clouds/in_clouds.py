@@ -12,15 +12,15 @@ import pytest
 
 from frazil.settings.profile import Settings
 from frazil_local.home import Home
-from kit.runs.shell import Said
+from kit.runs.shell import Output
 
 
-def done(result: Said) -> Said:
+def done(result: Output) -> Output:
     assert result.code == 0, result.err
     return result
 
 
-def in_it(frazil: Callable[..., Said], deployment: str) -> dict[str, str]:
+def in_it(frazil: Callable[..., Output], deployment: str) -> dict[str, str]:
     """`eval "$(frazil env --deployment NAME)"`, with the key of the manager: consumers may not write."""
     exports = {}
     for line in done(frazil("env", "--deployment", deployment)).out.splitlines():

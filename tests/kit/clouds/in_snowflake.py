@@ -49,14 +49,14 @@ class Heard(Snowflake):
 
     def __init__(self, find: Callable[[], Login], seconds: int) -> None:
         super().__init__(find, seconds)
-        self.said = set[str]()
+        self.statements = set[str]()
 
     def query(self, sql: str, *, role: str | None = None) -> list[tuple[Any, ...]]:
-        self.said.add(sql)
+        self.statements.add(sql)
         return super().query(sql, role=role)
 
     def shown(self, sql: str, *, role: str | None = None) -> list[dict[str, Any]]:
-        self.said.add(sql)
+        self.statements.add(sql)
         return super().shown(sql, role=role)
 
 

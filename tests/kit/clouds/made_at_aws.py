@@ -39,7 +39,7 @@ class MadeAtAws:
     """Three parties with users of their own trust each other through the deployment; nobody makes secrets."""
 
     cloud: CloudAws
-    told: dict[str, Any] = field(default_factory=lambda: dict(LAB))
+    document: dict[str, Any] = field(default_factory=lambda: dict(LAB))
     late: float = 0.0
     """Seconds for which a refusal is taken for lateness."""
 
@@ -52,7 +52,7 @@ class MadeAtAws:
 
     @property
     def spec(self) -> DeploymentSpec:
-        return DeploymentSpec.model_validate(self.told)
+        return DeploymentSpec.model_validate(self.document)
 
     @property
     def resources(self) -> list[Resource]:

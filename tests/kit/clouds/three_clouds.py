@@ -124,7 +124,7 @@ def _in_aws(aws: CloudAws) -> Iterator[str]:
 
 
 def _in_confluent(confluent: CloudConfluent) -> Iterator[str]:
-    yield from (f"{path} {name}" for path, names in confluent.held().items() for name in names)
+    yield from (f"{path} {name}" for path, names in confluent.inventory().items() for name in names)
 
 
 def _in_snowflake(snowflake: CloudSnowflake) -> Iterator[str]:

@@ -12,11 +12,11 @@ from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.catalog import open_catalog
 from kit.clouds.in_clouds import in_it
-from kit.runs.shell import Said
+from kit.runs.shell import Output
 
 ROWS = pa.table({"symbol": ["ZTEST", "ZVV"], "price": [5, 7]})
 
-Frazil = Callable[..., Said]
+Frazil = Callable[..., Output]
 
 
 class AnyClouds(Protocol):
@@ -99,6 +99,6 @@ def refuse_who_works_in_it(name: str, frazil: Frazil) -> None:
     done(frazil("deploy", "drift", **{k: v for k, v in inside.items() if k not in taken_back}))
 
 
-def done(expected: Said) -> Said:
+def done(expected: Output) -> Output:
     assert expected.code == 0, expected.err
     return expected

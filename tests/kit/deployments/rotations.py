@@ -79,13 +79,13 @@ class RsaLab:
         keys = RsaKeys(user, StagedSecret(Aws(self.aws.settings), self.secret), user.prove, pace)
         return replace(keys, **changed)
 
-    def held(self) -> dict[str, str]:
+    def stored_values(self) -> dict[str, str]:
         """What a client reads, which knows of no stages."""
         values: dict[str, str] = json.loads(self.store.get_secret_value(SecretId=self.secret)["SecretString"])
         return values
 
     def pair_in_use(self) -> KeyPair:
-        return rsa_pair(self.held())
+        return rsa_pair(self.stored_values())
 
     def logs_in(self, pair: KeyPair) -> bool:
         return logs_in(self.service_user, pair)

@@ -19,9 +19,9 @@ from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.deployment import OBJECTS, open_clouds, reconciler_of
 from frazil_cloud.resource import Known
 from kit.clouds.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
-from kit.runs.shell import Said
+from kit.runs.shell import Output
 
-Frazil = Callable[..., Said]
+Frazil = Callable[..., Output]
 
 TOURED: dict[str, Any] = {
     **LAB,
@@ -42,14 +42,14 @@ class Tour:
 
     clouds: ThreeClouds
     folder: Path
-    told: dict[str, Any]
+    document: dict[str, Any]
     is_clean: bool = True
     """Whether nothing differs; after a change that was not healed something does."""
     known: Known = field(default_factory=dict)
 
     @property
     def spec(self) -> DeploymentSpec:
-        return DeploymentSpec.model_validate(self.told)
+        return DeploymentSpec.model_validate(self.document)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -58,8 +58,8 @@ class Tour:
 
     def write(self, **parts: Any) -> None:
         """Writes something else into its file."""
-        self.told = {**self.told, **parts}
-        document = {"type": "assets.deployments.Deployment", "attributes": self.told}
+        self.document = {**self.document, **parts}
+        document = {"type": "assets.deployments.Deployment", "attributes": self.document}
         (self.folder / "deployments" / self.spec.name / "defs.yaml").write_text(yaml.safe_dump(document))
 
     def look(self) -> None:
@@ -154,7 +154,7 @@ class Change:
         words: What stands in its lines besides.
         also: Objects that a plan may name, too, sooner or later.
         alone: Whether it hides what other changes would be named by.
-        told: Words of the command that can't heal it; empty: it heals.
+        advice: Words of the command that can't heal it; empty: it heals.
         mended: Does what the words say.
         ends_looks: Whether even a look ends with these words.
     """
@@ -165,7 +165,7 @@ class Change:
     words: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     alone: bool = False
-    told: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
     mended: Callable[[Tour, Frazil], object] = lambda *_: None
     ends_looks: bool = False
 
@@ -176,7 +176,7 @@ class Change:
 def waves(changes: Iterable[Change]) -> list[list[Change]]:
     """Those that are healed, as many together as can be told apart: no two of a wave are of one object."""
     waves_made: list[list[Change]] = []
-    for change in (each for each in changes if not each.told):
+    for change in (each for each in changes if not each.advice):
         wave = next((each for each in waves_made if not change.alone and _fits(each, change)), None)
         waves_made.append([change]) if wave is None else wave.append(change)
     return waves_made
@@ -189,7 +189,7 @@ def _fits(wave: list[Change], change: Change) -> bool:
 
 def explained(changes: Iterable[Change]) -> list[Change]:
     """Those that a command can't heal, and says how somebody can."""
-    return [each for each in changes if each.told]
+    return [each for each in changes if each.advice]
 
 
 def heal(tour: Tour, frazil: Frazil, wave: list[Change]) -> None:
@@ -259,12 +259,12 @@ def finish(tour: Tour, frazil: Frazil) -> None:
     tour.is_clean = True
 
 
-def says(result: Said, change: Change) -> None:
+def says(result: Output, change: Change) -> None:
     """A command that ends in words, with what to do next, and with no error of ours."""
     assert result.code not in (0, 3), result.out
     assert "Traceback" not in result.err
     assert "  Next: " in result.err, result.err
-    lacking = [word for word in change.told if word not in " ".join(result.err.split())]
+    lacking = [word for word in change.advice if word not in " ".join(result.err.split())]
     assert lacking == [], f"{lacking} are not in {result.err}"
 
 

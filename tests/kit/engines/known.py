@@ -158,6 +158,8 @@ _OF_ENGINES: Mapping[str, Mapping[str, Known]] = {
 }
 
 KNOWN: Mapping[tuple[str, str], Known] = {
-    (engine, feature): known for engine, found in _OF_ENGINES.items() for feature, known in found.items()
+    (engine, feature): known
+    for engine, features in _OF_ENGINES.items()
+    for feature, known in features.items()
 }
 """By the names of the engine and of the feature."""

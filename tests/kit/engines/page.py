@@ -24,7 +24,7 @@ _PACKAGES = {"spark": "pyspark", "clickhouse": "chdb-core"}
 
 def written(text: str) -> str:
     """The page with the outcomes that are known."""
-    return _REGION.sub(lambda found: found[1] + "\n".join(_outcomes()) + "\n" + found[2], text)
+    return _REGION.sub(lambda match: match[1] + "\n".join(_outcomes()) + "\n" + match[2], text)
 
 
 def _outcomes() -> Iterator[str]:
@@ -43,11 +43,11 @@ def _outcomes() -> Iterator[str]:
 
 def _notes(engine: Engine) -> Iterator[str]:
     """What is known of an engine; the same of several tables in one row."""
-    found: dict[Known, list[str]] = {}
+    titles_by_cause: dict[Known, list[str]] = {}
     for feature in FEATURES:
         if known := KNOWN.get((engine.name, feature.name)):
-            found.setdefault(known, []).append(feature.title)
-    for known, titles in found.items():
+            titles_by_cause.setdefault(known, []).append(feature.title)
+    for known, titles in titles_by_cause.items():
         link = f" ([its issue]({known.link}))" if known.link else ""
         way = "**wrong**: " if known.wrong else ""
         yield f"| {engine.title} | {'; '.join(titles)} | {way}{known.note}{link} |"
@@ -63,8 +63,8 @@ def _version(engine: Engine) -> str:
         return TRINO_VERSION
     package = _PACKAGES.get(engine.name, engine.name)
     lock = LOCKS[not engine.locked].read_text()
-    (found,) = re.findall(rf"^{package}==(\S+)", lock, re.MULTILINE)
-    return str(found)
+    (version,) = re.findall(rf"^{package}==(\S+)", lock, re.MULTILINE)
+    return str(version)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class Day:
     planting: Planting
     folder: Path
     codes: dict[str, int] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     command_lines: set[str] = field(default_factory=set)
 
@@ -89,7 +89,7 @@ class Day:
             with pytest.raises(SystemExit) as ended:
                 run()
 
-        self.codes[name], self.said[name] = int(ended.value.code or 0), out.getvalue()
+        self.codes[name], self.outputs[name] = int(ended.value.code or 0), out.getvalue()
 
     def materialize(self, *paths: str) -> None:
         """A run of Dagster by its own command line."""
@@ -99,7 +99,7 @@ class Day:
         done = subprocess.run(
             asked, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE
         )
-        self.codes["dagster"], self.said["dagster"] = done.returncode, done.stdout
+        self.codes["dagster"], self.outputs["dagster"] = done.returncode, done.stdout
 
     def tick(self, sensor: str) -> None:
         """A look of a sensor at what the day brought."""
@@ -111,7 +111,7 @@ class Day:
             dg.build_sensor_context(instance, resources={"frazil": frazil}) as context,
         ):
             tick = definitions.resolve_sensor_def(sensor).evaluate_tick(context)
-        self.said[sensor] = str(tick)
+        self.outputs[sensor] = str(tick)
 
 
 def events(home: Home) -> Path:

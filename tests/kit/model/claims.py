@@ -36,7 +36,7 @@ class Claim:
     who: str
     made: Sequence[Applied]
 
-    def said(self, error: FrazilError | None) -> str:
+    def line(self, error: FrazilError | None) -> str:
         """In a line."""
         return f"{type(error).__name__}: {_text(error)}" if error else "done"
 

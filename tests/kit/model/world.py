@@ -53,7 +53,7 @@ class World:
     lane: bool = False
     keyed: bool = False
     topic: Topic = field(default_factory=Topic)
-    told: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     stuck: bool = False  # whether the position is lost, as another engine's rollback may do
     may_lose_its_position: bool = False
     forgets: bool = False  # whether anybody had some records forgotten, as rows and as dead letters

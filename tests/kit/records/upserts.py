@@ -47,7 +47,7 @@ class Upserts:
     def value(self, quantity: int, schema_id: int) -> bytes:
         return self.topic.encode({"side": "BUY", "quantity": quantity, "symbol": "Z"}, schema_id)
 
-    def held(self) -> Mapping[str, int]:
+    def rows_by_key(self) -> Mapping[str, int]:
         """What the table holds, as PyIceberg reads it; each key once."""
         return by_key((r["key"], r["quantity"]) for r in self.topic.rows())
 

@@ -13,7 +13,7 @@ from kit.records.topics import Topic
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Sent:
     """One record: where it stands, and when the source made the change.
 
     A tombstone's `op` is None; a truncate's is t, and its key says nothing. `stamp`: the record's own
@@ -35,7 +35,7 @@ class Told:
     def stamped(self) -> int:
         return self.time if self.stamp is None else self.stamp
 
-    def is_older(self, truncate: Told) -> bool:
+    def is_older(self, truncate: Sent) -> bool:
         if self.partition == truncate.partition:
             return self.offset < truncate.offset
         return self.stamped < truncate.stamped
@@ -45,9 +45,9 @@ Version = tuple[str, int, int, int, int | None, bool]
 """Key, partition and offset of its record, since when, until when, and whether it holds now."""
 
 
-def versions_of(records: Iterable[Told]) -> set[Version]:
+def versions_of(records: Iterable[Sent]) -> set[Version]:
     """The versions of every key, by plain lists."""
-    of_key: dict[str, list[tuple[int, int, int, Told]]] = defaultdict(list)
+    of_key: dict[str, list[tuple[int, int, int, Sent]]] = defaultdict(list)
     every = list(records)
     truncates = [one for one in every if one.op == "t"]
     for (key, partition), stream in _streams(one for one in every if one.op != "t").items():
@@ -65,9 +65,9 @@ def versions_of(records: Iterable[Told]) -> set[Version]:
     return known
 
 
-def _streams(records: Iterable[Told]) -> dict[tuple[str, int], list[Told]]:
+def _streams(records: Iterable[Sent]) -> dict[tuple[str, int], list[Sent]]:
     """Each key's records of each partition, by offset."""
-    streams: dict[tuple[str, int], list[Told]] = defaultdict(list)
+    streams: dict[tuple[str, int], list[Sent]] = defaultdict(list)
     for one in sorted(records, key=lambda t: t.offset):
         streams[one.key, one.partition].append(one)
     return streams
@@ -78,7 +78,7 @@ class History:
     """A topic of changes in two partitions, and what was told there; the topic's spec is of a history."""
 
     made: Captured
-    told: list[Told] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
 
     @property
     def topic(self) -> Topic:
@@ -93,23 +93,23 @@ class History:
         place = ord(key) % 2 if partition is None else partition
         self.made.moment = AT // 1000 + seconds * 1000
         for op in ("c",) if quantity is not None else ("d", None):
-            offset = sum(one.partition == place for one in self.told)
+            offset = sum(one.partition == place for one in self.sent)
             later = seconds + (quantity is None)
-            self.told.append(Told(key, place, offset, seconds if op else later, op, later))
+            self.sent.append(Sent(key, place, offset, seconds if op else later, op, later))
         stamp = self.made.moment + 1000 * (quantity is None)
         self.made.send([(key, quantity)], partition=place, plain="offsets are foretold", timestamp=stamp)
 
     def truncate(self, seconds: int, partition: int) -> None:
         """Sends a truncate; its record has the time at which the source did it."""
         self.made.moment = AT // 1000 + seconds * 1000
-        offset = sum(one.partition == partition for one in self.told)
-        self.told.append(Told("", partition, offset, seconds, "t"))
+        offset = sum(one.partition == partition for one in self.sent)
+        self.sent.append(Sent("", partition, offset, seconds, "t"))
         value = self.made.value("t", None, None)
         self.topic.send_keyed(
             [(None, value)], partition=partition, plain="offsets are foretold", timestamp=self.made.moment
         )
 
-    def held(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
+    def versions(self, rows: Iterable[dict[str, Any]] | None = None) -> set[Version]:
         """The versions that rows say; None: those that the table holds, each of them once."""
         versions = [_version(row) for row in (self.topic.rows() if rows is None else rows)]
         assert len(set(versions)) == len(versions), "a version has two rows"

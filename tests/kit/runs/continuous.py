@@ -135,8 +135,8 @@ class Heard:
     """Listens to a runner: to its lines as people do, and to its events as Dagster does."""
 
     lines: list[Progress] = field(default_factory=list)
-    told: list[tuple[str, Done]] = field(default_factory=list)
-    held: list[float] = field(default_factory=list)
+    outcomes: list[tuple[str, Done]] = field(default_factory=list)
+    pauses: list[float] = field(default_factory=list)
     listens: bool = True
 
     def __call__(self, line: Progress) -> None:
@@ -152,11 +152,11 @@ class Heard:
 
     def tell_all(self, news: Iterable[tuple[AnyTable, Done]]) -> None:
         """See `Reporter`."""
-        self.told += [(name_of(spec), done) for spec, done in news]
+        self.outcomes += [(name_of(spec), done) for spec, done in news]
 
     def hold(self, specs: Sequence[TableSpec], until: float) -> None:
         """See `Reporter`."""
-        self.held.append(until)
+        self.pauses.append(until)
 
     def delays(self, paths: Iterable[AssetPath], since: float) -> Mapping[AssetPath, Sequence[Delay]]:
         """See `Reporter`."""

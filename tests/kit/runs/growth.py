@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 
-def held() -> dict[str, int]:
+def open_now() -> dict[str, int]:
     """How much of each, of this process."""
     process = psutil.Process()
     return {

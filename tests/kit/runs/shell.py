@@ -23,7 +23,7 @@ NAMESPACE = "cli_tests"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Output:
     """What one command said."""
 
     code: int
@@ -65,7 +65,7 @@ class Shell:
         file.write_text(yaml.safe_dump_all(documents, sort_keys=False))
         return file
 
-    def __call__(self, *arguments: str, **environment: str) -> Said:
+    def __call__(self, *arguments: str, **environment: str) -> Output:
         done = subprocess.run(
             [FRAZIL, *arguments],
             env={**os.environ, "FRAZIL_PIPELINES": str(self.pipelines), **environment},
@@ -74,7 +74,7 @@ class Shell:
             check=False,
             timeout=PATIENCE,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Output(done.returncode, done.stdout, done.stderr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Command:
     patch: pytest.MonkeyPatch
     capture: pytest.CaptureFixture[str]
 
-    def __call__(self, *arguments: str, **environment: str) -> Said:
+    def __call__(self, *arguments: str, **environment: str) -> Output:
         with self.patch.context() as patch:
             patch.setattr(sys, "argv", ["frazil", *arguments])
             for name, value in environment.items():
@@ -93,4 +93,4 @@ class Command:
             with pytest.raises(SystemExit) as ended:
                 run()
         out, err = self.capture.readouterr()
-        return Said(int(ended.value.code or 0), out, err)
+        return Output(int(ended.value.code or 0), out, err)

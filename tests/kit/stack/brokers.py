@@ -119,16 +119,16 @@ class FarBroker:
 
     Args:
         port: Where it listens.
-        told: What it tells.
+        advertised: The port that it gives its clients.
     """
 
     port: int
-    told: int
+    advertised: int
 
     @property
     def address(self) -> str:
-        """What clients are told."""
-        return f"{LOOPBACK}:{self.told}"
+        """What clients connect to."""
+        return f"{LOOPBACK}:{self.advertised}"
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def far_broker(folder: Path) -> Iterator[FarBroker]:
     ports = dict(zip(("controller", "far", "own", "told"), free_ports(4), strict=True))
     broker = FarBroker(ports["far"], ports["told"])
     properties = _properties(ports, "far", home.data("far")) + _FAR.format(
-        host=LOOPBACK, own=f"OWN://{LOOPBACK}:{ports['own']}", told=broker.told, port=broker.port,
+        host=LOOPBACK, own=f"OWN://{LOOPBACK}:{ports['own']}", told=broker.advertised, port=broker.port,
         controller=ports["controller"],
     )  # fmt: skip
     stack = Stack(home, ports, [_broker(home, ports, "far", properties, alone=True)])

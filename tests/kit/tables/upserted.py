@@ -97,7 +97,7 @@ class Upserted:
             small=self._small, most=2 * self._small, tasks=2, version=version("frazil"), order=self._order,
             vectors=self._vectors, vectors_from=self._small,
         )  # fmt: skip
-        returned = pa.Table.from_batches([*self._said(slices, merge)])
+        returned = pa.Table.from_batches([*self._merged(slices, merge)])
         merges = [json.loads(text) for text in returned["merge"].drop_null().to_pylist()]
         self._audit(returned, merges)
         self._put(returned.filter(returned["merge"].is_valid()), {p for m in merges for p in m["removed"]})
@@ -108,7 +108,7 @@ class Upserted:
         sent = {name: sum(r[name] for r in reports) for name in ("sent", "bad", "read")}
         return sent | {name: sum(m[name] for m in merges) for name in names}
 
-    def _said(self, slices: Sequence[Sequence[Raw]], merge: Merge) -> Iterator[pa.RecordBatch]:
+    def _merged(self, slices: Sequence[Sequence[Raw]], merge: Merge) -> Iterator[pa.RecordBatch]:
         """By two tasks in each step, or by one that does both."""
         batches = [batch(of) for of in slices]
         if self.one_task:

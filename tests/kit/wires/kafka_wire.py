@@ -34,7 +34,7 @@ _NAMES = {
 @contextmanager
 def wired_broker(wire: Wire, broker: FarBroker) -> Iterator[None]:
     """The wire also lies before a broker."""
-    end = _End((LOOPBACK, broker.told), _Connection)
+    end = _End((LOOPBACK, broker.advertised), _Connection)
     end.wire, end.target, end.open = wire, (LOOPBACK, broker.port), set()
     threading.Thread(target=end.serve_forever, args=(0.05,), daemon=True).start()
     try:

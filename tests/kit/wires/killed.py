@@ -54,7 +54,7 @@ def joint_process(topics: Sequence[str], settings: Settings, step: str) -> subpr
 
 def upsert_process(spec: TableSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a landing by a spec that is told as a whole."""
-    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_json_value)
     return _process("land", spec_text, settings, step, {})
 
 
@@ -77,11 +77,11 @@ def compaction_process(
 
 def derive_process(spec: DerivedSpec, settings: Settings, step: str = "never") -> subprocess.Popen[str]:
     """Starts a derivation that is killed after a step, or goes through."""
-    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_said)
+    spec_text = json.dumps(spec.model_dump(exclude_defaults=True), default=_json_value)
     return _process("derive", spec_text, settings, step, {})
 
 
-def _said(value: object) -> object:
+def _json_value(value: object) -> object:
     """What a spec holds and JSON has no word for: a duration, as a number of seconds, and paths."""
     return value.total_seconds() if isinstance(value, timedelta) else str(value)
 

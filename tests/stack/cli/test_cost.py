@@ -47,14 +47,14 @@ def objects(settings: Settings, location: str) -> dict[str, int]:
     pages = client.get_paginator("list_objects_v2").paginate(
         Bucket=where.netloc, Prefix=where.path.lstrip("/")
     )
-    return {found["Key"]: found["Size"] for page in pages for found in page.get("Contents", ())}
+    return {each["Key"]: each["Size"] for page in pages for each in page.get("Contents", ())}
 
 
 def rows_of(settings: Settings, metadata: str) -> int:
     with duckdb_on(settings) as duck:
-        found = duck.execute("SELECT count(*) FROM iceberg_scan(?)", [metadata]).fetchone()
-    assert found
-    return int(found[0])
+        row = duck.execute("SELECT count(*) FROM iceberg_scan(?)", [metadata]).fetchone()
+    assert row
+    return int(row[0])
 
 
 def costs(frazil: Command, *arguments: str, **environment: str) -> Any:
@@ -113,8 +113,8 @@ def test_another_freshness_is_planned_by_the_tables_own_arrivals(
     plan = frazil("plan-freshness", name, "--since", "1h", "--json").document
 
     commits = [choice["commits"] for choice in plan["choices"]]
-    told = [choice["every"] for choice in plan["choices"]]
-    assert told == [1, 5, 60, 300, 900, 3600][: len(told)], "no more than the history is long"
+    intervals = [choice["every"] for choice in plan["choices"]]
+    assert intervals == [1, 5, 60, 300, 900, 3600][: len(intervals)], "no more than the history is long"
     assert commits == sorted(commits, reverse=True)
     assert commits[-1] > 0
     assert plan["assumed"] == ["CPU of compaction"]
@@ -161,13 +161,13 @@ def test_a_table_that_was_landed_once_has_no_history_to_replay(
 ) -> None:
     land(topic.spec, topic.connections)
 
-    said = frazil("plan-freshness", name)
+    output = frazil("plan-freshness", name)
     topic.trades(5)
     land(topic.spec, topic.connections)
     again = frazil("plan-freshness", name)
 
-    assert said.is_clear
-    assert "fewer than two landings" in said.err
+    assert output.is_clear
+    assert "fewer than two landings" in output.err
     assert (again.code, again.out.split()[:2]) == (0, ["every", "freshness"])
 
 
@@ -177,7 +177,7 @@ def test_a_mistake_in_the_price_list_is_told_with_its_line(
     prices = tmp_path / "prices.yaml"
     prices.write_text("prices:\n  writings: {price: 5}\n")
 
-    said = frazil("cost", FRAZIL_PRICES=str(prices))
+    output = frazil("cost", FRAZIL_PRICES=str(prices))
 
-    assert said.is_clear
-    assert "prices.yaml:2" in said.err
+    assert output.is_clear
+    assert "prices.yaml:2" in output.err

@@ -131,11 +131,11 @@ def test_what_a_table_costs_is_what_the_command_says(
     land(topic.spec, topic.connections)
 
     page = page_of(show_costs).run()
-    told = frazil("cost", name, "--by", "work", "--json").document
+    costs = frazil("cost", name, "--by", "work", "--json").document
 
     tables, works, _ = (frame.value.to_dict("records") for frame in page.dataframe)
     assert [(row["table"], row["records"]) for row in tables] == [(name, 10)]
-    landing = next(row for row in told["rows"] if row["work"] == "landing")
+    landing = next(row for row in costs["rows"] if row["work"] == "landing")
     shown = next(row for row in works if row["work"] == "landing")
     assert (shown["writes"], shown["USD"]) == (landing["writes"], landing["cost"])
     assert "Not measured" in page.caption[-1].value

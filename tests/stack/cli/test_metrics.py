@@ -52,11 +52,11 @@ def test_what_tables_cost_is_among_them_where_it_is_asked_for(
     cost = frazil("cost", name, "--since", "1h", "--json").document["total"]
     usual = frazil("metrics", "--json").document
 
-    told = {row["metric"]: row["value"] for row in rows if row.get("table") == name}
-    assert told["frazil_table_stored_bytes"] == cost["live_bytes"] + cost["history_bytes"]
-    assert told["frazil_table_task_seconds"] == pytest.approx(cost["task_seconds"])
+    values = {row["metric"]: row["value"] for row in rows if row.get("table") == name}
+    assert values["frazil_table_stored_bytes"] == cost["live_bytes"] + cost["history_bytes"]
+    assert values["frazil_table_task_seconds"] == pytest.approx(cost["task_seconds"])
     assert [row["currency"] for row in rows if row["metric"] == "frazil_table_cost"] == ["USD"]
-    assert told.keys() - {row["metric"] for row in usual} == set(OF_COST)
+    assert values.keys() - {row["metric"] for row in usual} == set(OF_COST)
 
 
 def test_how_fresh_each_layer_is_is_among_them_where_it_is_asked_for(

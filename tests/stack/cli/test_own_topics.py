@@ -14,7 +14,7 @@ from confluent_kafka.admin import NewTopic
 from frazil.connections import Connections
 from kit.formats.formats import plain, produce
 from kit.records.own_topics import OWN_TOPICS, OwnTopic
-from kit.runs.shell import Said, Shell
+from kit.runs.shell import Output, Shell
 from kit.runs.waiting import PATIENCE
 
 
@@ -27,8 +27,8 @@ def prefix() -> str:
 class Evening:
     """What the commands answered."""
 
-    answers: list[Said]
-    tables: Said  # before anything was landed
+    answers: list[Output]
+    tables: Output  # before anything was landed
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +52,16 @@ def evening(connections: Connections, prefix: str, tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture(scope="module")
-def answers(evening: Evening) -> list[Said]:
+def answers(evening: Evening) -> list[Output]:
     return evening.answers
 
 
-def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> Said:
+def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> Output:
     (folder / name).write_text(text)
     return shell("discover", topic, "--schema", str(folder / name), "--write")
 
 
-def test_each_command_that_is_printed_ends_well(answers: list[Said]) -> None:
+def test_each_command_that_is_printed_ends_well(answers: list[Output]) -> None:
     assert [(each.code, each.err) for each in answers if each.code] == []
 
 
@@ -73,7 +73,7 @@ def test_before_the_first_landing_every_table_is_new(evening: Evening) -> None:
 
 @pytest.mark.parametrize("topic", OWN_TOPICS, ids=lambda topic: topic.name)
 def test_the_table_has_what_the_records_say(
-    answers: list[Said], connections: Connections, prefix: str, topic: OwnTopic
+    answers: list[Output], connections: Connections, prefix: str, topic: OwnTopic
 ) -> None:
     name = f"{prefix}_{topic.name}"
 
@@ -82,7 +82,7 @@ def test_the_table_has_what_the_records_say(
         assert len(rows_of(connections, f"{name}__dead_letters")) == topic.dead
 
 
-def test_it_says_what_it_is_not_sure_of(answers: list[Said], prefix: str) -> None:
+def test_it_says_what_it_is_not_sure_of(answers: list[Output], prefix: str) -> None:
     lines = {
         line.split()[0]: line for each in answers for line in each.err.splitlines() if prefix in line[:60]
     }

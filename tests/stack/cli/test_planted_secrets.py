@@ -48,19 +48,19 @@ def secrets() -> dict[str, str]:
 
 
 @pytest.fixture
-def told_as() -> str:
+def kept_as() -> str:
     """How the environment tells its secrets: as they are, by where they are kept, or both ways in turn."""
     return "both"
 
 
 @pytest.fixture
-def environment(told_as: str, tmp_path: Path) -> dict[str, str]:
+def environment(kept_as: str, tmp_path: Path) -> dict[str, str]:
     """An environment with all secrets in it."""
     variables = secrets()
     variables["FRAZIL_REGISTRY__USER_INFO"] = f"user:{planted('registry.user_info')}"
     variables["FRAZIL_ALARMS__WEBHOOK"] = f"http://127.0.0.1:1/{planted('alarms.webhook')}"
     variables["FRAZIL_ALARMS__SLACK"] = f"http://127.0.0.1:1/{planted('alarms.slack')}"
-    kept = {"values": [], "references": [*variables], "both": [*variables][::2]}[told_as]
+    kept = {"values": [], "references": [*variables], "both": [*variables][::2]}[kept_as]
     for name in kept:
         (tmp_path / name).write_text(variables[name])
         variables[name] = f"file:{tmp_path / name}"
@@ -98,7 +98,7 @@ def test_ten_settings_at_least_are_secrets_by_type() -> None:
     assert len(secrets()) >= 10
 
 
-@pytest.mark.parametrize("told_as", ["values", "references"])
+@pytest.mark.parametrize("kept_as", ["values", "references"])
 @pytest.mark.parametrize("command", ["tables", "doctor"])
 def test_no_command_that_fails_tells_a_secret(command: str, environment: dict[str, str]) -> None:
     output = ran(environment, str(_BIN / "frazil"), command)

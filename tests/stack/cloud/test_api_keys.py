@@ -40,12 +40,12 @@ class Made:
 
     def settings(self, use: str) -> Settings:
         """As a client of this use is told of Kafka."""
-        values = self.deployed.store.held[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
+        values = self.deployed.store.secrets[self.deployed.spec.names.secret(use)]  # type: ignore[arg-type]
         return self.settings_of((values["sasl.username"], values["sasl.password"]))
 
     def settings_of(self, pair: tuple[str, str]) -> Settings:
         """As a client with this key is told of Kafka."""
-        values = self.deployed.store.held[self.deployed.spec.names.secret("app_consumer")]
+        values = self.deployed.store.secrets[self.deployed.spec.names.secret("app_consumer")]
         return kafka_of(values["bootstrap.servers"], pair)
 
 
@@ -78,11 +78,11 @@ def test_keys_may_what_their_accounts_may_and_nothing_else(made: Made) -> None:
 
 def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
     names = made.deployed.spec.names
-    values = made.deployed.store.held[names.secret("schema_registry")]
+    values = made.deployed.store.secrets[names.secret("schema_registry")]
     key, _, secret = values["schema.registry.basic.auth.user.info"].partition(":")
     path = f"{values['schema.registry.url']}/subjects/{TOPIC}-value/versions/latest"
     assert requests.get(path, auth=(key, secret), timeout=30).json()["subject"] == f"{TOPIC}-value"
-    kafka = made.deployed.store.held[names.secret("app_consumer")]
+    kafka = made.deployed.store.secrets[names.secret("app_consumer")]
     other = (kafka["sasl.username"], kafka["sasl.password"])
     assert requests.get(path, auth=other, timeout=30).status_code == 401
 
@@ -134,7 +134,7 @@ def test_a_revoked_key_may_nothing_any_more(made: Made) -> None:
     assert TOPIC in listed()
     made.deployed.delete()
     assert listed() == []
-    assert made.deployed.store.held == {}
+    assert made.deployed.store.secrets == {}
 
 
 def _binding_of(facts: Any) -> dict[str, str]:

@@ -19,7 +19,7 @@ from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from kit.clouds.three_clouds import write_deployment
 from kit.runs.alone import alone
-from kit.runs.shell import Command, Said
+from kit.runs.shell import Command, Output
 from kit.runs.waiting import wait_for
 from kit.stack.shared_stack import free_offset
 
@@ -72,13 +72,13 @@ def frazil(
     return Command(monkeypatch, capsys)
 
 
-def deploy(frazil: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, **more: Any) -> Said:
+def deploy(frazil: Command, monkeypatch: pytest.MonkeyPatch, folder: Path, **more: Any) -> Output:
     """Makes the deployment; what it has in addition needs what was landed before."""
     monkeypatch.setenv("FRAZIL_DEPLOYMENTS", str(write_deployment(folder, {**LAB, **more})))
     return done(frazil("deploy", "create", "--yes"))
 
 
-def done(result: Said) -> Said:
+def done(result: Output) -> Output:
     assert result.code == 0, result.err
     return result
 

@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from kit.derived.made import NAMESPACE, Source
-from kit.runs.shell import Command, Said, Shell
+from kit.runs.shell import Command, Output, Shell
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def frazil(
     return Command(monkeypatch, capsys)
 
 
-def told(result: Said) -> list[tuple[str, int, int, bool]]:
+def totals(result: Output) -> list[tuple[str, int, int, bool]]:
     return [
         (r["table"].rpartition("_")[2], r["rows"], r["total_rows"], r["whole"])
         for r in result.document
@@ -46,7 +46,7 @@ def test_tables_are_derived_behind_those_that_they_read_and_one_that_fails_keeps
 
     result = frazil("derive", "--all", "--json")
 
-    assert (result.code, told(result)) == (1, [("twice", 2, 2, True), ("count", 1, 1, True)])
+    assert (result.code, totals(result)) == (1, [("twice", 2, 2, True), ("count", 1, 1, True)])
     assert f"There is no table {source.name}_gone" in result.err
 
 
@@ -79,8 +79,8 @@ def test_only_what_is_new_is_read_unless_a_rebuild_is_asked_for(frazil: Command,
     second = frazil("derive", name, "--json")
     rebuilt = frazil("derive", name, "--rebuild", "--json")
 
-    assert told(second) == [("twice", 1, 3, False)]
-    assert told(rebuilt) == [("twice", 3, 3, True)]
+    assert totals(second) == [("twice", 1, 3, False)]
+    assert totals(rebuilt) == [("twice", 3, 3, True)]
 
 
 def test_dagster_hears_of_a_derivation(frazil: Command, source: Source, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_upkeep_and_checks_take_derived_tables(frazil: Command, source: Source) 
     derived = frazil("derive", name, "--json")
 
     assert (compacted["done"], expired.code, census["files"]) == (True, 0, 1)
-    assert told(derived) == [("twice", 1, 3, False)]
+    assert totals(derived) == [("twice", 1, 3, False)]
     assert [c["text"] for c in checked.document if not c["passed"]] == []
     assert {c["check"] for c in checked.document} == {
         "row_count", "schema", "inputs_read", "query_agrees", "file_health",
@@ -175,7 +175,7 @@ def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source
 
     assert (document["done"], document["rows"], document["rows_before"]) == (True, 2, 3)
     assert document["inputs"] == first["inputs"]
-    assert told(again) == [("twice", 1, 3, False)]
+    assert totals(again) == [("twice", 1, 3, False)]
 
 
 def test_commands_for_topics_say_what_to_do_instead(frazil: Command, source: Source) -> None:

@@ -39,10 +39,10 @@ ELSEWHERE = {"TZ": ZONE, "PYTHONPATH": str(Path(bare_spark.__file__).parents[2])
 def bare(stack_home: Home, connections: Connections) -> dict[str, Any]:
     """What is said of a Spark as the wheel of PySpark brings it, with a Python outside of the venv, and far
     from UTC."""
-    return said_of_a_bare_one(stack_home)
+    return report_of_a_bare_one(stack_home)
 
 
-def said_of_a_bare_one(stack_home: Home) -> dict[str, Any]:
+def report_of_a_bare_one(stack_home: Home) -> dict[str, Any]:
     python = str(Path(sys.executable).resolve())
     here = {name: value for name, value in os.environ.items() if name != "SPARK_CONNECT_MODE_ENABLED"}
     done = subprocess.run(

@@ -214,6 +214,6 @@ def test_older_changes_that_wait_lack_what_the_newest_schema_requires(
         land(made.topic.spec, made.topic.connections)
 
     for made, column in ((rows, "symbol"), (changes, "note")):
-        found = {row["key"]: (row["quantity"], bool(row.get(column))) for row in made.topic.rows()}
-        assert found == {"a": (1, False), "b": (4, word == "optional")}
+        landed = {row["key"]: (row["quantity"], bool(row.get(column))) for row in made.topic.rows()}
+        assert landed == {"a": (1, False), "b": (4, word == "optional")}
         assert run_values(made.topic.spec, made.topic.connections, 10).passed

@@ -157,7 +157,7 @@ def test_an_upsert_table_goes_on_past_it_and_deletes_nothing_by_it(make: MakeTop
     report = land(made.topic.spec, made.topic.connections)
 
     assert (report.inserted, report.dead_letters) == (2, 1)
-    assert made.held() == {"k": 1, "other": 1}
+    assert made.rows_by_key() == {"k": 1, "other": 1}
     assert letters_of(made.topic)[0]["reason_code"] == "too_large"
 
 

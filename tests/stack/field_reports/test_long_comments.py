@@ -13,7 +13,7 @@ DOC = "What the customer said at the counter,\nas the clerk has heard it, and wr
 
 def test_a_long_comment_of_several_lines_is_cut_for_glue_and_stands_whole_beside(source: MakeSource) -> None:
     """https://github.com/apache/paimon/issues/8917: Glue takes 255 letters of a column's comment."""
-    schema = {"type": "record", "name": "Said", "fields": [{"name": "said", "type": "string", "doc": DOC}]}
+    schema = {"type": "record", "name": "Output", "fields": [{"name": "said", "type": "string", "doc": DOC}]}
     topic = source(key_format="none", publish=["glue"])
     topic.produce((None, avro(schema, topic.register(schema), {"said": "yes"})))
     topic.land()

@@ -62,7 +62,7 @@ def test_deletes_in_one_transaction_land(make_topic: MakeTopic) -> None:
     report = land(made.topic.spec, made.topic.connections)
 
     assert report.spans == {0: (0, 20 + MARKER)}
-    assert made.held() == {f"k{n}": n for n in range(1, 20, 2)}
+    assert made.rows_by_key() == {f"k{n}": n for n in range(1, 20, 2)}
 
 
 def test_a_topic_that_ends_in_tombstones_behind_gaps_lands(make_topic: MakeTopic) -> None:
@@ -76,7 +76,7 @@ def test_a_topic_that_ends_in_tombstones_behind_gaps_lands(make_topic: MakeTopic
 
     report = land(topic.spec, topic.connections)
 
-    assert (report.records, made.held()) == (3, {"b": 2})
+    assert (report.records, made.rows_by_key()) == (3, {"b": 2})
     for check in ("row_count", "row_count_deep"):
         assert run_check(check, topic.spec, topic.connections).passed
 

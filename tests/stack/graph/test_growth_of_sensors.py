@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from kit.graph.graphs import Graph, MakeGraph
-from kit.runs.growth import held
+from kit.runs.growth import open_now
 
 TICKS, MOST_ROUNDS = 12, 4
 GROWTH = {"descriptors": TICKS - 1, "threads": TICKS - 1}
@@ -32,12 +32,12 @@ def test_ticks_of_a_sensor_leave_nothing_open(
 def _growth(graph: Graph, instance: dg.DagsterInstance, sensor: str) -> dict[str, int]:
     """How much more is held after a round of ticks, without what waits for the garbage collector."""
     gc.collect()
-    before = held()
+    before = open_now()
     for _ in range(TICKS):
         graph.topics[0].trades(2)
         graph.tick(sensor, instance)
     gc.collect()
-    return {what: number - before[what] for what, number in held().items()}
+    return {what: number - before[what] for what, number in open_now().items()}
 
 
 def _is_still(growth: dict[str, int]) -> bool:

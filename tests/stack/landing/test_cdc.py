@@ -51,7 +51,7 @@ def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> 
 
     report = land(made.topic.spec, made.topic.connections)
 
-    assert made.held() == made.rows
+    assert made.rows_by_key() == made.rows
     assert (report.records, report.inserted, report.updated, report.deleted) == (7, 1, 1, 1)
     assert [(c.name, c.failing, c.rows) for c in report.checks] == [("few", 1, 3), ("whole", 0, 3)]
     row = next(r for r in made.topic.rows() if r["key"] == "k1")
@@ -69,7 +69,7 @@ def test_a_row_whose_key_changes_goes_and_comes_again_under_the_new_one(make_one
 
     report = land(made.topic.spec, made.topic.connections)
 
-    assert made.held() == made.rows
+    assert made.rows_by_key() == made.rows
     assert (report.inserted, report.deleted) == (1, 1)
     assert sound(made)
 
@@ -187,7 +187,7 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
     assert "'yesterday' is no moment with a zone" in rows[4]["reason"]
     assert "op is x" in rows[1]["reason"]
     assert "note holds" in rows[2]["reason"]
-    assert made.held() == made.rows
+    assert made.rows_by_key() == made.rows
     assert sound(made)
 
 
@@ -202,12 +202,12 @@ def test_a_truncate_ends_the_rows_before_it_and_none_behind_it(make_one: MakeTop
 
     report = land(topic.spec, topic.connections)
 
-    assert made.held() == {"k2": 22, "new": 1, "k5": 55}
+    assert made.rows_by_key() == {"k2": 22, "new": 1, "k5": 55}
     assert (report.records, report.inserted, report.updated, report.deleted) == (8, 1, 2, 8)
     assert sound(made)
     topic.send_keyed([(None, made.value("t", None, None))])
     assert land(topic.spec, topic.connections).deleted == 3
-    assert made.held() == {}
+    assert made.rows_by_key() == {}
     assert sound(made)
 
 

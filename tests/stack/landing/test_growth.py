@@ -16,7 +16,7 @@ from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.continuous.work import WarmWork
 from kit.records.topics import topic_maker
-from kit.runs.growth import held
+from kit.runs.growth import open_now
 
 TABLES = 3
 ROUNDS = max(6, int(os.environ.get("FRAZIL_TEST_GROWTH", "0")) // TABLES)
@@ -56,7 +56,7 @@ def test_landings_leave_nothing_open_that_only_the_garbage_collector_would_close
                 work.show(topic.spec, lambda *_: None)
                 work.check(topic.spec)
             work.look([topic.spec for topic in topics])
-        known.append(held())
+        known.append(open_now())
 
     land_all(WARM)
     if ROUNDS > 100:  # the long lane also asks for memory, which garbage is a part of

@@ -121,7 +121,7 @@ def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(
     assert isinstance(stopped, SuspendedError)
     assert {counts(outcomes[each.topic.name]) for each in by_key[:2]} == {(4, 0), (4, 1)}
     assert counts(outcomes[trades.name]) == (20, 0)
-    assert all(each.held() == each.rows for each in by_key)
+    assert all(each.rows_by_key() == each.rows for each in by_key)
     assert all(adds_up(topic) for topic in topics)
 
 
@@ -143,7 +143,7 @@ def test_where_one_table_by_key_lacks_a_file_the_others_of_its_job_land(
     assert sorted(jobs[1:])[0] != jobs[0]
     assert isinstance(outcomes[broken.topic.name], FrazilError)
     assert all(isinstance(outcomes[t.name], LandingReport) for t in topics if t is not broken.topic)
-    assert all(each.held() == each.rows for each in by_key[1:])
+    assert all(each.rows_by_key() == each.rows for each in by_key[1:])
 
 
 def counts(outcome: object) -> tuple[int, int]:

@@ -148,7 +148,7 @@ def test_names_that_sql_has_to_quote(connections: Connections, fresh_name: str, 
     for _ in range(3):
         made.send_more(12)
         land(made.topic.spec, connections)
-        assert_held(made)
+        assert_rows(made)
 
 
 @pytest.mark.each_time("boolean-uuid-upsert", "uuid-log", "fixed-string-soft")
@@ -167,7 +167,7 @@ def test_keys_that_spark_has_otherwise_than_files_are_merged_in_tasks(
     for _ in range(3):
         made.send_more(12)
         land(made.topic.spec, connections)
-        assert_held(made)
+        assert_rows(made)
 
 
 @pytest.mark.parametrize("number", range(CASES))
@@ -185,10 +185,10 @@ def test_each_landing_leaves_what_the_dictionary_says_and_so_do_tables_made_of_i
         made.send_more()
         before = snapshots(made)
         land(made.topic.spec, connections)
-        happened = chance.choice([nothing, compacted, rolled_back, told_as_changes]) if landing else nothing
+        happened = chance.choice([nothing, compacted, rolled_back, assert_changes]) if landing else nothing
         print(f"landing {landing}: {happened.__name__}")
         happened(made, before)
-        assert_held(made)
+        assert_rows(made)
         for word, table in tables.items():
             table.derive()
             wanted = sorted(DERIVED[word][2](case, read(made)), key=repr)
@@ -224,12 +224,12 @@ def read(made: Keyed) -> list[Row]:
     return [{c: row[c] for c in own} for row in table.scan(selected_fields=tuple(own)).to_arrow().to_pylist()]
 
 
-def assert_held(made: Keyed) -> None:
+def assert_rows(made: Keyed) -> None:
     rows = table_of(made.topic).scan().to_arrow().to_pylist()
     own = made.case.columns
     alive = [r for r in rows if not r.get("$$deleted", False) and r.get("$$current", True)]
-    held = sorted(([r[c] for c in own] for r in alive), key=repr)
-    assert held == sorted(([r[c] for c in own] for r in made.rows.values()), key=repr)
+    living = sorted(([r[c] for c in own] for r in alive), key=repr)
+    assert living == sorted(([r[c] for c in own] for r in made.rows.values()), key=repr)
     if made.case.mode in ("soft", "log"):
         gone = sorted(([r[c] for c in own] for r in rows if r["$$deleted"]), key=repr)
         assert gone == sorted(([r[c] for c in own] for r in made.gone.values()), key=repr)
@@ -251,7 +251,7 @@ def rolled_back(made: Keyed, before: list[int]) -> None:
     land(made.topic.spec, made.topic.connections)
 
 
-def told_as_changes(made: Keyed, before: list[int]) -> None:
+def assert_changes(made: Keyed, before: list[int]) -> None:
     """What `frazil changes` tells makes the new rows of the old ones."""
     topic, table = made.topic, table_of(made.topic)
     one, two = (

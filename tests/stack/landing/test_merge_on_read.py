@@ -59,7 +59,7 @@ def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(
     sent.send([("k2", 200), ("k3", 300), ("k4", None), ("new", 7)])
     report = land(topic.spec, topic.connections)
 
-    assert sent.held() == sent.rows
+    assert sent.rows_by_key() == sent.rows
     assert (report.inserted, report.updated, report.deleted) == (2, 1, 1)
     assert run_check("row_count", topic.spec, topic.connections).passed
     delete_by_equality(table_of(topic), key="k5")
@@ -68,8 +68,8 @@ def test_a_landing_that_merges_into_a_file_with_deletes_brings_no_row_back(
     del sent.rows["k5"]
     compacted = compact(topic.spec, topic.connections, time.time())
     assert compacted.numbers["delete_files_after"] == 0 < compacted.numbers["delete_files_before"]
-    assert sent.held() == sent.rows
+    assert sent.rows_by_key() == sent.rows
     sent.send([("k5", 500), ("k6", 600)])
     land(topic.spec, topic.connections)
-    assert sent.held() == sent.rows
+    assert sent.rows_by_key() == sent.rows
     assert run_check("row_count_deep", topic.spec, topic.connections).passed

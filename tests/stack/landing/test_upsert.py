@@ -58,7 +58,7 @@ def test_the_newest_change_of_each_key_is_its_row_and_a_null_value_ends_it(make_
 
     report = land(changing.topic.spec, changing.topic.connections)
 
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert len(changing.rows) == 100
     assert (report.records, report.inserted, report.updated, report.deleted) == (7, 1, 1, 1)
     assert sound(changing.topic)
@@ -78,7 +78,7 @@ def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
 
     assert len(before) == 16
     assert len(before & data_files(changing.topic)) == 15
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
 
 
 @pytest.mark.parametrize(("layout", "files"), [({}, 1), ({"partition_by": ["bucket(16, key)"]}, 16)])
@@ -93,7 +93,7 @@ def test_rows_that_come_go_into_the_files_that_are_written_anew(
         land(topic.spec, topic.connections)
 
         assert len(data_files(topic)) == files
-        assert changing.held() == changing.rows
+        assert changing.rows_by_key() == changing.rows
     assert sound(topic)
 
 
@@ -108,10 +108,10 @@ def test_a_table_that_has_grown_large_is_divided_and_its_rows_move_as_they_chang
 
     assert [str(f.transform) for f in table_of(topic).spec().fields] == ["bucket[16]"]
     assert len(data_files(topic)) == 16
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     changing.send([("k1", None), ("k3", 5)])
     land(topic.spec, topic.connections)
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(topic)
 
 
@@ -121,7 +121,7 @@ def test_a_key_whose_partition_moves_leaves_the_one_that_it_was_in(make_one: Mak
 
     land(changing.topic.spec, changing.topic.connections)
 
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(changing.topic)
 
 
@@ -137,7 +137,7 @@ def test_between_partitions_the_timestamp_decides_and_within_one_the_offset(make
 
     report = land(changing.topic.spec, changing.topic.connections)
 
-    assert changing.held() == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 1}
+    assert changing.rows_by_key() == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 1}
     assert (report.inserted, report.updated, report.deleted) == (1, 2, 0)
     assert sound(changing.topic)
 
@@ -161,14 +161,14 @@ def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing:
         [("k1", None), ("k2", 2000), ("k1", 7), ("k1", None), ("k3", None)], plain="each landing takes one"
     )
     land(changing.topic.spec, changing.topic.connections)
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     roll_back(changing.topic.spec, changing.topic.connections, snapshot or 0)
-    assert changing.held() == {f"k{n}": n for n in range(100)}
+    assert changing.rows_by_key() == {f"k{n}": n for n in range(100)}
 
     for _ in range(5):  # one record after the other
         land(changing.topic.spec, changing.topic.connections, max_records=1)
 
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(changing.topic)
 
 
@@ -184,7 +184,7 @@ def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     again = land(changing.topic.spec, changing.topic.connections)
 
     assert again.records == (0 if step == "published" else 3)
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(changing.topic)
 
 
@@ -204,7 +204,7 @@ def test_a_compaction_meanwhile_costs_a_second_merge_and_no_update(make_one: Mak
 
     assert compacted[0].done
     assert (report.updated, report.records) == (60, 60)
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(topic)
 
 
@@ -222,7 +222,7 @@ def test_a_compaction_of_files_that_a_landing_replaced_is_dropped(make_one: Make
     report = compact(topic.spec, topic.connections, time.time(), EVERYTHING, on_step=land_once)
 
     assert report.numbers["overtaken"] == 1
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert not [ref for ref in table_of(topic).metadata.refs if ref.startswith("compaction_")]
     assert sound(topic)
 
@@ -239,7 +239,7 @@ def test_a_record_without_a_key_is_bad_and_a_dead_letter_is_not_redriven(make_on
     letters = topic.connections.catalog.load_table(("landing_tests", f"{topic.name}__dead_letters"))
     rows = letters.scan().to_arrow().to_pylist()
     assert sorted(row["reason_code"] for row in rows) == ["key_utf8", "null_key", "null_key"]
-    assert changing.held() == changing.rows
+    assert changing.rows_by_key() == changing.rows
     assert sound(topic)
     with pytest.raises(UsageError, match="can't be redriven"):
         redrive(topic.spec, topic.connections)
@@ -253,7 +253,7 @@ def test_a_bad_record_suspends_and_what_is_before_it_is_merged(changing: Upserts
     with pytest.raises(SuspendedError):
         land(topic.spec, topic.connections)
 
-    assert changing.held()["k1"] == 11
+    assert changing.rows_by_key()["k1"] == 11
 
 
 def test_columns_evolve_and_old_records_have_null_in_the_new_ones(changing: Upserts) -> None:
@@ -299,5 +299,5 @@ def test_rows_expire_by_their_newest_change(make_one: MakeTopic) -> None:
     changing.send([("b", 3), ("c", None)])
     land(changing.topic.spec, changing.topic.connections)
 
-    assert changing.held() == {"a": 2, "b": 3}
+    assert changing.rows_by_key() == {"a": 2, "b": 3}
     assert sound(changing.topic)

@@ -79,9 +79,9 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
         if number == 19 or chance.random() < 0.1:
             history.truncate(10 * number + 5, partition=number % 2)
     reports = []
-    while len(history.told) > sum(r.records for r in reports):
+    while len(history.sent) > sum(r.records for r in reports):
         reports.append(land(topic.spec, topic.connections, max_records=15))
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     assert any(r.updated for r in reports)
     begun = row_ids(topic)
     assert {(c.name, c.failing > 0) for c in reports[-1].checks} == {("keys", False), ("big", True)}
@@ -92,8 +92,8 @@ def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(ma
     history.send("e", 7, 190, partition=0)  # older than a truncate of the other partition, landed long ago
     land(topic.spec, topic.connections)
 
-    assert history.held() == versions_of(history.told)
-    assert ("e", 195) in {(key, until) for key, _, _, _, until, _ in history.held()}
+    assert history.versions() == versions_of(history.sent)
+    assert ("e", 195) in {(key, until) for key, _, _, _, until, _ in history.versions()}
     assert row_ids(topic).items() >= begun.items()
     assert sound(topic)
 
@@ -110,7 +110,7 @@ def test_a_truncate_ends_versions_whatever_is_landed_with_it(make_one: MakeTopic
             history.truncate(25, partition=0)  # what it ends comes with it
     report = land(topic.spec, topic.connections)
     assert (report.inserted, report.updated) == (6, 0)
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     history.send("c", None, 70)
     land(topic.spec, topic.connections)
 
@@ -119,15 +119,15 @@ def test_a_truncate_ends_versions_whatever_is_landed_with_it(make_one: MakeTopic
     land(now.spec, now.connections)
 
     assert (report.records, report.inserted, report.updated) == (1, 0, 3)
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     assert current(topic.rows()) == current(now.rows()) == {}
     assert sound(topic)
     history.send("e", 1, 2)  # in the partition of the first truncate, behind it
     history.send("f", 1, 3)  # in the other one, and older than all of them
     history.send("g", 1, 110)
     land(topic.spec, topic.connections)
-    assert history.held() == versions_of(history.told)
-    assert {key for key, *_, holds in history.held() if holds} == {"g"}
+    assert history.versions() == versions_of(history.sent)
+    assert {key for key, *_, holds in history.versions() if holds} == {"g"}
     assert sound(topic)
 
 
@@ -149,15 +149,15 @@ def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: Ma
     assert process.wait(PATIENCE) == -signal.SIGKILL, process.stderr and process.stderr.read()
 
     assert land(topic.spec, topic.connections).records == 7
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     roll_back(topic.spec, topic.connections, first or 0)
-    assert history.held() == versions_of(history.told[:4])
+    assert history.versions() == versions_of(history.sent[:4])
     while land(topic.spec, topic.connections, max_records=2).records:
         done = position(table_of(topic))
-        landed = [t for t in history.told if t.offset < done[t.partition]]
-        assert history.held() == versions_of(landed), done
+        landed = [t for t in history.sent if t.offset < done[t.partition]]
+        assert history.versions() == versions_of(landed), done
 
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     assert sound(topic)
 
 
@@ -171,16 +171,16 @@ def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeT
     history.send("a", None, 50)
     history.truncate(52, partition=1)
     begin_cut("month", "shop", [topic.spec, now.spec], topic.connections)
-    records = list(history.told)
+    records = list(history.sent)
     history.send("b", 7, 60)
     for one in (topic, now):
         land(one.spec, one.connections)
 
     of_cut = [table_of(one).scan().use_ref("cut_month").to_arrow().to_pylist() for one in (topic, now)]
 
-    assert history.held(of_cut[0]) == versions_of(records)
+    assert history.versions(of_cut[0]) == versions_of(records)
     assert current(of_cut[0]) == current(of_cut[1]) == {}
     for one in (topic, now):
         land(one.spec, one.connections)
-    assert history.held() == versions_of(history.told)
+    assert history.versions() == versions_of(history.sent)
     assert current(topic.rows()) == current(now.rows()) == {"b": (7, "n7")}

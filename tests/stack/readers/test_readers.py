@@ -13,11 +13,11 @@ from kit.engines.compared import wrong
 from kit.engines.engine import ENGINES, TRINO, Answer, Asked, Engine, Reading, place
 from kit.engines.known import KNOWN
 from kit.engines.tables.features import FEATURES
-from kit.engines.tables.made import Feature, Held, Maker
+from kit.engines.tables.made import Expected, Feature, Maker
 from kit.engines.trino import trino_on
 
-Ask = Callable[[Engine, Held], Answer]
-Make = Callable[[Feature], Held]
+Ask = Callable[[Engine, Expected], Answer]
+Make = Callable[[Feature], Expected]
 
 
 @pytest.fixture(scope="session")
@@ -35,9 +35,11 @@ def ask(connections: Connections, tmp_path_factory: pytest.TempPathFactory) -> I
         folder, s3 = tmp_path_factory.mktemp(TRINO), place(connections)
         served = cache(lambda: stack.enter_context(trino_on(connections.settings, folder)))
 
-        def asked(engine: Engine, held: Held) -> Answer:
+        def asked(engine: Engine, expected: Expected) -> Answer:
             address = served() if engine.name == TRINO else ""
-            wanted = Asked(held.table, held.metadata, held.columns, held.snapshot, s3, address)
+            wanted = Asked(
+                expected.table, expected.metadata, expected.columns, expected.snapshot, s3, address
+            )
             answer: Answer = started(engine).read(wanted)
             return answer
 
@@ -62,11 +64,11 @@ def test_an_engine_reads_what_the_producer_sent(
 ) -> None:
     if engine.python is None:
         pytest.skip(f"{engine.title} is not there: make readers")
-    held = make(feature)
+    expected = make(feature)
 
-    answer = ask(engine, held)
+    answer = ask(engine, expected)
 
-    differs = wrong(answer, held) if not answer.refused else ""
+    differs = wrong(answer, expected) if not answer.refused else ""
     known = KNOWN.get((engine.name, feature.name))
     if known is None:
         assert not answer.refused

@@ -219,21 +219,21 @@ def test_every_setting_that_is_a_secret_has_one_on_that_day(day: Day) -> None:
 
 
 def test_only_what_nobody_answers_fails_on_that_day(day: Day) -> None:
-    failed = {name: day.said[name] for name, code in day.codes.items() if code}
+    failed = {name: day.outputs[name] for name, code in day.codes.items() if code}
 
     assert list(failed) == [
         "land elsewhere.planted_trades --json",
         "doctor --pipeline elsewhere --json",
         "dagster",
     ]
-    assert "causes are open: webhook told" in day.said["alarms"]
-    findings = json.loads(day.said["doctor --json"])["findings"]
+    assert "causes are open: webhook told" in day.outputs["alarms"]
+    findings = json.loads(day.outputs["doctor --json"])["findings"]
     # pytest compiles tests in a way of its own, which looks slow to the doctor of this process.
     assert [f for f in findings if f["status"] == "slow" and f["system"] != "python"] == []
 
 
 def test_what_was_said_and_sent_tells_no_secret(day: Day, search: Search) -> None:
-    assert search.texts(day.said) == {}
+    assert search.texts(day.outputs) == {}
     assert search.texts({str(i): text for i, text in enumerate(day.sent)}) == {}
 
 

@@ -72,7 +72,7 @@ class Work:
     own: Own
     connections: Connections
     topic: Topic
-    said: dict[str, str]
+    outputs: dict[str, str]
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +125,11 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
         "describe": ["frazil", "describe", f"{NAMESPACE}.people"],
         "check": ["frazil", "check", f"{NAMESPACE}.people", "--values", "50"],
     }
-    outputs = {name: _said(command, environment) for name, command in programs.items()}
+    outputs = {name: _output(command, environment) for name, command in programs.items()}
     return Work(own, connections, topic, outputs)
 
 
-def _said(command: list[str], environment: dict[str, str]) -> str:
+def _output(command: list[str], environment: dict[str, str]) -> str:
     program = str(Path(sys.executable).with_name(command[0]))
     done = subprocess.run(
         [program, *command[1:]], env=environment, check=False, stdout=subprocess.PIPE,
@@ -157,9 +157,9 @@ def table_of(work: Work, name: str) -> Table:
 
 
 def test_the_tables_hold_the_records(work: Work) -> None:
-    assert table_of(work, "people").scan().count() == COUNT, work.said["dagster"]
+    assert table_of(work, "people").scan().count() == COUNT, work.outputs["dagster"]
     assert table_of(work, "people__dead_letters").scan().count() == 20
-    assert "is suspended" in work.said["land"]
+    assert "is suspended" in work.outputs["land"]
 
 
 @pytest.mark.parametrize("name", ["people", "people__dead_letters", "others"])
@@ -190,7 +190,7 @@ def test_no_log_no_event_of_spark_and_nothing_of_dagster_holds_one(work: Work) -
     assert [*events(home).rglob("events_*")]
     assert [*home.dagster.rglob("*.db")]
     assert Search([MARK, KEY]).files(home.root, exempt) == {}
-    assert Search([MARK, KEY]).texts(work.said) == {}
+    assert Search([MARK, KEY]).texts(work.outputs) == {}
 
 
 def test_no_process_list_and_no_glue_entry_shows_one(work: Work) -> None:

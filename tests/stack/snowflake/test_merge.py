@@ -30,7 +30,7 @@ def merge(target: str, source: str, prefix: str) -> str:
     return MERGE.format(target=target, source=source, key=f"{prefix}id", value=f"{prefix}word")
 
 
-def held(standin: StandIn, target: str) -> list[tuple[object, ...]]:
+def rows(standin: StandIn, target: str) -> list[tuple[object, ...]]:
     return standin.rows(f"select id, word from {target} order by id")
 
 
@@ -45,7 +45,7 @@ def test_a_merge_needs_no_current_database_and_says_what_it_did(standin: StandIn
         "number of rows deleted": 1,
     }
     assert cursor.rowcount == 3
-    assert held(standin, target) == [(1, "one"), (3, "c"), (4, "four")]
+    assert rows(standin, target) == [(1, "one"), (3, "c"), (4, "four")]
 
 
 def test_the_source_of_a_merge_needs_no_alias(standin: StandIn, target: str) -> None:
@@ -54,7 +54,7 @@ def test_the_source_of_a_merge_needs_no_alias(standin: StandIn, target: str) -> 
     )
 
     assert standin.rows(statement) == [(1,)]
-    assert held(standin, target) == [(1, "a"), (2, "b")]
+    assert rows(standin, target) == [(1, "a"), (2, "b")]
 
 
 def test_a_merge_is_part_of_a_transaction(standin: StandIn, target: str) -> None:
@@ -63,7 +63,7 @@ def test_a_merge_is_part_of_a_transaction(standin: StandIn, target: str) -> None
         cursor.execute(merge(target, f"({ROWS}) s", "s."))
         connection.rollback()
 
-    assert held(standin, target) == [(1, "a"), (2, "b"), (3, "c")]
+    assert rows(standin, target) == [(1, "a"), (2, "b"), (3, "c")]
 
 
 def test_values_are_bound_in_a_merge(standin: StandIn, target: str) -> None:
@@ -74,7 +74,7 @@ def test_values_are_bound_in_a_merge(standin: StandIn, target: str) -> None:
     with standin.connect(paramstyle="qmark") as connection, connection.cursor() as cursor:
         cursor.execute(statement, (3, "see"))
 
-    assert held(standin, target)[-1] == (3, "see")
+    assert rows(standin, target)[-1] == (3, "see")
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: Ma
     for changes in ([("k1", 1001), ("k2", None), ("new", 7)], [("k3", 1003), ("k1", 1101)]):
         sent.send(changes)
         land(topic.spec, topic.connections)
-        assert sent.held() == sent.rows
+        assert sent.rows_by_key() == sent.rows
 
     assert {*files} <= {*data_files(topic)}  # none was written anew
     head = HeadReader().read(table_of(topic))
@@ -189,7 +189,7 @@ def test_changed_rows_go_by_vectors_and_their_keys_keep_their_ids(make_topic: Ma
 
     assert report.numbers["delete_files_after"] == 0 < report.numbers["delete_files_before"]
     assert ids_of_keys(topic) == actual
-    assert sent.held() == sent.rows
+    assert sent.rows_by_key() == sent.rows
     assert sound(topic)
 
 

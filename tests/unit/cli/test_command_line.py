@@ -24,21 +24,21 @@ def faulty(monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
 
 
 @dataclass(frozen=True)
-class Said:
+class Output:
     returncode: int
     stdout: str
     stderr: str
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def run_frazil(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Output]:
     """What the command says in this process: a process of its own costs a second, and two tests have one."""
 
-    def frazil(*arguments: str) -> Said:
+    def frazil(*arguments: str) -> Output:
         monkeypatch.setattr(sys, "argv", ["frazil", *arguments])
         with pytest.raises(SystemExit) as end:
             run()
-        return Said(int(end.value.code or 0), *capsys.readouterr())
+        return Output(int(end.value.code or 0), *capsys.readouterr())
 
     return frazil
 
@@ -54,8 +54,8 @@ def test_help_names_the_commands_of_the_stack() -> None:
     assert all(f" {name} " in answer.stdout for name in ("up", "down", "status", "env"))
 
 
-def test_an_unknown_command_is_a_usage_error(said: Callable[..., Said]) -> None:
-    assert said("freeze").returncode == 2
+def test_an_unknown_command_is_a_usage_error(run_frazil: Callable[..., Output]) -> None:
+    assert run_frazil("freeze").returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,15 @@ def test_an_unknown_command_is_a_usage_error(said: Callable[..., Said]) -> None:
     ],
 )
 def test_options_of_a_derivation_that_contradict_each_other_are_a_usage_error(
-    said: Callable[..., Said], options: tuple[str, ...], expected: str
+    run_frazil: Callable[..., Output], options: tuple[str, ...], expected: str
 ) -> None:
-    answer = said("derive", "t", *options)
+    answer = run_frazil("derive", "t", *options)
 
     assert (answer.returncode, expected in answer.stderr) == (2, True)
 
 
-def test_env_without_a_stack_says_how_to_get_one(said: Callable[..., Said]) -> None:
-    answer = said("env", "--json")
+def test_env_without_a_stack_says_how_to_get_one(run_frazil: Callable[..., Output]) -> None:
+    answer = run_frazil("env", "--json")
 
     assert answer.returncode == 1
     assert json.loads(answer.stdout)["error"]["type"] == "MissingError"
@@ -92,12 +92,12 @@ def test_a_users_mistake_shows_no_trace_and_no_colour_off_a_terminal() -> None:
 
 
 def test_a_home_that_cannot_be_made_is_said_without_a_trace(
-    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_frazil: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "file" / "home"))
 
-    answer = said("up")
+    answer = run_frazil("up")
 
     assert answer.returncode == 1
     assert "Set FRAZIL_HOME to a folder" in answer.stderr
@@ -105,12 +105,12 @@ def test_a_home_that_cannot_be_made_is_said_without_a_trace(
 
 
 def test_a_profile_that_is_no_json_is_named(
-    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_frazil: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "profile.json").write_text("{")
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path))
 
-    answer = said("env")
+    answer = run_frazil("env")
 
     assert answer.returncode == 2
     assert str(tmp_path / "profile.json") in answer.stderr
@@ -135,11 +135,11 @@ def test_a_fault_of_ours_shows_where_it_lies_when_debugging(
 
 
 def test_a_stack_never_started_is_down_with_exit_code_5_and_asking_makes_nothing(
-    said: Callable[..., Said], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run_frazil: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FRAZIL_HOME", str(tmp_path / "home"))
 
-    answer = said("status", "--json")
+    answer = run_frazil("status", "--json")
 
     assert not (tmp_path / "home").exists()
     assert answer.returncode == 5
@@ -147,8 +147,8 @@ def test_a_stack_never_started_is_down_with_exit_code_5_and_asking_makes_nothing
     assert answer.stderr == ""
 
 
-def test_a_part_that_does_not_exist_is_refused_with_those_that_do(said: Callable[..., Said]) -> None:
-    answer = said("down", "--only", "zookeeper")
+def test_a_part_that_does_not_exist_is_refused_with_those_that_do(run_frazil: Callable[..., Output]) -> None:
+    answer = run_frazil("down", "--only", "zookeeper")
 
     assert answer.returncode == 2
     assert "has no part zookeeper" in answer.stderr

@@ -9,7 +9,7 @@ import pytest
 from frazil.errors import DifferentError
 from frazil_cloud.plan import differences
 from frazil_cloud.snowflake.rights.grants import Grants
-from frazil_cloud.snowflake.rights.held import Grant
+from frazil_cloud.snowflake.rights.present import Grant
 
 VOLUME = Grant("USAGE", "EXTERNAL VOLUME", ("LAKE",))
 CATALOG = Grant("USAGE", "INTEGRATION", ("GLUE",))
@@ -26,13 +26,13 @@ class Shown:
         of: tuple[dict[str, Any], ...] = (),
     ) -> None:
         self.rows = {"SHOW GRANTS TO": rows, "SHOW FUTURE GRANTS TO": future, "SHOW GRANTS OF": of}
-        self.said = list[str]()
+        self.statements = list[str]()
 
     def shown(self, sql: str, role: str | None = None) -> list[dict[str, Any]]:
         return list(self.rows[sql[: sql.index(' "')].rpartition(" ")[0]])
 
     def query(self, sql: str, role: str | None = None) -> list[Any]:
-        self.said.append(sql)
+        self.statements.append(sql)
         return []
 
 
@@ -58,8 +58,8 @@ def healed(shown: Shown, *wanted: Grant, **options: Any) -> list[str]:
     there = grant.read({}) or {}
     named = [gave for change in differences(grant.wanted({}), there) for gave in change.is_]
     grant.update(there, {})
-    assert len(named) == len(shown.said)
-    return shown.said
+    assert len(named) == len(shown.statements)
+    return shown.statements
 
 
 @pytest.mark.parametrize("volume", ["VOLUME", "EXTERNAL_VOLUME"])
@@ -93,7 +93,7 @@ def test_what_was_granted_besides_is_named_and_taken_away_but_not_what_pipelines
     (change,) = differences(grant.wanted({}), there := grant.read({}) or {})
     assert change.is_ == ['GRANT ROLE "ACCOUNTADMIN" TO ROLE "SHOP_ROLE"']
     grant.update(there, {})
-    assert shown.said == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
+    assert shown.statements == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
 
 
 def test_of_snowflake_s_own_roles_only_what_is_missing_counts() -> None:
@@ -129,7 +129,7 @@ def test_what_can_t_be_written_is_named_and_not_tried_but_the_rest_is_done(kind:
     grant = grants(shown, VOLUME)
     with pytest.raises(DifferentError, match="more than it needs") as named:
         grant.update(grant.read({}) or {}, {})
-    assert shown.said == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
+    assert shown.statements == ['REVOKE ROLE "ACCOUNTADMIN" FROM ROLE "SHOP_ROLE"']
     assert "F(VARCHAR, NUMBER)" in named.value.where
     assert foreign in shown.shown(named.value.todo.partition(";")[0])
 
@@ -143,7 +143,7 @@ def test_what_comes_from_a_grant_on_all_is_not_revoked_one_by_one() -> None:
     grant = grants(shown, VOLUME)
     with pytest.raises(DifferentError):
         grant.update(grant.read({}) or {}, {})
-    assert shown.said == []
+    assert shown.statements == []
 
 
 def test_grants_on_what_is_to_come_are_named_and_taken_away() -> None:

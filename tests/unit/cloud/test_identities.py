@@ -47,12 +47,12 @@ def spec(**parts: Any) -> DeploymentSpec:
     return DeploymentSpec.model_validate(document)
 
 
-def told(deployment: DeploymentSpec, **who: Any) -> dict[str, Any]:
+def settings_for(deployment: DeploymentSpec, **who: Any) -> dict[str, Any]:
     return settings_of(deployment, KNOWN, Store(), Settings.load(**who))
 
 
 def test_each_system_is_told_with_the_identity_made_for_it() -> None:
-    settings_told = told(spec())
+    settings_told = settings_for(spec())
 
     assert (settings_told["cluster"], settings_told["catalog"]) == ("shop", "glue")
     assert settings_told["kafka"]["bootstrap_servers"] == "pkc-1:9092"
@@ -69,7 +69,7 @@ def test_each_system_is_told_with_the_identity_made_for_it() -> None:
 
 
 def test_secrets_are_told_by_where_they_are_kept() -> None:
-    settings_told = told(spec())
+    settings_told = settings_for(spec())
 
     consumer = "aws-secret:/confluent_cloud_resource/shop/kafka_cluster/app_consumer/python_client"
     assert settings_told["kafka"]["password"] == f"{consumer}#sasl.password"
@@ -80,7 +80,7 @@ def test_secrets_are_told_by_where_they_are_kept() -> None:
 
 def test_every_setting_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """D6: the secret and the deployment name one user, who can log in."""
-    settings_told = told(spec())
+    settings_told = settings_for(spec())
     for system in ("kafka", "registry", "snowflake"):
         settings_told[system] = {
             k: v for k, v in settings_told[system].items() if not str(v).startswith("aws-secret:")
@@ -96,12 +96,12 @@ def test_every_setting_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_confluent_takes_the_role_too_it_reads_no_secrets() -> None:
     confluent = {"topics": [{"name": "trades"}], "tableflow": ["trades"]}
 
-    assert told(spec(confluent=confluent))["aws"]["secrets_by"] == "identity"
-    assert "secrets_by" not in told(spec())["aws"]
+    assert settings_for(spec(confluent=confluent))["aws"]["secrets_by"] == "identity"
+    assert "secrets_by" not in settings_for(spec())["aws"]
 
 
 def test_the_stand_ins_are_told_where_the_clouds_are_stand_ins() -> None:
-    settings_told = told(
+    settings_told = settings_for(
         spec(), aws={"endpoint": "http://127.0.0.1:1"}, snowflake={"host": "127.0.0.1", "port": 2}
     )
 
@@ -110,7 +110,13 @@ def test_the_stand_ins_are_told_where_the_clouds_are_stand_ins() -> None:
 
 
 def test_parts_that_a_deployment_lacks_are_not_told() -> None:
-    assert set(told(spec(confluent=None, snowflake=None))) == {"cluster", "catalog", "aws", "s3", "glue"}
+    assert set(settings_for(spec(confluent=None, snowflake=None))) == {
+        "cluster",
+        "catalog",
+        "aws",
+        "s3",
+        "glue",
+    }
 
 
 @pytest.mark.parametrize("address", CROSSING)

@@ -80,7 +80,7 @@ def test_what_failed_is_told_with_the_next_batch_once_for_each_target(specs: lis
         following.follower.failed(name_of(TRADES), error)
         following.round(3600.0)
 
-    failures = [done for name, done in following.heard.told if isinstance(done, Failure)]
+    failures = [done for name, done in following.heard.outcomes if isinstance(done, Failure)]
     kinds = {(failure.kind, failure.target[:1]) for failure in failures}
     assert kinds == {("land", ()), ("publish", ("glue",))}
     assert {failure.error for failure in failures} == {error}
@@ -139,24 +139,24 @@ def test_dagster_hears_one_event_a_table_each_minute_with_what_followed_and_the_
 ) -> None:
     following = Following(specs[:2])
     following.round()
-    following.heard.told.clear()
+    following.heard.outcomes.clear()
     for _ in range(10):
         following.landed()
         following.round(EVERY / 12)
-    early = list(following.heard.told)
+    early = list(following.heard.outcomes)
 
     following.round(EVERY)
 
-    landed = following.heard.told[0][1]
+    landed = following.heard.outcomes[0][1]
     assert early == []
     assert isinstance(landed, LandingReport)
     assert (landed.records, landed.landings, landed.seconds) == (100, 10, 5.0)
-    kinds = [(table, type(done).__name__) for table, done in following.heard.told]
+    kinds = [(table, type(done).__name__) for table, done in following.heard.outcomes]
     assert kinds == [
         ("local.trades", "LandingReport"), ("local.trades", "list"), ("local.sells", "DeriveReport"),
         ("local.sells", "list"), ("local.trades", "CheckResult"), ("local.sells", "CheckResult"),
     ]  # fmt: skip
-    derived = following.heard.told[2][1]
+    derived = following.heard.outcomes[2][1]
     assert isinstance(derived, DeriveReport)
     assert derived.rows == 10
 
@@ -177,19 +177,19 @@ def test_dagster_hears_which_checks_stop_a_table_behind_what_it_published_before
 
     following.round(EVERY)
 
-    heard = [done for table, done in following.heard.told if isinstance(done, CheckResult)]
+    heard = [done for table, done in following.heard.outcomes if isinstance(done, CheckResult)]
     own = [(each.table, each.check, each.failed, each.numbers["failing"]) for each in heard if each.numbers]
     assert own == [("local.trades", "check_paid", True, 2), ("local.sells", "check_paid", True, 2)]
     assert "amount > 1" in heard[0].text
-    assert following.heard.told[0] == ("local.trades", following.heard.told[0][1])
-    assert isinstance(following.heard.told[0][1], LandingReport)
+    assert following.heard.outcomes[0] == ("local.trades", following.heard.outcomes[0][1])
+    assert isinstance(following.heard.outcomes[0][1], LandingReport)
 
-    following.heard.told.clear()
+    following.heard.outcomes.clear()
     following.follower.stopped("local.trades", stopping("amount > 0"))
     following.landed()
     following.round(EVERY)
 
-    assert not [d for t, d in following.heard.told if t == "local.trades" and getattr(d, "numbers", None)]
+    assert not [d for t, d in following.heard.outcomes if t == "local.trades" and getattr(d, "numbers", None)]
 
 
 def test_nothing_is_checked_where_nobody_listens(specs: list[AnyTable]) -> None:

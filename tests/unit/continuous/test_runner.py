@@ -165,8 +165,10 @@ def test_what_was_published_before_a_table_stopped_is_shown_and_told_and_so_is_t
     with running(work, heard):
         wait_for(lambda: {"landed", "failed"} <= set(heard.events(A)), 60)
 
-    assert (A, 7) in [(table, getattr(done, "records", None)) for table, done in heard.told]
-    checks = [(table, done.check, done.failed) for table, done in heard.told if isinstance(done, CheckResult)]
+    assert (A, 7) in [(table, getattr(done, "records", None)) for table, done in heard.outcomes]
+    checks = [
+        (table, done.check, done.failed) for table, done in heard.outcomes if isinstance(done, CheckResult)
+    ]
     assert (A, "check_paid", True) in checks
 
 
@@ -187,6 +189,6 @@ def test_a_runner_that_is_stopped_ends_the_landing_in_hand_and_tells_it(work: Fa
         go_on.set()
 
     assert heard.events(A) == ["landed"]
-    assert (A, 10) in [(table, getattr(done, "records", None)) for table, done in heard.told]
+    assert (A, 10) in [(table, getattr(done, "records", None)) for table, done in heard.outcomes]
     assert work.waiting[B] in (0, 7)
-    assert heard.held[-1] == 0.0
+    assert heard.pauses[-1] == 0.0

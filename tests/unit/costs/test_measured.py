@@ -44,13 +44,13 @@ def units_by_work(made: History, since: float = START - 1) -> dict[str, Mapping[
 
 
 def test_each_kind_of_work_has_its_own_counts() -> None:
-    found = units_by_work(history())
+    units = units_by_work(history())
 
-    assert found["landing"] == {
+    assert units["landing"] == {
         "records": 200, "bytes_in": 2000, "bytes_written": 1500, "bytes_replaced": 0, "files": 2,
         "commits": 2, "writes": 8, "glue_calls": 2, "task_seconds": 0.5,
     }  # fmt: skip
-    assert found["compaction"] == {
+    assert units["compaction"] == {
         "bytes_written": 1200, "bytes_replaced": 1500, "files": 1, "commits": 1, "writes": 4,
         "glue_calls": 1,
     }  # fmt: skip
@@ -65,10 +65,10 @@ def test_storage_is_what_each_snapshot_held_for_as_long_as_it_did() -> None:
 
 
 def test_only_the_time_that_is_asked_for_counts() -> None:
-    found = units_by_work(history(), START + 1.5 * HOUR)
+    units = units_by_work(history(), START + 1.5 * HOUR)
 
-    assert found.keys() == {"compaction", "storage"}
-    assert found["storage"]["byte_seconds"] == 1500 * 0.5 * HOUR + 1200 * 2 * HOUR + 1500 * 2 * HOUR
+    assert units.keys() == {"compaction", "storage"}
+    assert units["storage"]["byte_seconds"] == 1500 * 0.5 * HOUR + 1200 * 2 * HOUR + 1500 * 2 * HOUR
 
 
 def test_commits_whose_snapshots_expired_are_told_and_not_guessed() -> None:

@@ -19,14 +19,14 @@ from frazil.tables.spark.faults import spark_job
 NAME = TableName("sales", "sized")
 
 
-def told(raised: PySparkException) -> FrazilError:
+def error_of(raised: PySparkException) -> FrazilError:
     with pytest.raises(FrazilError) as caught, spark_job(derivation_job(NAME)):
         raise raised
     return caught.value
 
 
 def test_a_query_that_spark_does_not_understand_is_the_users_mistake() -> None:
-    assert isinstance(told(AnalysisException("[UNRESOLVED_COLUMN] amuont")), SpecError)
+    assert isinstance(error_of(AnalysisException("[UNRESOLVED_COLUMN] amuont")), SpecError)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_query_that_spark_does_not_understand_is_the_users_mistake() -> None:
     ],
 )
 def test_a_value_that_the_query_can_not_work_on_is_a_row_to_look_at(raised: PySparkException) -> None:
-    error = told(raised)
+    error = error_of(raised)
 
     assert isinstance(error, RepairError)
     assert "fails on a row" in error.what
@@ -48,7 +48,7 @@ def test_a_value_that_the_query_can_not_work_on_is_a_row_to_look_at(raised: PySp
 def test_a_failure_of_spark_itself_blames_no_row() -> None:
     inside = SparkException("[INTERNAL_ERROR] a bug", errorClass="INTERNAL_ERROR", sql_state="XX000")
 
-    assert "row" not in told(inside).what
+    assert "row" not in error_of(inside).what
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_failure_of_spark_itself_blames_no_row() -> None:
     ["org.apache.iceberg.exceptions.NotFoundException: Location does not exist", "Cannot find snapshot 5"],
 )
 def test_an_input_that_expired_while_it_was_read_is_told_as_that(text: str) -> None:
-    error = told(PySparkException(text))
+    error = error_of(PySparkException(text))
 
     assert isinstance(error, CommitConflictError)
     assert "was removed while it was read" in error.what

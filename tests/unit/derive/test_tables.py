@@ -19,16 +19,16 @@ def found(tmp_path: Path) -> KnownTables:
     return known_tables(load_pipelines([write_mixed(tmp_path)], Settings()), Settings())
 
 
-def test_the_tables_of_sound_pipelines_are_there_beside_broken_ones(found: KnownTables) -> None:
-    specs = [spec for pipeline in found.pipelines.sound for spec, _ in pipeline.every_table]
+def test_the_tables_of_sound_pipelines_are_there_beside_broken_ones(known: KnownTables) -> None:
+    specs = [spec for pipeline in known.pipelines.sound for spec, _ in pipeline.every_table]
 
     assert sorted(str(things(spec, Settings()).table) for spec in specs) == TABLES
-    assert [spec.table for spec in found.derived] == ["own"]
-    assert sorted(map(str, found.columns)) == TABLES
+    assert [spec.table for spec in known.derived] == ["own"]
+    assert sorted(map(str, known.columns)) == TABLES
 
 
-def test_each_broken_pipeline_tells_its_own_mistakes_with_their_lines(found: KnownTables) -> None:
-    mistakes = {broken.name: sorted(broken.error.what.splitlines()) for broken in found.pipelines.broken}
+def test_each_broken_pipeline_tells_its_own_mistakes_with_their_lines(known: KnownTables) -> None:
+    mistakes = {broken.name: sorted(broken.error.what.splitlines()) for broken in known.pipelines.broken}
 
     assert mistakes.keys() == BROKEN.keys()
     for name, lines in BROKEN.items():

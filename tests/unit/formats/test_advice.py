@@ -55,7 +55,7 @@ def spec(**fields: Any) -> TableSpec:
     return TableSpec.model_validate({"topic": "orders", **fields})
 
 
-def told(todo: str) -> dict[str, str]:
+def lines_of(todo: str) -> dict[str, str]:
     """The lines of YAML in an advice."""
     return dict(re.findall(r"(\w+): (\w+)(?![\w:])", todo))
 
@@ -73,7 +73,7 @@ def test_a_format_is_written_as_the_registry_has_it_or_is_left_out(
     with pytest.raises(ConfigureError, match="is of format avro, the spec says json") as refused:
         half_schemas(spec(value_format="json"), VALUE, registry)
 
-    advised = {} if leaves_out else told(refused.value.todo)
+    advised = {} if leaves_out else lines_of(refused.value.todo)
 
     assert advised == {} if leaves_out else {"value_format": "avro"}
     assert half_schemas(spec(**advised), VALUE, registry).columns == Struct(ROW.fields[:1])
@@ -95,7 +95,7 @@ def test_changes_in_protobuf_that_are_unwrapped_in_the_connector_are_rows_by_key
     with pytest.raises(ConfigureError, match="written in Protobuf") as refused:
         schemas_of(spec(mode="cdc"), VALUE, writers)
 
-    upserts = spec(**told(refused.value.todo))
+    upserts = spec(**lines_of(refused.value.todo))
 
     assert upserts.mode == "upsert"
     assert columns(upserts, schemas_of(upserts, VALUE, writers).columns) == ["id", "note", "id"]
@@ -105,7 +105,7 @@ def test_rows_that_are_no_envelope_are_taken_as_they_are_by_the_mode_that_is_nam
     with pytest.raises(SchemaRefusedError, match="are no changes of rows") as refused:
         columns(spec(mode="cdc"), ROW)
 
-    assert columns(spec(**told(refused.value.todo)), ROW) == ["id", "note", "id"]
+    assert columns(spec(**lines_of(refused.value.todo)), ROW) == ["id", "note", "id"]
 
 
 def test_changes_of_mongodb_are_kept_with_their_text_by_append_and_are_rows_once_they_are_unwrapped() -> None:
@@ -126,7 +126,7 @@ def test_changes_without_numbers_of_the_log_are_put_in_order_by_their_offsets() 
     with pytest.raises(SchemaRefusedError, match="can't be put in order") as refused:
         columns(spec(**by_lsn), value)
 
-    assert columns(spec(**by_lsn | told(refused.value.todo)), value) == ["id", "note", "id"]
+    assert columns(spec(**by_lsn | lines_of(refused.value.todo)), value) == ["id", "note", "id"]
 
 
 def test_a_key_that_can_tell_no_rows_apart_is_another_one_or_none() -> None:
@@ -136,7 +136,7 @@ def test_a_key_that_can_tell_no_rows_apart_is_another_one_or_none() -> None:
 
     assert "Name other fields in key_fields" in refused.value.todo
     assert list(row_key(spec(mode="upsert", key_fields=["id"]), of).columns) == ["id"]
-    assert row_key(spec(**told(refused.value.todo)), of) is NO_KEY
+    assert row_key(spec(**lines_of(refused.value.todo)), of) is NO_KEY
 
 
 def test_a_field_of_the_key_that_there_is_not_is_one_of_those_that_are_named() -> None:
@@ -161,7 +161,7 @@ def test_rules_that_no_validator_takes_are_left_to_types() -> None:
     with pytest.raises(SchemaRefusedError, match="can't be validated") as refused:
         decoded(spec(validate="strict"))
 
-    assert decoded(spec(**told(refused.value.todo))) == ["id"]
+    assert decoded(spec(**lines_of(refused.value.todo))) == ["id"]
 
 
 def test_a_format_that_is_named_is_one_that_frazil_knows() -> None:
@@ -262,7 +262,7 @@ def test_a_key_whose_name_is_a_values_but_for_case_is_left_out() -> None:
     with pytest.raises(SchemaRefusedError, match="differ by case only") as refused:
         columns(spec(), value)
 
-    advised = told(refused.value.todo)
+    advised = lines_of(refused.value.todo)
 
     assert advised == {"key_format": "none"}
     assert half_schemas(spec(**advised), KEY, None).columns == Struct(())  # type: ignore[arg-type]

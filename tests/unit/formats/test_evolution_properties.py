@@ -27,14 +27,14 @@ many = examples(100)
 some = examples(60, allowed=[HealthCheck.function_scoped_fixture])
 
 
-def said(have: Struct, wanted: Struct) -> list[Expected]:
+def outcomes(have: Struct, wanted: Struct) -> list[Expected]:
     return sorted((v.field, v.change, v.outcome) for v in verdicts(have, wanted, own=()))
 
 
 @many
 @given(schema_pairs())
 def test_every_change_has_its_verdict_at_any_depth(pair: Pair) -> None:
-    assert said(pair.have, pair.wanted) == sorted(pair.expected)
+    assert outcomes(pair.have, pair.wanted) == sorted(pair.expected)
 
 
 @many
@@ -48,7 +48,7 @@ def test_every_refusal_says_where_why_and_what_to_do(pair: Pair) -> None:
 @many
 @given(schema_pairs())
 def test_a_schema_asks_nothing_of_its_own_table(pair: Pair) -> None:
-    assert said(pair.have, pair.have) == said(pair.wanted, pair.wanted) == []
+    assert outcomes(pair.have, pair.have) == outcomes(pair.wanted, pair.wanted) == []
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def changed(**fields: Any) -> dict[str, Any]:
     return {**PLAIN, "fields": [{**f, **fields.get(f["name"], {})} for f in PLAIN["fields"]]}
 
 
-def said_of(registered: dict[str, Any], wanted: dict[str, Any], kind: str = "AVRO") -> list[str]:
+def differences_of(registered: dict[str, Any], wanted: dict[str, Any], kind: str = "AVRO") -> list[str]:
     return differences(
         WriterSchema(1, 1, json.dumps(registered), kind), WantedSchema(kind, json.dumps(wanted))
     )
@@ -39,7 +39,7 @@ def said_of(registered: dict[str, Any], wanted: dict[str, Any], kind: str = "AVR
     ],
 )
 def test_texts_and_notes_make_no_difference(other: dict[str, Any]) -> None:
-    assert said_of(PLAIN, other) == []
+    assert differences_of(PLAIN, other) == []
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_texts_and_notes_make_no_difference(other: dict[str, Any]) -> None:
     ],
 )
 def test_a_difference_is_named_with_its_path(other: dict[str, Any], expected: str) -> None:
-    assert expected in said_of(PLAIN, other)
+    assert expected in differences_of(PLAIN, other)
 
 
 ORDER: dict[str, Any] = {
@@ -90,7 +90,7 @@ def order(**properties: Any) -> dict[str, Any]:
     ],
 )
 def test_order_and_texts_make_no_difference_in_json_schema(other: dict[str, Any]) -> None:
-    assert said_of(ORDER, other, "JSON") == []
+    assert differences_of(ORDER, other, "JSON") == []
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_order_and_texts_make_no_difference_in_json_schema(other: dict[str, Any]
     ],
 )
 def test_a_difference_in_json_schema_is_named_with_its_path(other: dict[str, Any], expected: str) -> None:
-    assert any(line.startswith(expected) for line in said_of(ORDER, other, "JSON"))
+    assert any(line.startswith(expected) for line in differences_of(ORDER, other, "JSON"))
 
 
 PROTO = """syntax = "proto3";
@@ -116,7 +116,7 @@ enum Kind { NEW = 0; PAID = 1; }
 """
 
 
-def said_of_proto(old: str, new: str) -> list[str]:
+def differences_in_proto(old: str, new: str) -> list[str]:
     return differences(
         WriterSchema(1, 1, PROTO, "PROTOBUF"), WantedSchema("PROTOBUF", PROTO.replace(old, new))
     )
@@ -131,7 +131,7 @@ def said_of_proto(old: str, new: str) -> list[str]:
     ],
 )
 def test_layout_and_comments_make_no_difference_in_protobuf(old: str, new: str) -> None:
-    assert said_of_proto(old, new) == []
+    assert differences_in_proto(old, new) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_layout_and_comments_make_no_difference_in_protobuf(old: str, new: str) 
     ],
 )
 def test_a_difference_in_protobuf_is_named_with_its_path(old: str, new: str, expected: str) -> None:
-    assert any(expected in line for line in said_of_proto(old, new))
+    assert any(expected in line for line in differences_in_proto(old, new))
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_a_file_that_is_mended_holds_a_schema(tmp_path: Path) -> None:
     file.write_text(json.dumps(PLAIN))
 
     assert refused.value.todo == "Fix the file."
-    assert said_of(PLAIN, json.loads(read_schema(file).text)) == []
+    assert differences_of(PLAIN, json.loads(read_schema(file).text)) == []

@@ -81,7 +81,7 @@ def files(world: World, snapshot: int) -> set[str]:
     return {entry.path for manifest in manifests for entry in world.store.named(manifest)}
 
 
-def told(todo: str, command: str) -> list[str]:
+def arguments_in(todo: str, command: str) -> list[str]:
     """What an advice says behind a command and the table's name."""
     (line,) = re.findall(rf"`frazil {command} {re.escape(str(NAME))} ?([^`]*)`", todo)
     return str(line).split()
@@ -150,7 +150,7 @@ def test_rows_that_another_engine_deleted_are_there_again_after_the_rollback_tha
     with pytest.raises(RepairError, match="nobody has accepted") as refused:
         replay(SPEC, world.connections, {0: (0, 1)})
 
-    option, to = told(refused.value.todo, "rollback")
+    option, to = arguments_in(refused.value.todo, "rollback")
     roll_back(SPEC, world.connections, int(to))
     replay(SPEC, world.connections, {0: (0, 1)})
     land(SPEC, world.connections)
@@ -170,7 +170,7 @@ def test_where_the_snapshot_before_another_engines_is_gone_no_rollback_to_it_is_
     with pytest.raises(RepairError) as refused:
         replay(SPEC, world.connections, {0: (0, 1)})
 
-    assert told(refused.value.todo, "accept")[:2] == ["--snapshot", str(foreign.snapshot_id)]
+    assert arguments_in(refused.value.todo, "accept")[:2] == ["--snapshot", str(foreign.snapshot_id)]
     assert "rollback" not in refused.value.todo
 
 
@@ -192,7 +192,7 @@ def test_a_rollback_over_records_that_the_topic_has_lost_gives_up_those_only(wor
     roll_back(STOPPING, world.connections, first, accept_loss=True)
     with pytest.raises(OffsetsLostError) as lost:
         land(STOPPING, world.connections)
-    land(STOPPING, world.connections, accept_loss=spans(told(lost.value.todo, "land")))
+    land(STOPPING, world.connections, accept_loss=spans(arguments_in(lost.value.todo, "land")))
 
     assert "--accept-loss rolls back" in refused.value.todo
     assert rows(world) == [(0, 0), (0, 2), (1, 0)]
@@ -215,7 +215,7 @@ def test_a_topic_that_is_there_again_is_landed_beside_the_rows_of_the_one_that_w
     with pytest.raises(TopicChangedError, match="recreated"):
         land(SPEC, world.connections)
 
-    land(SPEC, world.connections, adopt_topic=told(refused.value.todo, "land") == ["--adopt-topic"])
+    land(SPEC, world.connections, adopt_topic=arguments_in(refused.value.todo, "land") == ["--adopt-topic"])
 
     assert rows(world) == [(0, 0), (0, 0), (0, 1), (1, 0)]
 
@@ -265,9 +265,9 @@ def test_a_cut_of_a_topic_that_was_made_again_is_made_once_the_landing_went_on(w
     with pytest.raises(TopicChangedError) as raised:
         land(SPEC, world.connections)
 
-    land(SPEC, world.connections, adopt_topic=told(raised.value.todo, "land") == ["--adopt-topic"])
+    land(SPEC, world.connections, adopt_topic=arguments_in(raised.value.todo, "land") == ["--adopt-topic"])
 
-    assert told(refused.value.todo, "land") == []
+    assert arguments_in(refused.value.todo, "land") == []
     assert begin_cut("month", "shop", [SPEC], world.connections).is_complete
     assert len(rows(world)) == 4
 
@@ -277,7 +277,7 @@ def test_a_table_that_runs_is_landed_and_not_resumed(world: World) -> None:
     with pytest.raises(StopError, match="neither suspended nor paused") as refused:
         refuse_running(SPEC, world.connections)
 
-    assert told(refused.value.todo, "land") == []
+    assert arguments_in(refused.value.todo, "land") == []
     assert land(SPEC, world.connections).records == 1
 
 
@@ -291,7 +291,7 @@ def test_a_replay_that_asks_for_more_than_the_table_holds_is_done_within_it_and_
     replay(SPEC, world.connections, {0: (0, 2)})
     land(SPEC, world.connections)
 
-    assert told(refused.value.todo, "land") == []
+    assert arguments_in(refused.value.todo, "land") == []
     assert rows(world) == [(0, 0), (0, 1), (0, 2), (1, 0)]
 
 
@@ -307,7 +307,7 @@ def test_a_replay_of_what_was_never_landed_is_done_once_it_is(world: World) -> N
 
         land(SPEC, empty.connections)
 
-        assert told(refused.value.todo, "land") == []
+        assert arguments_in(refused.value.todo, "land") == []
         assert replay(SPEC, empty.connections, {0: (0, 1)}).replayed == 1
 
 
@@ -337,7 +337,7 @@ def test_a_table_that_is_not_there_is_made_by_its_landing(world: World) -> None:
 
         land(SPEC, empty.connections)
 
-        assert told(refused.value.todo, "land") == []
+        assert arguments_in(refused.value.todo, "land") == []
         assert rows(empty) == [(0, 0)]
 
 
@@ -422,6 +422,6 @@ def test_a_file_whose_statistics_lie_is_found_once_a_compaction_wrote_it_anew(
 
     compact(SPEC, world.connections, world.store.now, Order(everything=True))
 
-    assert told(refused.value.todo, "compact") == ["--everything"]
+    assert arguments_in(refused.value.todo, "compact") == ["--everything"]
     assert replay(SPEC, world.connections, {0: (0, 2)}).replayed == 2
     assert rows(world) == [(0, 0), (0, 1), (1, 0)]

@@ -13,7 +13,7 @@ from frazil.tables.spark.faults import Job, spark_job
 PLAN = Plan("orders", "id", {0: (5, 9), 1: (0, 0)}, capped=False)
 
 
-def told(job: Job, text: str) -> FrazilError:
+def error_of(job: Job, text: str) -> FrazilError:
     with pytest.raises(FrazilError) as raised, spark_job(job):
         raise PySparkException(text)
     return raised.value
@@ -22,7 +22,7 @@ def told(job: Job, text: str) -> FrazilError:
 def test_records_that_vanish_while_they_are_read_are_lost_whatever_else_is_said() -> None:
     text = "KafkaIllegalStateException: KAFKA_DATA_LOSS ... CommitFailedException"
 
-    assert isinstance(told(landing_job(PLAN), text), OffsetsLostError)
+    assert isinstance(error_of(landing_job(PLAN), text), OffsetsLostError)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_records_that_vanish_while_they_are_read_are_lost_whatever_else_is_said(
     ],
 )
 def test_a_silent_kafka_is_told_from_a_silent_catalog(text: str, part: str) -> None:
-    error = told(landing_job(PLAN), text)
+    error = error_of(landing_job(PLAN), text)
 
     assert isinstance(error, PartDownError)
     assert part in error.what

@@ -59,7 +59,7 @@ def tick(
     return str(decided.skip_message), str(decided.cursor)
 
 
-def told(web: Receiver) -> list[tuple[str, str]]:
+def alarms_of(web: Receiver) -> list[tuple[str, str]]:
     return [(alarm["state"], alarm["key"]) for post in web.posts for alarm in post["alarms"]]
 
 
@@ -78,7 +78,7 @@ def test_a_failed_check_is_told_once_and_its_end_once(
         message, cursor = tick(instance, [flags], cursor)
 
     key = "check row_count of local.flags: row_count"
-    assert told(web) == [("new", key), ("over", key)]
+    assert alarms_of(web) == [("new", key), ("over", key)]
     assert message == "0 causes are open: nothing new."
 
 
@@ -107,7 +107,9 @@ def test_a_part_that_is_down_is_told_though_no_run_fails(
 
     tick(instance, [TopicTable(TableSpec(topic="trades"), Settings.load())], None)
 
-    assert told(web) == [("new", f"part {part}: PartDownError") for part in ("catalog", "kafka", "registry")]
+    assert alarms_of(web) == [
+        ("new", f"part {part}: PartDownError") for part in ("catalog", "kafka", "registry")
+    ]
 
 
 def test_without_a_channel_it_says_what_to_set_and_forgets_what_is_over(
@@ -147,7 +149,7 @@ def test_a_broken_pipeline_is_told_and_that_it_is_mended(
     tick(instance, [], cursor, Pipelines(sound=(mended,)))
 
     key = "check can_be_used of pipelines/crm: can_be_used"
-    assert told(web) == [("new", key), ("over", key)]
+    assert alarms_of(web) == [("new", key), ("over", key)]
 
 
 def test_a_mistake_that_somebody_materializes_is_told_by_its_check_only(
@@ -164,7 +166,7 @@ def test_a_mistake_that_somebody_materializes_is_told_by_its_check_only(
     message, cursor = tick(instance, [], cursor, Pipelines(sound=(Pipeline("crm", tmp_path / "crm"),)))
 
     key = "check can_be_used of pipelines/crm: can_be_used"
-    assert told(web) == [("new", key), ("over", key)]
+    assert alarms_of(web) == [("new", key), ("over", key)]
     assert message.startswith("0 causes are open")
 
 
@@ -186,7 +188,7 @@ def test_what_is_told_of_a_step_that_is_there_no_more_is_over(
     message, cursor = tick(instance, [flags], cursor, definitions=after)
 
     key = "run brittle: FaultError"
-    assert told(web) == [("new", key), ("over", key)]
+    assert alarms_of(web) == [("new", key), ("over", key)]
     assert message.startswith("0 causes are open")
 
 
@@ -210,4 +212,4 @@ def test_what_is_told_of_a_table_that_the_pipelines_have_no_more_is_over(
 
     tick(instance, [], cursor)
 
-    assert [state for state, _ in told(web)] == ["new", "over"]
+    assert [state for state, _ in alarms_of(web)] == ["new", "over"]

@@ -21,7 +21,7 @@ def state_of(topic: str, word: State) -> TableState:
     return TableState(f"local.{topic}", topic, "append", 1, 1, 1, 1, {0: 1}, 0, 0.0, word)
 
 
-def told(instance: dg.DagsterInstance, seen: Arrivals, freshness: Freshness) -> list[bool]:
+def verdicts_of_tick(instance: dg.DagsterInstance, seen: Arrivals, freshness: Freshness) -> list[bool]:
     """The verdicts of a tick that were news."""
     verdicts: list[bool] = []
     real = instance.report_runless_asset_event
@@ -46,7 +46,7 @@ def test_of_many_verdicts_a_tick_tells_those_first_that_fail_and_the_next_one_th
 
     freshness = Freshness()
 
-    first, second, third = (told(instance, seen, freshness) for _ in range(3))
+    first, second, third = (verdicts_of_tick(instance, seen, freshness) for _ in range(3))
 
     assert first == [False] * STALE + [True] * (FRESH - STALE)
     assert (second, third) == ([True] * STALE, [])
@@ -63,7 +63,7 @@ def test_the_first_record_after_a_quiet_hour_or_an_outage_has_not_waited_for_as_
         age = clock() - landed_at if lag else 0.0
         state = replace(state_of("t", "behind" if lag else "current"), lag=lag, freshness=age)
         seen = Arrivals((), ((spec, replace(state, landed_at=landed_at)),))
-        return told(instance, seen, freshness)
+        return verdicts_of_tick(instance, seen, freshness)
 
     back = look(5, 0.0)
     clock.now += 10
@@ -89,7 +89,7 @@ def test_a_limit_is_told_once_as_a_warning_once_as_an_error_and_once_when_it_is_
         clock.now += later
         state = replace(state_of("t", "behind" if lag else "current"), lag=lag, landed_at=0.0)
         seen = Arrivals((), ((spec, replace(state, freshness=clock() if lag else 0.0)),))
-        told(instance, seen, freshness)
+        verdicts_of_tick(instance, seen, freshness)
         events = instance.event_log_storage.get_asset_check_execution_history(key, limit=20)
         evaluation = events[0].evaluation if events else None
         word = "" if evaluation is None else "" if evaluation.passed else evaluation.severity.value

@@ -48,7 +48,7 @@ class Ticks:
         with dg.build_sensor_context(self.instance, resources={"frazil": self.frazil}) as context:
             return str(self.sensor.evaluate_tick(context).skip_message)
 
-    def told(self, check: str) -> list[str]:
+    def verdicts(self, check: str) -> list[str]:
         """Whether each verdict on the target passed, the first one first."""
         key = dg.AssetCheckKey(self.path, check)
         records = self.instance.event_log_storage.get_asset_check_execution_history(key, limit=50)
@@ -72,7 +72,7 @@ def test_what_is_in_step_is_told_of_its_limit_only(ticks: Ticks) -> None:
     messages = [ticks(), ticks()]
 
     assert messages[1] == "Tables looked at: 1; compared in full: 0; none is out of step."
-    assert (ticks.told("glue_pointer"), ticks.told("glue_fresh")) == ([], ["passed"])
+    assert (ticks.verdicts("glue_pointer"), ticks.verdicts("glue_fresh")) == ([], ["passed"])
 
 
 def test_a_target_that_does_not_follow_fails_once_and_passes_once(ticks: Ticks, mirror: Mirror) -> None:
@@ -80,7 +80,7 @@ def test_a_target_that_does_not_follow_fails_once_and_passes_once(ticks: Ticks, 
     mirror.land()
     for _ in range(2):
         ticks()
-    patient = ticks.told("glue_pointer")
+    patient = ticks.verdicts("glue_pointer")
     messages = [ticks(PATIENCE) for _ in range(4)]
     text = ticks.text("glue_pointer")
     mirror.sync()
@@ -88,7 +88,7 @@ def test_a_target_that_does_not_follow_fails_once_and_passes_once(ticks: Ticks, 
         ticks()
 
     assert (patient, "targets not in step: 1" in messages[0]) == ([], True)
-    assert ticks.told("glue_pointer") == ["failed", "passed"]
+    assert ticks.verdicts("glue_pointer") == ["failed", "passed"]
     assert "is not in step: behind. nothing keeps it back" in text
     assert "frazil drift unit.orders --repair" in text
 
@@ -100,7 +100,7 @@ def test_a_table_that_a_check_holds_is_told_by_that_check(ticks: Ticks, mirror: 
     messages = [ticks(PATIENCE) for _ in range(3)]
 
     assert "targets not in step: 1" in messages[-1]
-    assert ticks.told("glue_pointer") == []
+    assert ticks.verdicts("glue_pointer") == []
 
 
 def test_a_glue_that_is_down_is_one_failed_check_of_no_table_until_it_answers(
@@ -118,8 +118,8 @@ def test_a_glue_that_is_down_is_one_failed_check_of_no_table_until_it_answers(
 
     assert "glue does not tell of 1" in messages[0]
     assert "Glue does not tell of 1 tables. Glue does not answer." in text
-    assert ticks.told("glue_access") == ["failed", "passed"]
-    assert ticks.told("glue_pointer") == []
+    assert ticks.verdicts("glue_access") == ["failed", "passed"]
+    assert ticks.verdicts("glue_pointer") == []
 
 
 def test_what_the_doctor_found_is_not_over_because_glue_answers(
@@ -130,4 +130,4 @@ def test_what_the_doctor_found_is_not_over_because_glue_answers(
     )
     ticks()
 
-    assert ticks.told("glue_access") == ["failed"]
+    assert ticks.verdicts("glue_access") == ["failed"]

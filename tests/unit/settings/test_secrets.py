@@ -24,7 +24,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def told(reference: str) -> str:
+def setting_of(reference: str) -> str:
     """What a setting holds that was given as a reference."""
     secret = Settings.load(registry={"user_info": reference}).registry.user_info
     assert secret
@@ -32,15 +32,15 @@ def told(reference: str) -> str:
 
 
 def test_a_value_may_stand_for_itself() -> None:
-    assert told("user:password") == "user:password"
+    assert setting_of("user:password") == "user:password"
 
 
 def test_a_variable_or_a_file_may_hold_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGISTRY_LOGIN", "user:one")
     (tmp_path / "login").write_text("user:two\n")
 
-    assert told("env:REGISTRY_LOGIN") == "user:one"
-    assert told(f"file:{tmp_path / 'login'}") == "user:two"
+    assert setting_of("env:REGISTRY_LOGIN") == "user:one"
+    assert setting_of(f"file:{tmp_path / 'login'}") == "user:two"
 
 
 @pytest.mark.usefixtures("aws")
@@ -49,9 +49,9 @@ def test_aws_may_keep_it() -> None:
     boto3.client("secretsmanager").create_secret(Name="whole", SecretString="user:4")
     boto3.client("ssm").put_parameter(Name="/a/parameter", Value="user:5", Type="SecureString")
 
-    assert told("aws-secret:/a/key#login") == "user:3"
-    assert told("aws-secret:whole") == "user:4"
-    assert told("aws-ssm:/a/parameter") == "user:5"
+    assert setting_of("aws-secret:/a/key#login") == "user:3"
+    assert setting_of("aws-secret:whole") == "user:4"
+    assert setting_of("aws-ssm:/a/parameter") == "user:5"
 
 
 @pytest.mark.usefixtures("aws")
@@ -66,7 +66,7 @@ def test_aws_may_keep_it() -> None:
 )
 def test_what_is_not_there_is_named_with_the_setting(reference: str, expected: str) -> None:
     with pytest.raises(ConfigureError, match=f"registry.user_info.*{expected}"):
-        told(reference)
+        setting_of(reference)
 
 
 @pytest.mark.usefixtures("aws")
@@ -74,7 +74,7 @@ def test_a_key_that_a_secret_lacks_is_named_without_the_secret() -> None:
     boto3.client("secretsmanager").create_secret(Name="keys", SecretString=json.dumps({"other": "planted"}))
 
     with pytest.raises(ConfigureError, match="no JSON object with a key login") as refusal:
-        told("aws-secret:keys#login")
+        setting_of("aws-secret:keys#login")
 
     assert "planted" not in str(refusal.value)
 

@@ -90,12 +90,12 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 def side(name: str, values: list[Any]) -> Side:
     """The side that Spark would tell."""
-    known = [told(value) for value in values if value is not None]
+    known = [as_number(value) for value in values if value is not None]
     low, high = min(known, default=None), max(known, default=None)
     return Side(name, KINDS[name], low, high, missing=len(known) < len(values))
 
 
-def told(value: Any) -> Any:
+def as_number(value: Any) -> Any:
     """A value as Spark is asked for it: days, microseconds."""
     if isinstance(value, datetime):
         return (value.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -11,14 +11,14 @@ import pytest
 from frazil.spec.names import TableName
 from frazil.tables.changelog import Change, Changelog
 
-Told = tuple[str, int, Any, int | None]
+Sent = tuple[str, int, Any, int | None]
 """Whether a row went or came, a snapshot's number, a key, and a value."""
 
 
 class _Told(Changelog):
     """Rows that went and came, in order."""
 
-    rows: tuple[Told, ...] = ()
+    rows: tuple[Sent, ...] = ()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         for kind, number, key, value in self.rows:  # a batch each
@@ -26,7 +26,7 @@ class _Told(Changelog):
             yield pa.RecordBatch.from_pylist([{"k": key, "l": 7, "n": value, **own}])
 
 
-def changes(*rows: Told) -> list[tuple[str, int, Any, Any]]:
+def changes(*rows: Sent) -> list[tuple[str, int, Any, Any]]:
     log: Any = type("Log", (_Told,), {"rows": rows})
     return [of(change) for change in log(None, TableName("n", "t"), (), ("k", "l"))]
 

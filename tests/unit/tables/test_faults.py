@@ -26,7 +26,7 @@ JOBS = {
 }
 
 
-def told(job: Job, text: str) -> FrazilError:
+def error_of(job: Job, text: str) -> FrazilError:
     with pytest.raises(FrazilError) as raised, spark_job(job):
         raise PySparkException(text)
     return raised.value
@@ -44,7 +44,7 @@ def told(job: Job, text: str) -> FrazilError:
 )
 @pytest.mark.parametrize("work", JOBS)
 def test_every_job_takes_the_same_refusals_for_conflicts(work: str, sign: str) -> None:
-    error = told(JOBS[work], f"org.apache.iceberg.exceptions.{sign}")
+    error = error_of(JOBS[work], f"org.apache.iceberg.exceptions.{sign}")
 
     assert isinstance(error, CommitConflictError)
     assert work in error.what
@@ -61,7 +61,7 @@ GONE = [
 @pytest.mark.parametrize("reader", ["frazil/tables/reading/columns.py", "frazil/tables/writing/transfer.py"])
 @pytest.mark.parametrize("work", JOBS)
 def test_a_file_that_expired_while_tasks_read_it_is_a_conflict(work: str, reader: str, sign: str) -> None:
-    error = told(JOBS[work], f'Traceback (most recent call last):\n  File "/x/{reader}", line 7\n{sign}')
+    error = error_of(JOBS[work], f'Traceback (most recent call last):\n  File "/x/{reader}", line 7\n{sign}')
 
     assert isinstance(error, CommitConflictError)
     assert "A file went" in error.what
@@ -69,14 +69,14 @@ def test_a_file_that_expired_while_tasks_read_it_is_a_conflict(work: str, reader
 
 @pytest.mark.parametrize("sign", GONE)
 def test_a_file_that_a_users_function_misses_is_no_conflict(sign: str) -> None:
-    error = told(JOBS["derivation"], f'Traceback (most recent call last):\n  File "/x/mine.py"\n{sign}')
+    error = error_of(JOBS["derivation"], f'Traceback (most recent call last):\n  File "/x/mine.py"\n{sign}')
 
     assert not isinstance(error, CommitConflictError)
 
 
 @pytest.mark.parametrize("work", JOBS)
 def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(work: str) -> None:
-    error = told(JOBS[work], "org.apache.iceberg.exceptions.CommitStateUnknownException: 500")
+    error = error_of(JOBS[work], "org.apache.iceberg.exceptions.CommitStateUnknownException: 500")
 
     assert isinstance(error, CommitConflictError)
     assert "did not say" in error.what
@@ -99,7 +99,7 @@ def test_a_catalog_that_does_not_say_what_became_of_a_commit_is_no_other_commit(
 )
 @pytest.mark.parametrize("work", JOBS)
 def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, text: str, part: str) -> None:
-    error = told(JOBS[work], text)
+    error = error_of(JOBS[work], text)
 
     assert isinstance(error, PartDownError)
     assert part in error.what
@@ -121,7 +121,7 @@ def test_a_part_that_does_not_answer_is_named_and_nothing_is_visible(work: str, 
 )
 @pytest.mark.parametrize("work", JOBS)
 def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: str) -> None:
-    error = told(JOBS[work], text)
+    error = error_of(JOBS[work], text)
 
     assert isinstance(error, NotAllowedError)
     assert "FRAZIL_AWS__" in error.todo
@@ -148,7 +148,7 @@ def test_a_refused_identity_of_spark_is_no_part_that_is_down(work: str, text: st
 )
 @pytest.mark.parametrize("work", JOBS)
 def test_what_the_storage_will_never_take_is_no_silence(work: str, text: str, todo: str) -> None:
-    error = told(JOBS[work], text)
+    error = error_of(JOBS[work], text)
 
     assert type(error) is ConfigureError
     assert "refuses" in error.what
@@ -165,7 +165,7 @@ def test_what_the_storage_will_never_take_is_no_silence(work: str, text: str, to
     ],
 )
 def test_what_the_storage_takes_a_second_time_is(text: str) -> None:
-    assert isinstance(told(JOBS["landing"], text), PartDownError)
+    assert isinstance(error_of(JOBS["landing"], text), PartDownError)
 
 
 @pytest.mark.parametrize("work", JOBS)
@@ -173,7 +173,7 @@ def test_what_the_storage_takes_a_second_time_is(text: str) -> None:
 def test_any_other_failure_says_its_first_line_and_never_that_something_is_visible(
     work: str, text: str
 ) -> None:
-    error = told(JOBS[work], text)
+    error = error_of(JOBS[work], text)
 
     assert type(error) is FrazilError
     assert error.where.endswith("stage failure" if text else "no message")
@@ -186,7 +186,7 @@ def test_of_a_python_workers_trace_the_line_is_told_that_names_the_error() -> No
         f"An exception was thrown from the Python worker.\nTraceback (most recent call last):\n  f()\n{line}"
     )
 
-    assert line in told(JOBS["landing"], trace).where
+    assert line in error_of(JOBS["landing"], trace).where
 
 
 def test_what_is_no_refusal_of_spark_passes_as_it_is() -> None:

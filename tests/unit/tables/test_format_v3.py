@@ -43,7 +43,7 @@ from frazil.tables.format_v3.row_ids import Origin
 from frazil.tables.format_v3.vector_files import vector_entry, write_vector
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.metadata.snapshots import summary_of
-from frazil.tables.reading.held import deletes_by_file
+from frazil.tables.reading.delete_files import deletes_by_file
 from frazil.tables.writing.data_files import data_file, file_layout, write_files
 from frazil.tables.writing.transfer import Bins, FileBin, files_written, move_rows, old_file
 from kit.readers.row_ids import Identity, identities, live_files, manifests, metadata

@@ -46,13 +46,13 @@ def as_told(aws: str, sts: Sts) -> Iterator[Callable[..., Settings]]:
     """Settings of an identity; Glue and S3 let in only who has keys of the role that hold."""
     with gate(aws, sts.knows, refusal=REFUSED) as url:
 
-        def told(**identity: Any) -> Settings:
+        def settings_with(**identity: Any) -> Settings:
             at = {"endpoint": url}
             return Settings.load(
                 catalog="glue", aws=identity, s3=at, glue={**at, "warehouse": "s3://lake/warehouse"}
             )
 
-        yield told
+        yield settings_with
 
 
 def use(settings: Settings) -> None:

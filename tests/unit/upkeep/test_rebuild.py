@@ -113,9 +113,9 @@ def test_of_a_table_that_was_made_in_place_of_the_lost_one_it_is_said(
 
 
 def test_a_dry_run_changes_nothing(lake: Lake, rebuild: Rebuild, fresh: SqlCatalog) -> None:
-    (found,) = rebuild(dry_run=True)
+    (dry,) = rebuild(dry_run=True)
 
-    assert (found.outcome, found.snapshot_id) == ("found", lake.head)
+    assert (dry.outcome, dry.snapshot_id) == ("found", lake.head)
     assert fresh.list_namespaces() == []
 
 

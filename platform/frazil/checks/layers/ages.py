@@ -20,7 +20,7 @@ from frazil.spec.names import AssetPath
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import handle_of
-from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors, made_at
 from frazil.upkeep.expiry.references import pointer_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def age_in(target: Target, seen: Mapping[AssetPath, Seen], table: Table, now: fl
     if table.current_snapshot() is None:
         return Age(0.0, "The table has no rows yet")
     if own is None:
-        first = min(snapshot.timestamp_ms for snapshot in ancestors(table.metadata)) / 1000
+        first = min(map(made_at, ancestors(table.metadata)))
         return Age(now - first, f"{target.word.capitalize()} has no {target.relations[0]}")
     if is_foreign(table, own):
         return Age.unknown(f"another engine committed to {own.name}")

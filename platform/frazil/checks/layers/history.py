@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.landing.position.ledger import ledgers
+from frazil.tables.metadata.snapshots import made_at
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -55,7 +56,7 @@ def _landings(metadata: TableMetadata) -> Iterator[Delay]:
     for snapshot, ledger in ledgers(metadata):
         if ledger.is_landing and ledger.read and ledger.max_timestamp is not None:
             late = (snapshot.timestamp_ms - ledger.max_timestamp) / 1000
-            yield Delay(snapshot.timestamp_ms / 1000, max(0.0, late))
+            yield Delay(made_at(snapshot), max(0.0, late))
 
 
 def _since(delays: Iterable[Delay], since: float) -> Sequence[Delay]:

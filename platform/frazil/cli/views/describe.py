@@ -30,6 +30,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.metadata.snapshots import made_at
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
@@ -190,7 +191,7 @@ def _commit(snapshot: Snapshot) -> dict[str, Any]:
     """What a rollback takes: the id, or the time."""
     return {
         "snapshot_id": snapshot.snapshot_id,
-        "at": _moment(snapshot.timestamp_ms / 1000),
+        "at": _moment(made_at(snapshot)),
         "at_ms": snapshot.timestamp_ms,
     }
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from frazil.costs.measured import committed_at, task_seconds
+from frazil.costs.measured import task_seconds
 from frazil.costs.planning.replay import Arrival, Rates, Rules
 from frazil.costs.units import Period
 from frazil.landing.position.ledger import Ledger, ledgers
 from frazil.spec.table import AnyTable
-from frazil.tables.metadata.snapshots import UPKEEP, ancestors, number, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, made_at, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -87,7 +87,7 @@ def rules_of(spec: AnyTable, metadata: TableMetadata) -> Rules:
 
 def _landings(metadata: TableMetadata, period: Period) -> Iterator[_Landing]:
     for snapshot, ledger in ledgers(metadata):
-        if ledger.is_landing and ledger.read and period.holds(committed_at(snapshot)):
+        if ledger.is_landing and ledger.read and period.holds(made_at(snapshot)):
             yield _landing(snapshot, ledger)
 
 
@@ -130,7 +130,7 @@ def _per_byte(metadata: TableMetadata, period: Period) -> float | None:
         (seconds, number(summary, "removed-files-size"))
         for snapshot in ancestors(metadata)
         if (summary := summary_of(snapshot)).get(UPKEEP) == "compaction"
-        and period.holds(committed_at(snapshot))
+        and period.holds(made_at(snapshot))
         and (seconds := task_seconds(summary)) is not None
     ]
     size = sum(size for _, size in samples)

@@ -19,7 +19,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.works import started_at
 from frazil.tables.metadata.rows import stored_rows
-from frazil.tables.metadata.snapshots import number, summary_of
+from frazil.tables.metadata.snapshots import made_at, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -154,7 +154,7 @@ def _input(
     if ledger is None or position is None:
         return state
     news = list(since(table, position))
-    waits_since = news[-1].timestamp_ms / 1000 if news else None
+    waits_since = made_at(news[-1]) if news else None
     state = replace(state, state="behind", read_to=position.snapshot, waits_since=waits_since)
     if computation.spec.kind != "full":
         return _followed(state, table, position, follows=computation.follows(ledger))
@@ -203,5 +203,5 @@ def _word(
 def _derived_at(table: Table, newest: DerivedLedger) -> float:
     """When the newest derivation was committed, in seconds since the epoch; where it expired: begun."""
     for snapshot, _ in DerivedLedger.all(table.metadata):
-        return snapshot.timestamp_ms / 1000
+        return made_at(snapshot)
     return started_at(newest.derivation)

@@ -18,7 +18,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import Pointer, load_pointers
 from frazil.tables.commits.suspension import PAUSE, SCHEMA, SUSPENDED, SUSPENDED_BY
 from frazil.tables.commits.works import started_at
-from frazil.tables.metadata.snapshots import number, rows_in_summary, summary_of
+from frazil.tables.metadata.snapshots import made_at, number, rows_in_summary, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -152,5 +152,5 @@ def _landed_at(metadata: TableMetadata, newest: Ledger) -> float:
     """
     for snapshot, ledger in ledgers(metadata):
         if ledger.is_landing:
-            return snapshot.timestamp_ms / 1000
+            return made_at(snapshot)
     return started_at(newest.landing)

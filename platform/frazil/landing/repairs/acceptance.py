@@ -18,7 +18,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, publish
 from frazil.tables.commits.works import work_name
-from frazil.tables.metadata.snapshots import ancestors, number, summary_of
+from frazil.tables.metadata.snapshots import ancestors, made_at, number, summary_of
 from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def foreign_commits(metadata: TableMetadata) -> list[Snapshot]:
 
 def commit_text(snapshot: Snapshot) -> str:
     """A foreign commit in words: its id, time, operation, rows, and who says to have made it."""
-    summary, at = summary_of(snapshot), datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+    summary, at = summary_of(snapshot), datetime.fromtimestamp(made_at(snapshot), UTC)
     operation = snapshot.summary.operation.value if snapshot.summary else "unknown operation"
     rows = f"{number(summary, 'deleted-records'):,} rows out, {number(summary, 'added-records'):,} in"
     if by_files := number(summary, "added-position-deletes") + number(summary, "added-equality-deletes"):

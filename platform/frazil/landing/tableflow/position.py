@@ -21,7 +21,7 @@ from frazil.landing.position.ledger import Ledger, read_ledger
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.metadata.extents import Names, holdings, tallies
-from frazil.tables.metadata.snapshots import ancestors
+from frazil.tables.metadata.snapshots import ancestors, made_at
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -103,7 +103,7 @@ def rows_came_at(metadata: TableMetadata) -> float | None:
     """When the newest commit was made that is no compaction, in seconds since the epoch."""
     changes = (s for s in ancestors(metadata) if not s.summary or s.summary.operation.value != "replace")
     newest = next(changes, None)
-    return newest.timestamp_ms / 1000 if newest else None
+    return made_at(newest) if newest else None
 
 
 @dataclass(frozen=True)

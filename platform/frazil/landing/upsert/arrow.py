@@ -24,7 +24,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Candidates, delete_manifests
-from frazil.tables.reading.held import are_readable
+from frazil.tables.reading.delete_files import are_readable
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.presence import Moves, total_of, values_in_manifests

@@ -15,7 +15,7 @@ from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit, move_ref
 from frazil.tables.commits.ledger import Entry, Recorded, rewind
 from frazil.tables.commits.suspension import MARKS, is_halted
-from frazil.tables.metadata.snapshots import ancestors, line_of, number, summary_of
+from frazil.tables.metadata.snapshots import ancestors, line_of, made_at, number, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -186,5 +186,5 @@ def _shown(snapshots: Iterable[Snapshot]) -> str:
 
 def _moment(snapshot: Snapshot) -> str:
     """When it was made, for people."""
-    made = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+    made = datetime.fromtimestamp(made_at(snapshot), UTC)
     return f"{made.isoformat(sep=' ', timespec='milliseconds').removesuffix('+00:00')} UTC"

@@ -32,6 +32,11 @@ def line_of(metadata: TableMetadata, snapshot: Snapshot) -> Iterator[Snapshot]:
     return iter(ancestors_of(snapshot, metadata))
 
 
+def made_at(snapshot: Snapshot) -> float:
+    """When a snapshot was made, in seconds since 1970."""
+    return snapshot.timestamp_ms / 1000
+
+
 def is_on_main(metadata: TableMetadata, snapshot_id: int) -> bool:
     """Whether a snapshot is an ancestor of `main`, or its head: nobody rolled it back."""
     return any(snapshot.snapshot_id == snapshot_id for snapshot in ancestors(metadata))

@@ -120,7 +120,7 @@ def live_frame(
         PySparkException: See `files_frame`.
     """
     from frazil.tables.format_v3.row_ids import origins_of
-    from frazil.tables.reading.held import are_readable, deletes_by_file
+    from frazil.tables.reading.delete_files import are_readable, deletes_by_file
 
     data = tuple(entries)
     by_file = deletes_by_file(table, data)

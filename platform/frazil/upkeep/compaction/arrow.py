@@ -17,7 +17,7 @@ from frazil.tables.catalogs.handle import name_of
 from frazil.tables.commits.replacement import same_rows
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.metadata.manifests import Head
-from frazil.tables.reading.held import are_readable, deletes_by_file
+from frazil.tables.reading.delete_files import are_readable, deletes_by_file
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.writing.unwritable import refuse_unwritable
 from frazil.tables.writing.workers import latest_commit

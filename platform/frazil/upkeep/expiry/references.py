@@ -24,7 +24,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, things
 from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.handle import TableHandle, name_of
-from frazil.tables.metadata.snapshots import UPKEEP, ancestors, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, made_at, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -128,7 +128,7 @@ def pointer_of(target: Target, shown: Shown, table: Table) -> Reader | None:
         name=f"{target.word} {target.relations[0]}",
         todo=f"`frazil sync {'.'.join(table.name())}`",
         needs=frozenset(snapshot.snapshot_id for snapshot in (head, next_) if snapshot),
-        since=next_.timestamp_ms / 1000 if next_ else None,
+        since=made_at(next_) if next_ else None,
         location=shown.metadata_location,
         head=head,
     )
@@ -185,7 +185,7 @@ def _follower(name: str, todo: str, position: Position | None, table: Table) -> 
 
 def _came(unread: Sequence[Snapshot]) -> float | None:
     """When the first snapshot came that is not read, and that is not upkeep's, which brings nothing."""
-    times = [s.timestamp_ms / 1000 for s in unread if not _is_upkeep(s)]
+    times = [made_at(s) for s in unread if not _is_upkeep(s)]
     return times[-1] if times else None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.commits.erasure import must_go
 from frazil.tables.commits.leftovers import branches_of_works, dead_branches
-from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, summary_of
+from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, made_at, summary_of
 from frazil.upkeep.compaction.plan import is_rewrite
 
 if TYPE_CHECKING:
@@ -143,4 +143,4 @@ def _has_ledger(snapshot: Snapshot) -> bool:
 
 
 def _age(snapshot: Snapshot, now: float) -> float:
-    return now - snapshot.timestamp_ms / 1000
+    return now - made_at(snapshot)

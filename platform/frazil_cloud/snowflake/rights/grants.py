@@ -11,7 +11,7 @@ from frazil.quoting import double_quoted
 from frazil_cloud.resource import Facts, GoesWithAnother, Known
 from frazil_cloud.snowflake.client import Snowflake
 from frazil_cloud.snowflake.ownership import GRANTS, SYSTEM_ROLES
-from frazil_cloud.snowflake.rights.held import Grant, PresentGrant, future_of, present_grant, unquoted
+from frazil_cloud.snowflake.rights.present import Grant, PresentGrant, future_of, present_grant, unquoted
 
 _HELD, MISSING = "granted", "missing"
 ADMINISTRATOR = "snowflake/grants/administrator"

@@ -13,10 +13,10 @@ def read(job: Job) -> Any:
     s3, (folder, _, name) = job["s3"], job["metadata"].removeprefix("s3://").rpartition("/metadata/")
     place = f"'{s3['endpoint']}/{folder}/', '{s3['key']}', '{s3['secret']}'"
     source = f"icebergS3({place}, SETTINGS iceberg_metadata_file_path = 'metadata/{name}')"
-    told = "output_format_arrow_string_as_string = 0"  # its texts may be any bytes
-    at = f" SETTINGS {told}" + (f", iceberg_snapshot_id = {job['snapshot']}" if job["snapshot"] else "")
-    found = chdb.query(f"SELECT {selected(job)} FROM {source}{at}", "Arrow")
-    return pa.ipc.open_file(pa.BufferReader(found.bytes())).read_all()
+    setting = "output_format_arrow_string_as_string = 0"  # its texts may be any bytes
+    at = f" SETTINGS {setting}" + (f", iceberg_snapshot_id = {job['snapshot']}" if job["snapshot"] else "")
+    rows = chdb.query(f"SELECT {selected(job)} FROM {source}{at}", "Arrow")
+    return pa.ipc.open_file(pa.BufferReader(rows.bytes())).read_all()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ def read(job: Job) -> Any:
         use_ssl=False,
         force_virtual_addressing=False,
     )
-    found = daft.read_iceberg(static_table(job), snapshot_id=job["snapshot"], io_config=IOConfig(s3=place))
-    return found.select(*(daft.col(name) for name in job["columns"])).to_arrow()
+    frame = daft.read_iceberg(static_table(job), snapshot_id=job["snapshot"], io_config=IOConfig(s3=place))
+    return frame.select(*(daft.col(name) for name in job["columns"])).to_arrow()
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ def read(job: Job) -> Any:
         "aws_endpoint_url": s3["endpoint"],
         "aws_allow_http": "true",
     }
-    found = polars.scan_iceberg(static_table(job), snapshot_id=job["snapshot"], storage_options=storage)
-    return found.select(job["columns"]).collect().to_arrow()
+    frame = polars.scan_iceberg(static_table(job), snapshot_id=job["snapshot"], storage_options=storage)
+    return frame.select(job["columns"]).collect().to_arrow()
 
 
 if __name__ == "__main__":

@@ -87,9 +87,9 @@ def _leaf(value: Any, kind: str) -> Any:
 
 def _days_and_micros(text: str) -> tuple[int, int]:
     """Since 1970, and since midnight; Python's own dates end with the year 9999."""
-    found = _MOMENT.fullmatch(text)
-    assert found, text
-    year, month, day, hours, minutes, seconds, micros = (int(part or 0) for part in found.groups())
+    match = _MOMENT.fullmatch(text)
+    assert match, text
+    year, month, day, hours, minutes, seconds, micros = (int(part or 0) for part in match.groups())
     year, month = (year - 1, month + 9) if month <= 2 else (year, month - 3)  # a year that ends in February
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 719_469
     return days, ((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros

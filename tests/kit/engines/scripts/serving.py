@@ -32,8 +32,8 @@ def serve(version: str, read: Callable[[Job], Any]) -> None:
 
 def _answer(read: Callable[[Job], Any], job: Job) -> dict[str, Any]:
     try:
-        found = read(job)
-        rows = found if isinstance(found, Rows) else _of_arrow(found)
+        answer = read(job)
+        rows = answer if isinstance(answer, Rows) else _of_arrow(answer)
     except KeyboardInterrupt:
         raise
     except BaseException as e:  # noqa: BLE001  # Rust's panics are no Exception

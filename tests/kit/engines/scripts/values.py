@@ -39,14 +39,14 @@ def _leaf(value: Any, kind: Any) -> Any:
     if pa.types.is_timestamp(kind):
         return _moment(value.value, kind.unit)
     if pa.types.is_time(kind):
-        found = _moment(value.value, kind.unit)
-        return {"$time": found.get("$micros", found)}
+        python = _moment(value.value, kind.unit)
+        return {"$time": python.get("$micros", python)}
     if pa.types.is_date(kind):
         return {"$days": value.value // (_DAY_MS if kind.bit_width == 64 else 1)}
-    found = value.as_py()
-    if isinstance(found, Decimal):
-        return {"$decimal": str(found)}
-    return {"$bytes": found.hex()} if isinstance(found, bytes) else found
+    python = value.as_py()
+    if isinstance(python, Decimal):
+        return {"$decimal": str(python)}
+    return {"$bytes": python.hex()} if isinstance(python, bytes) else python
 
 
 def _moment(number: int, unit: str) -> dict[str, int]:

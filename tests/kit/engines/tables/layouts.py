@@ -10,7 +10,7 @@ from pyiceberg.transforms import BucketTransform
 
 from frazil.upkeep.compaction.run import compact
 from frazil.upkeep.kind import Order
-from kit.engines.tables.made import Feature, Held, Maker, feature, opt
+from kit.engines.tables.made import Expected, Feature, Maker, feature, opt
 from kit.engines.tables.types import MOMENT, decimal
 
 __all__ = ["LAYOUTS"]
@@ -27,32 +27,32 @@ ROWS = [
 """Values that a folder's name has to write otherwise, and nulls, in columns that partitions go by."""
 
 
-def laid_out(maker: Maker, *partition_by: str, **spec: object) -> Held:
-    return maker.land(FIELDS, ROWS, partition_by=partition_by, **spec).held()
+def laid_out(maker: Maker, *partition_by: str, **spec: object) -> Expected:
+    return maker.land(FIELDS, ROWS, partition_by=partition_by, **spec).expected()
 
 
 @of_layouts("partitions by value, nulls among them", daily=True)
-def by_value(maker: Maker) -> Held:
+def by_value(maker: Maker) -> Expected:
     return laid_out(maker, "side")
 
 
 @of_layouts("partitions by `bucket` and `truncate`")
-def by_bucket(maker: Maker) -> Held:
+def by_bucket(maker: Maker) -> Expected:
     return laid_out(maker, "bucket(4, side)", "truncate(3, id)")
 
 
 @of_layouts("partitions by `year`, `month`, `day` and `hour`")
-def by_time(maker: Maker) -> Held:
+def by_time(maker: Maker) -> Expected:
     return laid_out(maker, "day(at)")
 
 
 @of_layouts("partitions by a moment itself")
-def by_moment(maker: Maker) -> Held:
+def by_moment(maker: Maker) -> Expected:
     return laid_out(maker, "at")
 
 
 @of_layouts("partitions that changed: none, by value, by bucket")
-def repartitioned(maker: Maker) -> Held:
+def repartitioned(maker: Maker) -> Expected:
     made = maker.land(FIELDS, ROWS)
     with made.table.update_spec() as update:
         update.add_identity("side")
@@ -60,39 +60,39 @@ def repartitioned(maker: Maker) -> Held:
     with made.table.update_spec() as update:
         update.remove_field("side")
         update.add_field("id", BucketTransform(3), "by_id")
-    return made.more([{"id": n, "side": None, "at": None} for n in (30, 31, 32)]).held()
+    return made.more([{"id": n, "side": None, "at": None} for n in (30, 31, 32)]).expected()
 
 
 @of_layouts("a column that partitions once went by, and that was dropped")
-def partition_dropped(maker: Maker) -> Held:
+def partition_dropped(maker: Maker) -> Expected:
     made = maker.land(FIELDS, ROWS, partition_by=("side",))
     with made.table.update_spec() as update:
         update.remove_field("side")
     with made.table.update_schema(allow_incompatible_changes=True) as update:
         update.delete_column("side")
     rows = [{"id": r["id"], "at": r["at"]} for r in ROWS]
-    return made.held(rows, ["id", "at"])
+    return made.expected(rows, ["id", "at"])
 
 
 @of_layouts("500 files")
-def many_files(maker: Maker) -> Held:
-    return maker.land({"id": "long"}, [{"id": n} for n in range(500)], partition_by=("id",)).held()
+def many_files(maker: Maker) -> Expected:
+    return maker.land({"id": "long"}, [{"id": n} for n in range(500)], partition_by=("id",)).expected()
 
 
 @of_layouts("many landings, their files compacted and sorted")
-def compacted(maker: Maker) -> Held:
+def compacted(maker: Maker) -> Expected:
     made = maker.land(FIELDS, ROWS, sort_by=("side desc",))
     for begin in (20, 30):
         made.more([{"id": begin + n, "side": "x", "at": BEGIN} for n in range(3)])
     compact(made.source.spec, made.connections, time.time(), Order(everything=True))
-    return made.held()
+    return made.expected()
 
 
 @of_layouts("files of each codec: `snappy`, `gzip`, `lz4`, none; `zstd` is in all others")
-def codecs(maker: Maker) -> Held:
+def codecs(maker: Maker) -> Expected:
     made = maker.land({"id": "long", "text": "string"}, [{"id": 0, "text": "zstd" * 99}])
     for n, codec in enumerate(("snappy", "gzip", "lz4", "uncompressed"), 1):
         with made.table.transaction() as change:
             change.set_properties({"write.parquet.compression-codec": codec})
         made.more([{"id": n, "text": codec * 99}])
-    return made.held()
+    return made.expected()

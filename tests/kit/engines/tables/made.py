@@ -17,7 +17,17 @@ from frazil.tables.spark.session import spark_name
 from kit.formats.formats import Source, avro, make_source
 
 __all__ = [
-    "Days", "Feature", "Held", "Landed", "Maker", "Map", "Micros", "canonical", "feature", "opt", "struct",
+    "Days",
+    "Expected",
+    "Feature",
+    "Landed",
+    "Maker",
+    "Map",
+    "Micros",
+    "canonical",
+    "feature",
+    "opt",
+    "struct",
 ]  # fmt: skip
 
 Row = Mapping[str, Any]
@@ -83,7 +93,7 @@ def _field(name: str, kind: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Expected:
     """What a table holds, by its producer: rows that are told apart by their first column."""
 
     table: str
@@ -112,13 +122,13 @@ class Landed:
         """As it is now."""
         return self.connections.catalog.load_table(self.source.name)
 
-    def more(self, rows: Sequence[Row], fields: Fields | None = None, **told: Any) -> Landed:
+    def more(self, rows: Sequence[Row], fields: Fields | None = None, **given: Any) -> Landed:
         """Sends rows, by another schema if one is given, and lands them."""
         self.rows += rows
-        return self.changed([(None, row) for row in rows], fields, **told)
+        return self.changed([(None, row) for row in rows], fields, **given)
 
     def changed(
-        self, records: Sequence[tuple[str | None, Row | None]], fields: Fields | None = None, **told: Any
+        self, records: Sequence[tuple[str | None, Row | None]], fields: Fields | None = None, **given: Any
     ) -> Landed:
         """Sends records with keys, and lands them."""
         self.fields = fields or self.fields
@@ -128,7 +138,7 @@ class Landed:
             (key.encode() if key else None, avro(schema, schema_id, dict(row)) if row else None)
             for key, row in records
         ]
-        self.source.produce(*sent, **told)
+        self.source.produce(*sent, **given)
         self.snapshots.append(self.source.land().snapshot_id)
         return self
 
@@ -137,14 +147,14 @@ class Landed:
         for each in statements:
             self.connections.spark.sql(each.format(t=spark_name(self.source.things.table))).collect()
 
-    def held(
+    def expected(
         self, rows: Iterable[Row] | None = None, columns: Sequence[str] = (), snapshot: int | None = None
-    ) -> Held:
+    ) -> Expected:
         """What readers are to find."""
         of = list(self.rows if rows is None else rows)
         names = columns or [*self.fields]
         full = [{name: row.get(name) for name in names} for row in of]
-        return Held(self.source.name, self.table.metadata_location, names, full, snapshot)
+        return Expected(self.source.name, self.table.metadata_location, names, full, snapshot)
 
 
 @dataclass(frozen=True)
@@ -155,8 +165,8 @@ class Maker:
 
     def empty(self, fields: Fields, **spec: Any) -> Landed:
         """A topic of Avro in which nothing is."""
-        told = {"key_format": "none", "on_null_value": "skip", "publish": [], **spec}
-        return Landed(make_source(self.connections, f"read_{uuid.uuid4().hex[:10]}", **told), fields)
+        settings = {"key_format": "none", "on_null_value": "skip", "publish": [], **spec}
+        return Landed(make_source(self.connections, f"read_{uuid.uuid4().hex[:10]}", **settings), fields)
 
     def land(self, fields: Fields, rows: Sequence[Row], **spec: Any) -> Landed:
         """A table of one landing of Avro records."""
@@ -185,16 +195,16 @@ class Feature:
 
     name: str
     title: str
-    make: Callable[[Maker], Held] = field(repr=False)
+    make: Callable[[Maker], Expected] = field(repr=False)
     daily: bool = False
 
 
 def feature(
     features: list[Feature], title: str, *, daily: bool = False
-) -> Callable[[Callable[[Maker], Held]], Callable[[Maker], Held]]:
+) -> Callable[[Callable[[Maker], Expected]], Callable[[Maker], Expected]]:
     """Adds the function to the features of its module."""
 
-    def add(make: Callable[[Maker], Held]) -> Callable[[Maker], Held]:
+    def add(make: Callable[[Maker], Expected]) -> Callable[[Maker], Expected]:
         features.append(Feature(make.__name__, title, make, daily))
         return make
 

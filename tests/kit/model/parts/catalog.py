@@ -143,7 +143,7 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
             send = partial(self._commit, table, requirements, updates, fate)
             self._late.append((self.stage.now, sent, send))
             raise ReadTimeout("Read timed out.")
-        answer = self._told(fate, lambda: self._commit(table, requirements, updates, fate))
+        answer = self._answer(fate, lambda: self._commit(table, requirements, updates, fate))
         if fate == "killed after":
             self.stage.kill()
         self.stage.step()
@@ -163,7 +163,7 @@ class ModelCatalog(NoopCatalog, MetastoreCatalog):
                 send()
             self.stage.now = now
 
-    def _told(self, fate: str, send: Callable[[], CommitTableResponse]) -> CommitTableResponse:
+    def _answer(self, fate: str, send: Callable[[], CommitTableResponse]) -> CommitTableResponse:
         answer: CommitTableResponse = LIES[fate](send, True) if fate in LIES else send()
         return answer
 

@@ -192,12 +192,12 @@ class Edges:
 
     def rewrite(self, spark: Any, table: Table, head: Any, plan: Any, _order: Any) -> tuple[Any, ...]:
         """What tasks write of the rows that Spark shuffles."""
-        rows = self.held(spark, table, [head.entries[file.path] for file in plan.files])
+        rows = self.rows_of_files(spark, table, [head.entries[file.path] for file in plan.files])
         file = self.world.write_rows(table, self.world.cut(list(rows)))
         self.world.stage.step()
         return (file,)
 
-    def held(self, *args: Any, **_: Any) -> Any:
+    def rows_of_files(self, *args: Any, **_: Any) -> Any:
         """The rows of some files of a head, for a compaction."""
         job = frazil.upkeep.compaction.rewrite.compaction_job(TableName(*args[1].name()))
         with spark_job(job):
@@ -252,7 +252,7 @@ def edges() -> Iterator[Edges]:
             (redrive, "_frame", made.frame), (rollback, "topic_facts", made.topic_facts),
             (frazil.landing.cut.create, "topic_facts", made.topic_facts),
             (chosen, "_keys", made.letter_keys), (chosen, "read_letters", made.read_letters),
-            (rewrite, "_written", made.rewrite), (rewrite, "live_frame", made.held),
+            (rewrite, "_written", made.rewrite), (rewrite, "live_frame", made.rows_of_files),
             (columns, "_shuffles", lambda *_: not made.world.lane), (columns, "_run", made.by_columns),
             (storage, "list_files", made.list_files),
             (frazil.upkeep.orphans, "list_files", made.list_files),

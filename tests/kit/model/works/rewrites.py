@@ -85,7 +85,7 @@ class Rewrites(StandIns):
         yield merge, "write_changes", self.write_changes
         yield merge, "key_range", lambda *_: KeyRange(Box())
         yield merge, "find_matches", self.find_matches
-        yield remainder, "live_frame", self.held
+        yield remainder, "live_frame", self.rows_of_files
         yield insertion, "insert_rows", self.insert_rows
         yield merge._Merge, "_judged", lambda _of, state, matches: state
         yield merge._Merge, "_rows", lambda of, state, _, matches: self.kept(of.changes, state, matches)
@@ -135,7 +135,9 @@ class Rewrites(StandIns):
                 older_rows += change.value is not None
         return Matches(files, deleted, deleted, older or None, older_rows)  # type: ignore[arg-type]
 
-    def held(self, _spark: Any, table: Table, entries: Iterable[ManifestEntry], *_: Any, **__: Any) -> Rows:
+    def rows_of_files(
+        self, _spark: Any, table: Table, entries: Iterable[ManifestEntry], *_: Any, **__: Any
+    ) -> Rows:
         """The rows of some files of a head, for works that write these anew."""
         with spark_job(Job("rewrite", str(table.name()), "Nothing of it is visible.", "Try again.")):
             return self.stored_rows(table, entries)
@@ -143,8 +145,8 @@ class Rewrites(StandIns):
     def stored_rows(self, table: Table, entries: Iterable[ManifestEntry]) -> Rows:
         """The rows of some files of a head."""
         paths = {entry.data_file.file_path for entry in entries}
-        found = found_at(self.world, table, table.metadata.current_snapshot_id, paths)
-        return Rows(row for _, row in found)
+        placed = found_at(self.world, table, table.metadata.current_snapshot_id, paths)
+        return Rows(row for _, row in placed)
 
     def kept(self, changes: Changes, state: Sequence[Row], matches: Matches) -> list[Row]:
         """What stays of some files; and changes, where some are too old."""

@@ -160,7 +160,7 @@ def do(world: World, actor: str, work: str, dice: random.Random) -> None:
             world.stuck = world.may_lose_its_position
     own = [a for a in world.catalog.applied[before:] if a.actor == actor and a.moved]
     claim = Claim(world, f"{actor} {work}", [a for a in own if a.table.name()[-1] == NAME.table])
-    world.told.append(f"{actor} {work}: {claim.said(error)}")
+    world.log.append(f"{actor} {work}: {claim.line(error)}")
     if isinstance(error, CommitUnknownError):
         return
     if error:

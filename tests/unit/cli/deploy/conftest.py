@@ -9,7 +9,7 @@ import pytest
 
 from frazil_cloud import deployment
 from kit.clouds.dictionary_cloud import Cloud, Thing
-from kit.runs.shell import Command, Said
+from kit.runs.shell import Command, Output
 
 SHOP = """type: assets.deployments.Deployment
 attributes:
@@ -42,7 +42,7 @@ def deploy(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Callable[..., Said]:
+) -> Callable[..., Output]:
     """The command, in a folder with one deployment."""
     things = [
         Thing(cloud, "aws/role", ("aws/bucket", "confluent/topic/trades")),

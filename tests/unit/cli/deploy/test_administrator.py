@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from frazil_cloud import deployment
-from kit.runs.shell import Said
+from kit.runs.shell import Output
 
-Deploy = Callable[..., Said]
+Deploy = Callable[..., Output]
 Write = Callable[[str], None]
 
 

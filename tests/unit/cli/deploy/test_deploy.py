@@ -16,9 +16,9 @@ from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
 from kit.clouds.dictionary_cloud import Cloud, Thing
-from kit.runs.shell import Said
+from kit.runs.shell import Output
 
-Deploy = Callable[..., Said]
+Deploy = Callable[..., Output]
 
 
 def test_a_plan_is_shown_like_a_diff_and_does_nothing(deploy: Deploy, cloud: Cloud) -> None:

@@ -38,19 +38,19 @@ def test_records_of_a_landing_came_evenly_since_the_one_before() -> None:
 def test_cpu_is_that_of_the_tables_own_landings() -> None:
     history = made((0, 100, 0.3), (10, 300, 0.5), (10, 500, 0.7))
 
-    found = history_of(history.metadata, Period(START - 1, history.now))
+    arrivals = history_of(history.metadata, Period(START - 1, history.now))
 
-    assert (found.rates.landing_seconds, found.rates.record_seconds) == (
+    assert (arrivals.rates.landing_seconds, arrivals.rates.record_seconds) == (
         pytest.approx(0.2), pytest.approx(0.001),
     )  # fmt: skip
-    assert (found.rates.record_bytes, found.rates.spread) == (20, 2)
-    assert found.assumed == ("CPU of compaction",)
+    assert (arrivals.rates.record_bytes, arrivals.rates.spread) == (20, 2)
+    assert arrivals.assumed == ("CPU of compaction",)
 
 
 def test_what_the_snapshots_do_not_tell_is_named() -> None:
     history = made((0, 100, None), (10, 300, None))
 
-    found = history_of(history.metadata, Period(START - 1, history.now))
+    arrivals = history_of(history.metadata, Period(START - 1, history.now))
 
-    assert found.assumed == ("CPU of landings", "CPU of compaction")
-    assert found.rates.landing_seconds == 0.3
+    assert arrivals.assumed == ("CPU of landings", "CPU of compaction")
+    assert arrivals.rates.landing_seconds == 0.3

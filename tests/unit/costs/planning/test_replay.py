@@ -17,9 +17,9 @@ RATES = Rates(record_bytes=10.0, spread=1, landing_seconds=0.5, record_seconds=0
 
 
 def compared(arrivals: list[Arrival], every: int, rules: Rules = RULES) -> Outcome:
-    found, wanted = replay(arrivals, every, rules, RATES), simulated(arrivals, every, rules, RATES)
-    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted)
-    return found
+    outcome, wanted = replay(arrivals, every, rules, RATES), simulated(arrivals, every, rules, RATES)
+    assert {name: getattr(outcome, name) for name in wanted} == pytest.approx(wanted)
+    return outcome
 
 
 @pytest.mark.parametrize("pattern", [steady, bursts, nights, one_huge_partition])

@@ -63,13 +63,13 @@ class Database:
         return raw, value, sum(key.encode()) % 3, self.number, self.number
 
     @property
-    def held(self) -> dict[str, tuple[int, str]]:
+    def expected(self) -> dict[str, tuple[int, str]]:
         """What the table must hold: of each key the value, and what ended it."""
         living = {key: (value, "") for key, value in self.rows.items()}
         return living | self.gone if self.is_soft else living
 
 
-def held(table: Upserted) -> dict[str, tuple[int, str]]:
+def rows_of(table: Upserted) -> dict[str, tuple[int, str]]:
     deleted, op = "_x24_x24deleted", "_x24_x24op"
     rows = {key: _plain(row) for key, row in table.rows.items()}
     return {k: (r["quantity"], r[op] if r.get(deleted) else "") for k, r in rows.items()}
@@ -101,14 +101,14 @@ def test_rows_are_those_of_the_database(
     database = Database(mode, seed)
     table = Upserted(tmp_path, database.source.spec, database.source.decoder())
     for number in range(5):
-        before = set(database.held)
+        before = set(database.expected)
 
         counts = landed(table, database.more(60, truncate=number in (1, 3)))
 
-        assert held(table) == database.held
+        assert rows_of(table) == database.expected
         assert table.wrong == ""
         assert counts["gone"] == counts["left_out"]
-        assert counts["added"] + counts["marked"] - counts["gone"] == len(database.held) - len(before)
+        assert counts["added"] + counts["marked"] - counts["gone"] == len(database.expected) - len(before)
         assert counts["bad"] == 0
 
 
@@ -123,7 +123,7 @@ def test_a_truncate_alone_ends_the_rows_of_partitions_that_nothing_else_came_to(
 
     counts = table.land(database._emptied())
 
-    assert held(table) == database.held
+    assert rows_of(table) == database.expected
     assert table.wrong == ""
     assert (counts["deleted"], counts["gone"], counts["received"], counts["added"]) == (rows, rows, 0, 0)
     assert len(table.rows) == (rows + gone if database.is_soft else 0)
@@ -140,7 +140,7 @@ def test_a_delete_that_is_unknown_is_remembered_if_the_log_says_the_order(tmp_pa
         table.land([(source.key("a"), source.change("c", late, lsn=5), 1, 7, 99)])
 
         assert counts["added"] == (mode == "log")
-        assert held(table) == ({"a": (None, "d")} if mode == "log" else {"a": (1, "")})
+        assert rows_of(table) == ({"a": (None, "d")} if mode == "log" else {"a": (1, "")})
 
 
 @WAYS

@@ -231,9 +231,9 @@ def test_a_merge_into_a_table_that_went_back_meanwhile_is_landed_again(catalog: 
     publish(TableHandle(catalog, NAME), replace(merged, head=head))
 
     assert raised.value.todo == "Land again."
-    found = read_ledger(catalog.load_table(NAME.identifier).metadata)
-    assert found
-    assert found.position == {0: 3}
+    newest = read_ledger(catalog.load_table(NAME.identifier).metadata)
+    assert newest
+    assert newest.position == {0: 3}
 
 
 def test_what_merged_counts_as_no_row(catalog: InMemoryCatalog) -> None:
@@ -246,6 +246,6 @@ def test_what_merged_counts_as_no_row(catalog: InMemoryCatalog) -> None:
         Landed(StagedFiles(), second, read_ledger(catalog.load_table(NAME.identifier).metadata)),
     )
 
-    found = read_ledger(catalog.load_table(NAME.identifier).metadata)
-    assert found
-    assert (found.total_merged, found.offsets - found.known) == (9, 2)
+    newest = read_ledger(catalog.load_table(NAME.identifier).metadata)
+    assert newest
+    assert (newest.total_merged, newest.offsets - newest.known) == (9, 2)

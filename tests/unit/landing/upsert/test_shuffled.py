@@ -143,8 +143,8 @@ def test_a_truncate_ends_rows_without_a_change(by: Rules, row: Place, gone: bool
 
     rows_judged = judged(by, pair(row, None, gone=gone))
 
-    said = {"key": "a", "_file": "f", DELETED: True, BARE: True, MET: False, WINS: True, ENDS: True}
-    assert rows_judged == ([said] if ended else [])
+    row = {"key": "a", "_file": "f", DELETED: True, BARE: True, MET: False, WINS: True, ENDS: True}
+    assert rows_judged == ([row] if ended else [])
 
 
 @pytest.mark.parametrize("hard", [True, False])

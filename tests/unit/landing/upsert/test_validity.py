@@ -17,7 +17,7 @@ from frazil.landing.upsert.truncates.notes import Truncates
 from frazil.landing.upsert.truncates.truncate import Truncate
 from frazil.landing.upsert.validity import BEFORE, CURRENT, NEW, SINCE, UNTIL, validity
 from frazil.spec.topic import TableSpec
-from kit.records.versions import Told, Version, versions_of
+from kit.records.versions import Sent, Version, versions_of
 
 SPEC = TableSpec(topic="t", mode="cdc", versions="all", metadata_names="portable")
 NAMES = names_by_word(SPEC)
@@ -38,7 +38,7 @@ class Landings:
     known: list[Truncate] = field(default_factory=list)
     looked_at: int = 0
 
-    def land(self, records: Iterable[Told]) -> None:
+    def land(self, records: Iterable[Sent]) -> None:
         every = list(records)
         truncating = [Truncate(t.partition, t.offset, t.stamped, t.time, None) for t in every if t.op == "t"]
         put = self._judged([], [row_of(t) for t in every if t.op != "t"], Truncates())
@@ -49,7 +49,7 @@ class Landings:
         self.rows = [*set(self.rows) - set(near), *(r for r, _ in rows_judged)]
         self.known += truncating
 
-    def held(self) -> set[Version]:
+    def versions(self) -> set[Version]:
         versions = {(key, p, o, since, until, now) for key, p, o, _, _, since, until, now, _ in self.rows}
         assert len(versions) == len(self.rows)
         return versions
@@ -83,7 +83,7 @@ class Landings:
         return [(row[:-1], row[-1]) for row in rows_judged]
 
 
-def row_of(record: Told) -> Row:
+def row_of(record: Sent) -> Row:
     return (
         record.key,
         record.partition,
@@ -109,7 +109,7 @@ def landings() -> Landings:
     return Landings(duck)
 
 
-def drawn(chance: random.Random, count: int, partitions: int, truncates: float = 0) -> list[Told]:
+def drawn(chance: random.Random, count: int, partitions: int, truncates: float = 0) -> list[Sent]:
     """Records of few keys, with deletes, tombstones with and without one, and clocks that go back."""
     ends, records = [0] * partitions, []
     for number in range(count):
@@ -117,11 +117,11 @@ def drawn(chance: random.Random, count: int, partitions: int, truncates: float =
         key, time = chance.choice("abc"), 10 * number + chance.choice((0, 0, 0, 3, -35, 40))
         stamp = time + chance.choice((0, 0, 7, -20, 30))
         if chance.random() < truncates:
-            records.append(Told("", partition, ends[partition], time, "t", stamp))
+            records.append(Sent("", partition, ends[partition], time, "t", stamp))
             ends[partition] += 1
         op = chance.choice(("c", "u", "u", "r", "d", None))
         for word in (op, None) if op == "d" and chance.random() < 0.8 else (op,):
-            records.append(Told(key, partition, ends[partition], time + (word is None), word, stamp))
+            records.append(Sent(key, partition, ends[partition], time + (word is None), word, stamp))
             ends[partition] += 1
     return records
 
@@ -144,7 +144,7 @@ def test_versions_are_those_of_all_records_whatever_was_landed_when(
             landings.land(batch)
             done = ends
             landed = [t for t in records if t.offset < done[t.partition]]
-            assert landings.held() == versions_of(landed), seed
+            assert landings.versions() == versions_of(landed), seed
 
 
 def test_no_two_versions_of_a_key_hold_at_once(landings: Landings) -> None:
@@ -158,18 +158,18 @@ def test_no_two_versions_of_a_key_hold_at_once(landings: Landings) -> None:
 
 def test_a_landing_looks_at_what_holds_now_however_long_the_history_is(landings: Landings) -> None:
     for number in range(20):
-        landings.land([Told("a", 0, number, number, "u")])
+        landings.land([Sent("a", 0, number, number, "u")])
 
     assert landings.looked_at == 1
 
 
 def test_a_version_stays_ended_where_the_one_that_ended_it_was_forgotten(landings: Landings) -> None:
-    landings.land([Told("a", 0, 0, 10, "u"), Told("a", 0, 1, 20, "u")])
+    landings.land([Sent("a", 0, 0, 10, "u"), Sent("a", 0, 1, 20, "u")])
     landings.rows = [row for row in landings.rows if row[2] == 0]
 
-    landings.land([Told("a", 0, 2, 50, "u"), Told("b", 0, 3, 5, "u")])  # the early one has all be looked at
+    landings.land([Sent("a", 0, 2, 50, "u"), Sent("b", 0, 3, 5, "u")])  # the early one has all be looked at
 
-    assert landings.held() == {
+    assert landings.versions() == {
         ("a", 0, 0, 10, 20, False),
         ("a", 0, 2, 50, None, True),
         ("b", 0, 3, 5, None, True),
@@ -177,12 +177,12 @@ def test_a_version_stays_ended_where_the_one_that_ended_it_was_forgotten(landing
 
 
 def test_a_truncate_ends_what_is_older_and_a_late_version_too(landings: Landings) -> None:
-    landings.land([Told("a", 0, 0, 10, "u"), Told("b", 1, 0, 20, "u"), Told("c", 1, 1, 90, "u")])
+    landings.land([Sent("a", 0, 0, 10, "u"), Sent("b", 1, 0, 20, "u"), Sent("c", 1, 1, 90, "u")])
 
-    landings.land([Told("", 0, 1, 50, "t"), Told("a", 0, 2, 60, "u")])
-    landings.land([Told("d", 1, 2, 30, "u"), Told("e", 0, 3, 40, "u")])
+    landings.land([Sent("", 0, 1, 50, "t"), Sent("a", 0, 2, 60, "u")])
+    landings.land([Sent("d", 1, 2, 30, "u"), Sent("e", 0, 3, 40, "u")])
 
-    assert landings.held() == {
+    assert landings.versions() == {
         ("a", 0, 0, 10, 50, False),
         ("b", 1, 0, 20, 50, False),
         ("c", 1, 1, 90, None, True),
@@ -193,11 +193,11 @@ def test_a_truncate_ends_what_is_older_and_a_late_version_too(landings: Landings
 
 
 def test_a_truncate_ends_what_was_landed_before_its_topic_was_made_again(landings: Landings) -> None:
-    landings.land([Told("a", 0, 70, 10, "u")])
+    landings.land([Sent("a", 0, 70, 10, "u")])
 
-    landings.land([Told("b", 0, 0, 20, "u"), Told("", 0, 1, 30, "t"), Told("c", 0, 2, 40, "u")])
+    landings.land([Sent("b", 0, 0, 20, "u"), Sent("", 0, 1, 30, "t"), Sent("c", 0, 2, 40, "u")])
 
-    assert landings.held() == {
+    assert landings.versions() == {
         ("a", 0, 70, 10, 30, False),
         ("b", 0, 0, 20, 30, False),
         ("c", 0, 2, 40, None, True),
@@ -205,10 +205,10 @@ def test_a_truncate_ends_what_was_landed_before_its_topic_was_made_again(landing
 
 
 def test_a_landing_behind_a_truncate_looks_at_its_own_keys_again(landings: Landings) -> None:
-    landings.land([Told(key, 0, at, at, "u") for at, key in enumerate("abcdef")])
-    landings.land([Told("", 1, 0, 3, "t")])
+    landings.land([Sent(key, 0, at, at, "u") for at, key in enumerate("abcdef")])
+    landings.land([Sent("", 1, 0, 3, "t")])
     looked_at = landings.looked_at
 
-    landings.land([Told("f", 0, 6, 10, "u")])
+    landings.land([Sent("f", 0, 6, 10, "u")])
 
     assert (looked_at, landings.looked_at) == (6, 1)

@@ -19,9 +19,9 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.creation import create_table
 from frazil.tables.metadata.manifests import files_matching
 from frazil.tables.reading import parts
+from frazil.tables.reading.delete_files import are_readable, deletes_by_file
 from frazil.tables.reading.deleted import among
 from frazil.tables.reading.frame import reader_of
-from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.reading.parts import planned
 from frazil.tables.writing.data_files import write_files
 from kit.drawn.examples import examples

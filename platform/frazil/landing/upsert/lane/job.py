@@ -28,7 +28,7 @@ from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.commits.stage import StagedFiles, audit_failed, audit_rows
 from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.metadata.manifests import Head, HeadReader
-from frazil.tables.reading.held import are_readable, deletes_by_file
+from frazil.tables.reading.delete_files import are_readable, deletes_by_file
 from frazil.tables.rewrites.moved import audit_values
 from frazil.tables.spark.faults import files_there, spark_job
 from frazil.tables.spark.session import in_tasks
