@@ -4,6 +4,7 @@ PYTHON ?= $(firstword $(foreach each,python3.11 python3.12 python3.13 python3,$(
 VENV := .venv
 READY := $(VENV)/.ready
 READERS := .venv-readers
+AUDIT := .venv-audit
 UV := $(VENV)/bin/uv
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -12,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel clean
+.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,13 +121,21 @@ lock: $(READY) ## Write requirements.lock and jars.lock anew, to pyproject.toml 
 	  --no-header --no-emit-index-url --output-file tests/stack/readers/requirements.lock
 	uv pip compile tests/stack/docs/dbt/requirements.in --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url --output-file tests/stack/docs/dbt/requirements.lock
+	uv pip compile .github/audit/requirements.in --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --output-file .github/audit/requirements.lock
 	python -m frazil_local.jars
+
+sbom: $(AUDIT)/.ready ## List every package that the lock names, by CycloneDX: sbom.json. The jars are in jars.lock.
+	$(AUDIT)/bin/cyclonedx-py requirements --output-reproducible --output-file sbom.json requirements.lock
+
+audit: $(AUDIT)/.ready ## Ask the index for known vulnerabilities of all that the lock names.
+	$(AUDIT)/bin/pip-audit --disable-pip --require-hashes --strict --requirement requirements.lock
 
 wheel: $(READY) ## Build the wheel and the source distribution, into the folder dist.
 	hatchling build
 
 clean: ## Delete the environment and the tools' caches; a stack's data stays.
-	rm -rf $(VENV) $(READERS) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site
+	rm -rf $(VENV) $(READERS) $(AUDIT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv comes from the lock like everything else, by pip; then it installs the rest within seconds.
@@ -143,4 +152,10 @@ $(READY): requirements.lock pyproject.toml
 $(READERS)/.ready: $(READY) tests/stack/readers/requirements.lock
 	$(UV) venv --quiet --clear --python $(VENV)/bin/python $(READERS)
 	$(UV) pip sync --python $(READERS)/bin/python --require-hashes tests/stack/readers/requirements.lock
+	touch $@
+
+# What looks at the lock from outside, and whose libraries are none of Frazil's.
+$(AUDIT)/.ready: $(READY) .github/audit/requirements.lock
+	$(UV) venv --quiet --clear --python $(VENV)/bin/python $(AUDIT)
+	$(UV) pip sync --python $(AUDIT)/bin/python --require-hashes .github/audit/requirements.lock
 	touch $@

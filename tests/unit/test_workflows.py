@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -14,6 +16,7 @@ from typer.main import get_command
 
 from frazil.cli.main import make_app
 from frazil.settings.profile import fields, variable
+from kit.runs.waiting import PATIENCE
 
 FOLDER = Path(__file__).parents[2] / ".github"
 DEPLOY, UNDEPLOY = (FOLDER / "workflows" / f"{name}.yml" for name in ("deploy", "undeploy"))
@@ -118,6 +121,26 @@ def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
     for version in ("1.0", "2.0.0", "Unreleased"):
         with pytest.raises(LookupError):
             release_notes().notes(changelog, version)
+
+
+def test_a_release_brings_the_list_of_packages_and_where_the_wheel_was_built() -> None:
+    release = FOLDER / "workflows" / "release.yml"
+    used = [step.get("uses", "") for step in read(release)["jobs"]["publish"]["steps"]]
+
+    assert "make wheel docs sbom audit" in [*runs(release)]
+    assert any(action.startswith("actions/attest-build-provenance@") for action in used)
+
+
+@pytest.mark.nightly
+def test_the_list_of_packages_has_each_line_of_the_lock_with_its_hashes() -> None:
+    root = FOLDER.parent
+    subprocess.run(["make", "sbom"], cwd=root, check=True, timeout=PATIENCE)
+    components = json.loads((root / "sbom.json").read_text())["components"]
+    listed = {f"{c['name']}=={c['version']}": c["externalReferences"][0]["hashes"] for c in components}
+    locked = re.findall(r"^([\w.-]+==\S+)", (root / "requirements.lock").read_text(), re.MULTILINE)
+
+    assert sorted(listed) == sorted(locked)
+    assert all(listed.values())
 
 
 def test_a_tag_that_is_not_the_packages_version_is_refused() -> None:

@@ -27,7 +27,7 @@ _MODULES = {
     "OAUTHBEARER": f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule",
     "AWS_MSK_IAM": "software.amazon.msk.auth.iam.IAMLoginModule",
 }
-_BY_TOKEN = "OAUTHBEARER"
+_BY_TOKEN = "OAUTHBEARER"  # noqa: S105  # the mechanism's name
 _BY_IAM = "AWS_MSK_IAM"
 
 _Token = Callable[[str], tuple[str, float]]

@@ -42,7 +42,7 @@ from frazil_local.snowflake.rights.session import Session
 from frazil_local.snowflake.rights.users import LoginRefused, login, login_by_oauth, seed_account
 from frazil_local.snowflake.strict import StrictAccount
 
-_BAD_PASSWORD = "390100"
+_BAD_PASSWORD = "390100"  # noqa: S105  # the number of an error
 _BAD_ROLE = "390189"
 _VALID = 3600
 """Seconds for which Snowflake takes a session's token; the master token, which renews it, lives longer."""

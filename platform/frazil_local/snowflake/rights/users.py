@@ -138,7 +138,7 @@ def described_user(user: Stored) -> Result:
                 f"{name}_LAST_SET_TIME": since or "null",
             }
         )
-    shown["HAS_MFA"] = shown["PASSWORD"] = "null"
+    shown |= dict.fromkeys(("HAS_MFA", "PASSWORD"), "null")
     rows: list[Row] = [(name, value, "null", "") for name, value in shown.items()]
     return Result(("property", "value", "default", "description"), tuple(rows))
 
