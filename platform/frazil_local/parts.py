@@ -29,6 +29,7 @@ from frazil_local.servers.stand_ins import (
     aws,
     catalog,
     rest_access,
+    s3_access,
     snowflake,
     snowflake_login,
     storage,
@@ -184,7 +185,7 @@ def _values(home: Home, ports: Ports) -> dict[str, Any]:
             "access_key": credentials.access_key,
             "secret_key": credentials.secret_key,
         },
-        "s3": {"endpoint": url(ports, "s3")},
+        "s3": s3_access(home, ports),
         "glue": {"endpoint": url(ports, "glue"), "warehouse": f"s3://{BUCKET}/warehouse"},
         "rest": rest_access(home, ports),
         "snowflake": {

@@ -51,10 +51,11 @@ def get_signed(
     credentials: Credentials,
     headers: Mapping[str, str] | None = None,
     body: bytes | None = None,
+    ca: Path | None = None,
 ) -> bytes:
     """As `get`, with the request signed for AWS (SigV4)."""
     method = "POST" if body else "GET"
-    return get(url, signed_headers(method, url, service, credentials, headers, body), body)
+    return get(url, signed_headers(method, url, service, credentials, headers, body), body, ca)
 
 
 def signed_headers(

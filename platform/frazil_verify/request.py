@@ -19,6 +19,7 @@ class Storage(_Part):
     access_key: str = ""
     secret_key: SecretStr = SecretStr("")
     session_token: SecretStr = SecretStr("")
+    ca: str = ""
 
 
 class Registry(_Part):

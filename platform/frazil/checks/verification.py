@@ -232,6 +232,7 @@ def _storage(settings: Settings) -> Document:
     keys = keys_of_now(aws_session(settings.aws))
     return {
         "endpoint": settings.s3_endpoint or "",
+        "ca": str(settings.s3.ca or ""),
         "region": settings.aws.region or "",
         "access_key": keys.access_key,
         "secret_key": keys.secret_key,

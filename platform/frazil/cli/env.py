@@ -90,4 +90,5 @@ def _for_others(home: Path, settings: dict[str, Any]) -> dict[str, Any]:
         "AWS_ENDPOINT_URL_S3": settings["s3"]["endpoint"],
         "AWS_ENDPOINT_URL_GLUE": settings["glue"]["endpoint"],
         "DAGSTER_HOME": settings["dagster_home"],
+        **({"AWS_CA_BUNDLE": settings["s3"]["ca"]} if "ca" in settings["s3"] else {}),
     }

@@ -37,6 +37,9 @@ _S3_ACTIONS = {
 }  # fmt: skip
 """By S3's call; all others write."""
 
+_STRANGE_AUTHORITY = re.compile("curlCode: 60|SSL peer certificate")
+"""What PyArrow says of a certificate that no authority it knows has signed; what obstore says is lost."""
+
 _DENIED = ("AccessDenied", "AccessDeniedException", "LakeFormation")
 
 _KEYS = "Fix FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
@@ -116,6 +119,13 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
 
 def _of_arrow(error: OSError, text: str) -> ConfigureError | None:
     """PyArrow has AWS' codes in capitals, and hands on those that it does not know."""
+    if _STRANGE_AUTHORITY.search(text):
+        return ConfigureError(
+            "S3 shows a certificate that no known authority signed.",
+            where=f"{text:.300}",
+            meaning=STAYS,
+            todo="Name the authority's file in FRAZIL_S3__CA (docs/connect.md).",
+        )
     if "ACCESS_DENIED" in text or isinstance(error, PermissionError):
         return _of_s3(text)
     match = _ARROWS_CODE.search(text)

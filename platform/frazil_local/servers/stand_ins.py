@@ -59,6 +59,8 @@ def storage(home: Home, ports: Ports) -> Server:
             # It asks nobody who they are, and 0 is nowhere.
             _METRICS: 0 if locks_of(home) else ports["storage-metrics"],
         }
+        if locks := locks_of(home):
+            options |= {"s3.cert.file": locks.certificate, "s3.key.file": locks.key}
         flags = [f"-{name}={value}" for name, value in options.items()]
         program = Path(sysconfig.get_path("scripts")) / "weed"
         credentials = s3_credentials(home)
@@ -71,8 +73,9 @@ def storage(home: Home, ports: Ports) -> Server:
         return Launch((str(program), "-logtostderr=true", "mini", *flags), environment)
 
     def ask() -> None:
-        credentials = s3_credentials(home)
-        get_signed(f"{url(ports, 's3')}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials)
+        credentials, s3 = s3_credentials(home), s3_access(home, ports)
+        ca = Path(s3["ca"]) if "ca" in s3 else None
+        get_signed(f"{s3['endpoint']}/{BUCKET}?list-type=2&max-keys=1", "s3", credentials, ca=ca)
         get_signed(f"{url(ports, 'rest')}/v1/config?warehouse={TABLE_BUCKET}", "s3tables", credentials)
 
     return Server("storage", (*_STORAGE_PORTS, "storage-metrics"), launch, ask)
@@ -86,6 +89,13 @@ def _inner_locks(home: Home) -> dict[str, str]:
     certificates = {f"WEED_GRPC_{role}_CERT": str(locks.certificate) for role in _ROLES}
     certificates |= {f"WEED_GRPC_{role}_KEY": str(locks.key) for role in _ROLES}
     return {**keys, **certificates, "WEED_GRPC_CA": str(locks.ca)}
+
+
+def s3_access(home: Home, ports: Ports) -> dict[str, str]:
+    """Where clients find S3, as the profile says it."""
+    if (locks := locks_of(home)) is None:
+        return {"endpoint": url(ports, "s3")}
+    return {"endpoint": f"https://{LOOPBACK}:{ports['s3']}", "ca": str(locks.ca)}
 
 
 def rest_access(home: Home, ports: Ports) -> dict[str, Any]:
@@ -129,7 +139,8 @@ def aws(home: Home, ports: Ports) -> Server:
 
 def snowflake(home: Home, ports: Ports) -> Server:
     """The Snowflake stand-in, over the stack's Glue and S3."""
-    variables = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), "FRAZIL_S3_ENDPOINT": url(ports, "s3")}
+    s3 = {f"FRAZIL_S3_{name.upper()}": value for name, value in s3_access(home, ports).items()}
+    variables = {"FRAZIL_GLUE_ENDPOINT": url(ports, "glue"), **s3}
     return snowflake_over(home, ports, "snowflake", variables, after=("storage", "aws"))
 
 

@@ -14,6 +14,8 @@ from botocore.config import Config as ClientConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
 from frazil.quoting import double_quoted
+from frazil.tables.catalogs.file_io import S3_CA
+from frazil.tables.catalogs.pyiceberg import OWN_CODE
 from frazil_local.snowflake.answers import Refused
 from frazil_local.snowflake.config import Config
 from frazil_local.snowflake.engine import text
@@ -79,6 +81,7 @@ class OwnKey:
 
     def open(self, cursor: Any, location: Mapping[str, Any]) -> None:
         """See `Access`."""
+        _trust(cursor, self._config)
         cursor.execute(duckdb_secret(self._config, "frazil_s3", self._key))
 
     def welcome(self) -> None:
@@ -113,6 +116,7 @@ class AssumedRoles:
     def open(self, cursor: Any, location: Mapping[str, Any]) -> None:
         """See `Access`."""
         scope = str(location["STORAGE_BASE_URL"])
+        _trust(cursor, self._config)
         cursor.execute(duckdb_secret(self._config, f"role for {scope}", self._of(location), scope))
 
     def welcome(self) -> None:
@@ -209,13 +213,22 @@ def duckdb_secret(config: Config, name: str, key: Mapping[str, str], scope: str 
     return f"CREATE OR REPLACE SECRET {double_quoted(name)} ({listed}, USE_SSL {endpoint.scheme == 'https'})"
 
 
+def _trust(cursor: Any, config: Config) -> None:
+    if config.s3_ca:
+        cursor.execute(f"SET ca_cert_file = {text(str(config.s3_ca))}")
+        cursor.execute("SET enable_server_cert_verification = true")
+
+
 def _files(config: Config, key: Mapping[str, str]) -> dict[str, str]:
     properties = {
         "s3.endpoint": config.s3_endpoint,
         "s3.region": config.region,
         "s3.access-key-id": key["aws_access_key_id"],
         "s3.secret-access-key": key["aws_secret_access_key"],
+        **OWN_CODE,
     }
+    if config.s3_ca:
+        properties[S3_CA] = config.s3_ca.read_text()
     return properties | ({"s3.session-token": key["aws_session_token"]} if "aws_session_token" in key else {})
 
 
@@ -226,5 +239,6 @@ def _client(config: Config, service: str, endpoint: str, key: Mapping[str, str])
         endpoint_url=endpoint,
         region_name=config.region,
         config=ClientConfig(**patience, s3={"addressing_style": "path"}),
+        verify=str(config.s3_ca) if config.s3_ca else None,
         **key,
     )

@@ -19,6 +19,7 @@ class Config(BaseSettings):
     admin_key_file: Path = Field(validation_alias="FRAZIL_SNOWFLAKE_ADMIN_KEY_FILE")  # a public key, PEM
     glue_endpoint: str = Field(validation_alias="FRAZIL_GLUE_ENDPOINT")
     s3_endpoint: str = Field(validation_alias="FRAZIL_S3_ENDPOINT")
+    s3_ca: Path | None = Field(None, validation_alias="FRAZIL_S3_CA")  # a PEM file
     access_key: SecretStr = Field(validation_alias="AWS_ACCESS_KEY_ID")
     secret_key: SecretStr = Field(validation_alias="AWS_SECRET_ACCESS_KEY")
     aws_endpoint: str | None = Field(None, validation_alias="FRAZIL_SNOWFLAKE_AWS")  # assumes roles there

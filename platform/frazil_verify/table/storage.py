@@ -50,6 +50,7 @@ class Files:
             region=storage.region or None,
             endpoint_override=endpoint.netloc or None,
             scheme=endpoint.scheme or "https",
+            tls_ca_file_path=storage.ca or None,
             connect_timeout=_SECONDS,
             request_timeout=_SECONDS,
         )

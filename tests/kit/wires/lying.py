@@ -19,6 +19,8 @@ from pyiceberg.exceptions import CommitStateUnknownException, ServerError, Servi
 from requests.exceptions import ConnectionError as Aborted
 from requests.exceptions import ReadTimeout
 
+from frazil_local.authority import Authority
+
 __all__ = ["LIES", "LOST", "Lie", "LyingCatalog", "between", "glue_in_process"]
 
 T = TypeVar("T")
@@ -122,22 +124,28 @@ class LyingCatalog(InMemoryCatalog):
 
 
 @contextmanager
-def glue_in_process(folder: Path) -> Iterator[str]:
-    """Moto with the lock of the embedded stack's Glue; its address."""
+def glue_in_process(folder: Path, authority: Authority | None = None) -> Iterator[str]:
+    """Moto with the lock of the embedded stack's Glue; its address. An authority: it speaks TLS."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     from frazil_local.servers.aws import Kept, keep_glue
 
     keep_glue(Kept(folder / "glue.sqlite"))
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=True)
+    tls, scheme, ca = None, "http", None
+    if authority:
+        identity, scheme, ca = authority.identity("moto"), "https", str(authority.file)
+        tls = str(identity.certificate), str(identity.key)
+    app = DomainDispatcherApplication(create_backend_app)
+    server = make_server("127.0.0.1", 0, app, threaded=True, ssl_context=tls)
+    address = f"{scheme}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield address
     finally:
         # Moto keeps what it holds for the whole process: the next one would find these tables.
-        requests.post(f"http://127.0.0.1:{server.server_port}/moto-api/reset", timeout=60).raise_for_status()
+        requests.post(f"{address}/moto-api/reset", timeout=60, verify=ca).raise_for_status()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -186,10 +186,10 @@ def test_no_port_of_the_stack_lets_in_whoever_knocks(locked: Own) -> None:
         "storage-filer",
     } <= statuses.keys()
     assert {name: status for name, status in statuses.items() if status and status < 400} == {}
-    assert (statuses["rest"], statuses["s3"], statuses["storage-filer"]) == (403, 403, 401)
+    assert (statuses["rest"], statuses["s3"], statuses["storage-filer"]) == (403, 400, 401)
 
 
-@pytest.mark.parametrize("name", ["kafka", "kafka-controller", "registry", "catalog"])
+@pytest.mark.parametrize("name", ["kafka", "kafka-controller", "registry", "catalog", "s3"])
 def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own, name: str) -> None:
     locks = locks_of(locked.home)
     assert locks

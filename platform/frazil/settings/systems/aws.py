@@ -67,6 +67,10 @@ class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
     endpoint: OptionalUrl = Field(None, description="Address of an S3 that is not Amazon's.")
+    ca: Path | None = Field(
+        None,
+        description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
+    )
     kms_key: str | None = Field(
         None, description="KMS key that S3 encrypts all files of tables by. Default: what the bucket says."
     )

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
+from frazil.settings.systems.aws import S3Settings
 from frazil.settings.systems.rest import RestSettings
+from frazil.settings.systems.system import file_text
+from frazil.tables.catalogs.file_io import S3_CA
 from frazil.tables.catalogs.pyiceberg import OWN_CODE
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 60.0
@@ -30,6 +33,7 @@ def pyiceberg_properties(settings: Settings) -> dict[str, str]:
         "s3.region": settings.aws.region,
         "s3.connect-timeout": str(CONNECT_SECONDS),
         "s3.request-timeout": str(READ_SECONDS),
+        S3_CA: _authority(settings.s3),
     }
     return _present({**both, **own, **_storage(settings), **storage})
 
@@ -140,6 +144,12 @@ def _storage(settings: Settings) -> Properties:
         "s3.sse.type": "kms" if settings.s3.kms_key else None,
         "s3.sse.key": settings.s3.kms_key,
     }
+
+
+def _authority(s3: S3Settings) -> str | None:
+    """The text of its file; Java's clients have no property for it, only the trust store of their machine."""
+    todo = "Fix FRAZIL_S3__CA."
+    return file_text(s3.ca.expanduser(), "The certificate of S3's authority", "PEM", todo) if s3.ca else None
 
 
 def _present(properties: Properties) -> dict[str, str]:

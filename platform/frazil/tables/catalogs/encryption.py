@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileSystemHandler, PyFileSystem
 
-from frazil.tables.catalogs.file_io import SERVER_SIDE
+from frazil.tables.catalogs.file_io import S3_CA, SERVER_SIDE
 
 if TYPE_CHECKING:
     from obstore import WritableFile
@@ -72,7 +72,9 @@ def _config(properties: Mapping[str, str]) -> S3Config:
 def _limits(properties: Mapping[str, str]) -> ClientConfig:
     plain = properties.get("s3.endpoint", "").startswith("http://")
     connect, request = (properties.get(f"s3.{word}-timeout", "60") for word in ("connect", "request"))
-    return {"allow_http": plain, "connect_timeout": f"{connect}s", "timeout": f"{request}s"}
+    limits = {"allow_http": plain, "connect_timeout": f"{connect}s", "timeout": f"{request}s"}
+    authority = {"root_certificate": properties[S3_CA]} if S3_CA in properties else {}
+    return cast("ClientConfig", {**limits, **authority})
 
 
 class _Encrypting(FileSystemHandler):  # type: ignore[misc]

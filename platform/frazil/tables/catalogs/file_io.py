@@ -5,9 +5,13 @@ PyArrow, with the NumPy that it takes, is a second of CPU: a third of `frazil ta
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +43,9 @@ _S3 = ("s3", "s3a", "s3n")
 SERVER_SIDE = {"s3": "AES256", "kms": "aws:kms", "dsse-kms": "aws:kms:dsse"}
 """How S3 encrypts what is written: its own words, by the values of Iceberg's `s3.sse.type`. Of `custom` each
 reader would have to know the key."""
+
+S3_CA = "s3.ca-pem"
+"""The certificate of S3's authority, as text: Spark's workers have no file of it. PyIceberg ignores it."""
 
 _KEPT = 16
 """Ways to reach files that stay open, such as storage of one's own, and keys that a catalog hands out."""
@@ -74,7 +81,7 @@ class _OpenFiles:
         from pyiceberg.io.pyarrow import PyArrowFileIO
 
         files = PyArrowFileIO(dict(properties))
-        files.fs_by_scheme = lru_cache(partial(_putting, files.fs_by_scheme))
+        files.fs_by_scheme = lru_cache(partial(_putting, files.fs_by_scheme, properties))
         if properties.get("s3.sse.type") in SERVER_SIDE:
             files.fs_by_scheme = lru_cache(partial(_encrypting, files.fs_by_scheme, properties))
         return files
@@ -86,18 +93,37 @@ class _OpenFiles:
 
 
 def _putting(
-    opened: Callable[[str, str | None], FileSystem], scheme: str, of: str | None = None
+    opened: Callable[[str, str | None], FileSystem],
+    properties: Mapping[str, Any],
+    scheme: str,
+    of: str | None = None,
 ) -> FileSystem:
     """The file system of a scheme and a bucket; one of S3 writes a small file by one request, not by three.
 
-    PyArrow has an argument for it, `allow_delayed_open`, which PyIceberg does not hand on.
+    PyArrow has arguments for that, and for an authority of one's own, which PyIceberg does not hand on.
     """
     files = opened(scheme, of)
     if scheme not in _S3:
         return files
     rebuilt, (arguments,) = files.__reduce__()
-    again: FileSystem = rebuilt({**arguments, "allow_delayed_open": True})
+    authority = _authority_file(properties[S3_CA]) if S3_CA in properties else None
+    again: FileSystem = rebuilt({**arguments, "allow_delayed_open": True, "tls_ca_file_path": authority})
     return again
+
+
+@lru_cache
+def _authority_file(certificate: str) -> str:
+    """A file of this process alone, which PyArrow opens with each connection."""
+    with NamedTemporaryFile("w", prefix="frazil-ca-", suffix=".pem", delete=False) as file:
+        file.write(certificate)
+    atexit.register(_remove_own, Path(file.name), os.getpid())
+    return file.name
+
+
+def _remove_own(file: Path, owner: int) -> None:
+    """A process that was forked ends as well, and the file is not its own."""
+    if os.getpid() == owner:
+        file.unlink(missing_ok=True)
 
 
 def _encrypting(
