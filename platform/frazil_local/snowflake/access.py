@@ -81,7 +81,6 @@ class OwnKey:
 
     def open(self, cursor: Any, location: Mapping[str, Any]) -> None:
         """See `Access`."""
-        _trust(cursor, self._config)
         cursor.execute(duckdb_secret(self._config, "frazil_s3", self._key))
 
     def welcome(self) -> None:
@@ -116,7 +115,6 @@ class AssumedRoles:
     def open(self, cursor: Any, location: Mapping[str, Any]) -> None:
         """See `Access`."""
         scope = str(location["STORAGE_BASE_URL"])
-        _trust(cursor, self._config)
         cursor.execute(duckdb_secret(self._config, f"role for {scope}", self._of(location), scope))
 
     def welcome(self) -> None:
@@ -211,12 +209,6 @@ def duckdb_secret(config: Config, name: str, key: Mapping[str, str], scope: str 
         settings["SCOPE"] = scope
     listed = ", ".join(f"{option} {text(value)}" for option, value in settings.items())
     return f"CREATE OR REPLACE SECRET {double_quoted(name)} ({listed}, USE_SSL {endpoint.scheme == 'https'})"
-
-
-def _trust(cursor: Any, config: Config) -> None:
-    if config.s3_ca:
-        cursor.execute(f"SET ca_cert_file = {text(str(config.s3_ca))}")
-        cursor.execute("SET enable_server_cert_verification = true")
 
 
 def _files(config: Config, key: Mapping[str, str]) -> dict[str, str]:

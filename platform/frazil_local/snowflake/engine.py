@@ -44,6 +44,8 @@ def open_fakesnow(config: Config) -> Any:
         # A table that was dropped and made again has other metadata at the same path.
         cursor.execute("SET GLOBAL enable_external_file_cache = false")
         _load_extensions(cursor)
+        if config.s3_ca:
+            cursor.execute(f"SET GLOBAL ca_cert_file = {text(str(config.s3_ca))}")
         _amend(cursor)
         for path in sorted(folder.glob("*.db")):  # what an earlier run left
             cursor.execute(f"ATTACH IF NOT EXISTS {text(str(path))} AS {double_quoted(path.stem)}")
