@@ -115,7 +115,7 @@ class Rows:
     """A connection to Snowflake that has answers for every statement."""
 
     def __init__(self, answers: dict[str, Any]) -> None:
-        self.answers, self.found = answers, []
+        self.answers, self.rows = answers, []
         self.description: list[Any] = []
 
     def cursor(self) -> Any:
@@ -128,7 +128,7 @@ class Rows:
         pass
 
     def execute(self, sql: str) -> None:
-        self.found = next((rows for key, rows in self.answers.items() if key in sql), [])
+        self.rows = next((rows for key, rows in self.answers.items() if key in sql), [])
 
     def fetchall(self) -> Any:
-        return self.found
+        return self.rows

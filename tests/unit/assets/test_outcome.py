@@ -42,8 +42,8 @@ def test_a_run_that_fails_shows_the_message_and_no_trace(
     result = dg.materialize([table], raise_on_error=False)
 
     (event,) = result.get_step_failure_events()
-    error = event.step_failure_data.error
-    shown = error.cause or error
+    failure = event.step_failure_data.error
+    shown = failure.cause or failure
     assert str(error) in shown.message
     assert shown.stack == []
     assert causes_of(event)[""].text == str(error)

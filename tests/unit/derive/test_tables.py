@@ -15,7 +15,7 @@ from kit.graph.mixed import BROKEN, TABLES, write_mixed
 
 
 @pytest.fixture
-def found(tmp_path: Path) -> KnownTables:
+def known(tmp_path: Path) -> KnownTables:
     return known_tables(load_pipelines([write_mixed(tmp_path)], Settings()), Settings())
 
 

@@ -44,14 +44,14 @@ class Part:
     """
 
     def __init__(self, home: Home, code: str, ask: Callable[[], None], patience: float = 0.0) -> None:
-        self.said: list[str] = []
+        self.lines: list[str] = []
         launch = Launch((sys.executable, "-c", code))
         server = Server("part", ("part",), lambda: launch, ask, patience=patience)
         self.log = home.logs / "part.log"
         self.stack = Stack(home, {"part": free_port()}, [server])
 
     def up(self) -> None:
-        self.stack.up(lambda _, text: self.said.append(text))
+        self.stack.up(lambda _, text: self.lines.append(text))
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_part_that_is_slow_but_moves_is_waited_for(home: Home) -> None:
 
     part.up()
 
-    assert part.said[-1] == "up"
+    assert part.lines[-1] == "up"
     assert [each.state for each in part.stack.status()] == ["up"]
 
 
@@ -101,7 +101,7 @@ def test_what_is_waited_for_is_said(home: Home) -> None:
 
     part.up()
 
-    assert "waiting for a good answer: nobody listens" in part.said
+    assert "waiting for a good answer: nobody listens" in part.lines
 
 
 def test_a_part_that_lives_but_does_nothing_fails_and_its_log_is_named(home: Home) -> None:

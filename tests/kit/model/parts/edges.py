@@ -204,7 +204,7 @@ class Edges:
             return self.rewrites.stored_rows(*args[1:3])
 
     def by_columns(
-        self, _connections: Any, table: Table, _held: Any, plan: Any, _order: Any, _origins: Any
+        self, _connections: Any, table: Table, _occupied: Any, plan: Any, _order: Any, _origins: Any
     ) -> dict[str, Any]:
         """Tasks that write files anew, all of a round as one."""
         paths = {file.path for file in plan.files}

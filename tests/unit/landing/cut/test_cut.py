@@ -43,7 +43,7 @@ def test_a_landing_ends_at_the_cut_is_tagged_in_its_own_commit_and_goes_on_behin
 
     assert (begun.state, begun.tables[0].waiting) == ("incomplete", 1)
     assert (report.records, report.landings) == (3, 2)
-    assert found(world).state == "complete"
+    assert newest_cut(world).state == "complete"
     assert rows_of_tag(world) == [("log1", 0, 0), ("log1", 0, 1), ("log1", 1, 0)]
     assert position_of_tag(world) == {0: 2, 1: 1}
 
@@ -148,7 +148,7 @@ def test_upkeep_keeps_a_tagged_snapshot_until_its_time_is_over(world: World) -> 
     world.store.now += 2 * 3600
     expire(SPEC, world.connections, world.store.now)
 
-    assert found(world).state == "gone"
+    assert newest_cut(world).state == "gone"
     assert "cut_month" not in world.table.metadata.refs
 
 
@@ -213,7 +213,7 @@ def cuts(world: World) -> list[Cut]:
     return read_cuts(members_of([SPEC], world.connections))
 
 
-def found(world: World) -> Cut:
+def newest_cut(world: World) -> Cut:
     (cut,) = cuts(world)
     return cut
 
