@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from frazil.quoting import quoted
 from frazil.tables.format_v3.fields import LAST_UPDATED_COLUMN, ROW_ID_COLUMN
+from frazil.tables.reading.delete_files import are_readable, deletes_by_file
 from frazil.tables.reading.frame import taken_frame
-from frazil.tables.reading.held import are_readable, deletes_by_file
 from frazil.tables.touched import Side
 
 if TYPE_CHECKING:

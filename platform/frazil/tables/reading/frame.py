@@ -144,7 +144,7 @@ def taken_frame(
         taking: Those delete files, by the path of the data file. Tasks can read all, see `are_readable`.
     """
     from frazil.tables.format_v3.row_ids import origins_of
-    from frazil.tables.reading.held import deletes_by_file
+    from frazil.tables.reading.delete_files import deletes_by_file
 
     data = tuple(entries)
     plan = planned(table, deletes_by_file(table, data), origins_of(table, data), taking)
