@@ -77,10 +77,10 @@ class Recorded:
         ]
         algorithm = self.case["deks"][0]["algorithm"]
         paths = [*keys, f"/dek-registry/v1/keks/{KEK}/deks/{self.subject}/versions?algorithm={algorithm}"]
-        found: dict[str, Any] = {f"{at}/latest": version, f"{at}/1": version, at: [1]}
-        found |= {path.partition("?")[0]: self.of_keys(path) for path in paths}
-        found[f"/dek-registry/v1/keks/{KEK}?"] = self.of_keys(f"/dek-registry/v1/keks/{KEK}")
-        return {path: (200, {}, json.dumps(answer).encode()) for path, answer in found.items()}
+        answers: dict[str, Any] = {f"{at}/latest": version, f"{at}/1": version, at: [1]}
+        answers |= {path.partition("?")[0]: self.of_keys(path) for path in paths}
+        answers[f"/dek-registry/v1/keks/{KEK}?"] = self.of_keys(f"/dek-registry/v1/keks/{KEK}")
+        return {path: (200, {}, json.dumps(answer).encode()) for path, answer in answers.items()}
 
 
 @cache

@@ -39,11 +39,11 @@ class Azure:
         asked = urlsplit(path)
         if asked.path == "/token":
             self.tokens += 1
-            return _told(200, {"access_token": TOKEN, "expires_in": 3600})
+            return _as_json(200, {"access_token": TOKEN, "expires_in": 3600})
         if self.down or headers.get("Authorization") != f"Bearer {TOKEN}":
-            return _told(503 if self.down else 401, {"error": {"code": "Unauthorized"}})
+            return _as_json(503 if self.down else 401, {"error": {"code": "Unauthorized"}})
         if parse_qs(asked.query).get("api-version") != ["2022-10"]:
-            return _told(400, {"error": {"code": "MissingApiVersionParameter"}})
+            return _as_json(400, {"error": {"code": "MissingApiVersionParameter"}})
         match [unquote(part) for part in asked.path.strip("/").split("/")]:
             case ["$schemaGroups", group, "schemas", name, "versions"] if self._has(group, name):
                 return self._page(asked.path, parse_qs(asked.query), len(self.schemas[name]))
@@ -53,8 +53,8 @@ class Azure:
                 schema_id, text = self.schemas[name][int(number) - 1]
                 kind = "Avro" if "record" in text else "Json"
                 more = {"Schema-Id": schema_id, "Content-Type": f"application/json; serialization={kind}"}
-                return _told(200, text, more)
-        return _told(404, {"error": {"code": "ItemNotFound"}})
+                return _as_json(200, text, more)
+        return _as_json(404, {"error": {"code": "ItemNotFound"}})
 
     def _has(self, group: str, name: str, number: str = "1") -> bool:
         return group == GROUP and name in self.schemas and int(number) <= len(self.schemas[name])
@@ -63,10 +63,10 @@ class Azure:
         """Two numbers a page."""
         first = int(query.get("skip", ["0"])[0])
         link = f"{self.url}{path}?api-version=2022-10&skip={first + 2}" if first + 2 < count else None
-        return _told(200, {"Value": [*range(first + 1, min(first + 2, count) + 1)], "NextLink": link})
+        return _as_json(200, {"Value": [*range(first + 1, min(first + 2, count) + 1)], "NextLink": link})
 
 
-def _told(status: int, document: Any, headers: Mapping[str, str] | None = None) -> Answer:
+def _as_json(status: int, document: Any, headers: Mapping[str, str] | None = None) -> Answer:
     body = (document if isinstance(document, str) else json.dumps(document)).encode()
     return (
         status,

@@ -169,9 +169,9 @@ Told = set[tuple[int, str, int | None, int | None]]
 
 def told_by(changes_read: list[Change]) -> Told:
     rows = zip(changes_read, before_and_after(changes_read, "quantity"), strict=True)
-    told = [(change.snapshot_id, *halves) for change, halves in rows]
-    assert len({*told}) == len(told)
-    return {*told}
+    changes = [(change.snapshot_id, *halves) for change, halves in rows]
+    assert len({*changes}) == len(changes)
+    return {*changes}
 
 
 def differences(snapshot: int, before: Mapping[str, int], after: Mapping[str, int]) -> Told:

@@ -130,12 +130,12 @@ def test_a_table_with_a_budget_lands_as_often_as_its_own_arrivals_speak_for(
     spec = landed.spec.model_copy(update={"budget": Budget.model_validate({"p95": "2s"})})
     before = frazil("describe", name, "--json").document["land_interval"]
 
-    said = frazil("plan-freshness", name, "--choose", "--json").document
+    output = frazil("plan-freshness", name, "--choose", "--json").document
     landed.trades(1)
 
     after = frazil("describe", name, "--json").document["land_interval"]
     assert (before["every_seconds"], "chosen yet" in before["why"]) == (30.0, True)
-    assert (said["done"], after["every_seconds"]) == (True, said["numbers"]["every"])
+    assert (output["done"], after["every_seconds"]) == (True, output["numbers"]["every"])
     assert after["every_seconds"] <= 2
     assert after["why"].endswith("the cheapest interval that keeps p95.")
     in_ten_seconds = time.time() + 10
@@ -147,12 +147,12 @@ def test_a_table_with_a_budget_lands_as_often_as_its_own_arrivals_speak_for(
 def test_a_table_without_a_budget_has_nothing_to_choose_by_until_it_is_written(
     shell: Shell, frazil: Command, landed: Topic, name: str
 ) -> None:
-    said = frazil("plan-freshness", name, "--choose")
+    output = frazil("plan-freshness", name, "--choose")
     shutil.rmtree(shell.pipelines / "one")
     shell.write({"topic": landed.name, "freshness": "auto", "budget": {"p95": "60s"}})
 
-    assert said.is_clear
-    assert "has no budget" in said.err
+    assert output.is_clear
+    assert "has no budget" in output.err
     assert frazil("plan-freshness", name, "--choose").code == 0
 
 

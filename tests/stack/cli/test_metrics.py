@@ -68,10 +68,10 @@ def test_how_fresh_each_layer_is_is_among_them_where_it_is_asked_for(
     layers = frazil("freshness", name, "--since", "1h", "--json").document
 
     own = (row for row in rows if "layer" in row)
-    told = {(row["metric"].removeprefix("frazil_layer_"), row["layer"]): row["value"] for row in own}
+    values = {(row["metric"].removeprefix("frazil_layer_"), row["layer"]): row["value"] for row in own}
     late = {row["layer"]: row["seconds"] for row in layers}
-    assert (told["behind_seconds", "iceberg"], told["delay_seconds_gcount", "iceberg"]) == (0, 1)
-    assert late["glue"] >= told["behind_seconds", "glue"] > 0
+    assert (values["behind_seconds", "iceberg"], values["delay_seconds_gcount", "iceberg"]) == (0, 1)
+    assert late["glue"] >= values["behind_seconds", "glue"] > 0
 
 
 @pytest.mark.plain(why="numbers are exact")

@@ -34,9 +34,9 @@ LOUD = "-- in Spark's SQL\nSELECT upper(name) AS loud, count(*) AS times FROM {t
 def customers(connections: Connections, folder: Path) -> Landed:
     """Changes in two landings; the newest of `b` is a null value, which ends it."""
     (folder / "loud.sql").write_text(LOUD)
-    told = {"key_format": "string", "on_null_value": "keep", "current_by": ["key"]}
+    settings = {"key_format": "string", "on_null_value": "keep", "current_by": ["key"]}
     more = {"publish": ["views"], "views": {"loud": folder / "loud.sql"}}
-    made = Maker(connections).empty(FIELDS, **told, **more)
+    made = Maker(connections).empty(FIELDS, **settings, **more)
     made.changed([("a", {"id": 1, "name": "old"}), ("b", {"id": 2, "name": "b"})])
     return made.changed([("a", {"id": 1, "name": "new"}), ("b", None), ("c", {"id": 3, "name": "c"})])
 

@@ -131,8 +131,8 @@ def test_the_views_say_what_the_spec_says_also_after_somebody_said_something_els
     connections: Connections, trades: Trades
 ) -> None:
     name = trades.names.table
-    told = {"description": "A customer's\n trades.", "owners": ("team:desk", "ann@example.com")}
-    spec = TableSpec(topic="any", namespace=name.namespace, table=name.table, **told)  # type: ignore[arg-type]
+    labels = {"description": "A customer's\n trades.", "owners": ("team:desk", "ann@example.com")}
+    spec = TableSpec(topic="any", namespace=name.namespace, table=name.table, **labels)  # type: ignore[arg-type]
     target, view = Snowflake(spec, connections.settings), view_of(trades.names)
     comment = "A customer's trades. Owners: team:desk, ann@example.com."
     asked = (
@@ -141,13 +141,13 @@ def test_the_views_say_what_the_spec_says_also_after_somebody_said_something_els
     )
 
     target.sync(connections)
-    said = query(connections.settings, asked)
+    comments = query(connections.settings, asked)
     query(connections.settings, f"comment on view {view} is 'mine'")
     (differs,) = [each for each in find_drift([spec], connections) if each.target == "snowflake"]
     target.sync(connections)
     (agrees,) = [each for each in find_drift([spec], connections) if each.target == "snowflake"]
 
-    assert said == query(connections.settings, asked) == [(comment,)]
+    assert comments == query(connections.settings, asked) == [(comment,)]
     assert (differs.state, agrees.state) == ("labels", "in step")
     assert f"_clean is mine and should be {comment[:20]}" in differs.why
 

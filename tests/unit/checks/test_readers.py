@@ -63,8 +63,8 @@ def test_a_newer_format_is_named(reader: Reader) -> None:
 def table(parts: PartitionSpec, **summary: str) -> TableMetadata:
     """One with a snapshot of that summary."""
     made = new_table_metadata(PLAIN, parts, SortOrder(), "s3://lake/t")
-    told = Summary(Operation.APPEND, **summary)
-    head = Snapshot(snapshot_id=1, sequence_number=1, timestamp_ms=1, manifest_list="l", summary=told)
+    summary_made = Summary(Operation.APPEND, **summary)
+    head = Snapshot(snapshot_id=1, sequence_number=1, timestamp_ms=1, manifest_list="l", summary=summary_made)
     return made.model_copy(update={"snapshots": [head], "current_snapshot_id": 1})
 
 

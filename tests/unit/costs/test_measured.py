@@ -114,6 +114,6 @@ def test_a_table_of_two_tags_is_with_each_of_them_and_others_are_apart() -> None
         Line("c", "iceberg", "landing", {"writes": 2}),
     ]
 
-    found = {tag: total_of(group)["writes"] for tag, group in grouped(lines, "tag").items()}
+    writes = {tag: total_of(group)["writes"] for tag, group in grouped(lines, "tag").items()}
 
-    assert found == {"domain=sales": 7, "tier=gold": 4, "(no tag)": 2}
+    assert writes == {"domain=sales": 7, "tier=gold": 4, "(no tag)": 2}

@@ -40,21 +40,23 @@ def registry() -> Iterator[Azure]:
 
 @pytest.fixture
 def client(registry: Azure) -> AzureRegistry:
-    found = Clients(Settings(registry=registry.settings)).registry
-    assert isinstance(found, AzureRegistry)
-    return found
+    answered = Clients(Settings(registry=registry.settings)).registry
+    assert isinstance(answered, AzureRegistry)
+    return answered
 
 
 def test_versions_are_read_by_one_token_and_those_of_a_schema_made_again_are_read_again(
     registry: Azure, client: AzureRegistry
 ) -> None:
-    found = subject_versions(client, "shop.Order")
+    answered = subject_versions(client, "shop.Order")
     registry.schemas["shop.Order"] = registry.schemas["shop.Order"][::-1]
     other = subject_versions(client, "shop.Order")
 
-    assert [(w.version, w.azure_id, w.text) for w in found] == [(n + 1, IDS[n], TEXTS[n]) for n in range(3)]
+    assert [(w.version, w.azure_id, w.text) for w in answered] == [
+        (n + 1, IDS[n], TEXTS[n]) for n in range(3)
+    ]
     assert [w.azure_id for w in other] == IDS[::-1]
-    assert len({w.schema_id for w in found}) == 3
+    assert len({w.schema_id for w in answered}) == 3
     assert registry.tokens == 1
 
 

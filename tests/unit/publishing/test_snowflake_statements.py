@@ -191,7 +191,7 @@ def test_a_view_lists_its_columns_as_they_are_spelled_and_none_of_frazils_own() 
 
 
 def test_each_statement_stands_on_its_page() -> None:
-    told = (
+    statements_sent = (
         statements.create_volume(VOLUME), statements.create_integration(INTEGRATION),
         statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades"),
         statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
@@ -199,9 +199,9 @@ def test_each_statement_stands_on_its_page() -> None:
         statements.comment_on_view(VIEW, "It's"), *statements.grant_reading(TABLE, [VIEW], "READER"),
     )  # fmt: skip
     begin = re.compile(r"SELECT SYSTEM\S+?(?=\()|[A-Z_, ]+")
-    begun = {match[0].strip() for sql in told if (match := begin.match(sql))}
+    begun = {match[0].strip() for sql in statements_sent if (match := begin.match(sql))}
 
-    assert len(begun) == len(told)
+    assert len(begun) == len(statements_sent)
     assert [words for words in begun if words not in PAGE.read_text()] == []
 
 

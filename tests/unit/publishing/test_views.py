@@ -64,7 +64,7 @@ def test_each_view_has_the_sql_of_spark_and_where_it_is_known_how_trino_calls_th
 
 
 @pytest.mark.parametrize(
-    ("views", "publish", "told"),
+    ("views", "publish", "message"),
     [
         ({"Berlin": "a.sql"}, ["views"], "use lower-case letters"),
         ({"_dead_letters": "a.sql"}, ["views"], "use lower-case letters"),
@@ -73,14 +73,14 @@ def test_each_view_has_the_sql_of_spark_and_where_it_is_known_how_trino_calls_th
     ],
 )
 def test_a_view_that_can_not_be_is_a_mistake_of_the_spec(
-    views: dict[str, str], publish: list[str], told: str
+    views: dict[str, str], publish: list[str], message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=message):
         TableSpec(topic="orders", views=views, publish=publish)
 
 
 @pytest.mark.parametrize(
-    ("fields", "catalog", "told"),
+    ("fields", "catalog", "message"),
     [
         ("publish: [views]", "glue", "defs.yaml:4: publish: views: Glue holds no Iceberg views"),
         ("publish: [views], mode: tableflow", "rest", "the catalog is Tableflow's"),
@@ -93,7 +93,7 @@ def test_a_view_that_can_not_be_is_a_mistake_of_the_spec(
     ],
 )
 def test_views_that_no_catalog_can_hold_are_refused_with_their_line(
-    tmp_path: Path, fields: str, catalog: str, told: str
+    tmp_path: Path, fields: str, catalog: str, message: str
 ) -> None:
     head = "type: assets.topic_tables.TopicTables\nattributes:\n  tables:\n"
     (tmp_path / "shop").mkdir()
@@ -102,18 +102,18 @@ def test_views_that_no_catalog_can_hold_are_refused_with_their_line(
     with pytest.raises(SpecError) as refused:
         load_pipelines([tmp_path], Settings(catalog=catalog)).all()
 
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     if "`publish`" in refused.value.todo:
         (tmp_path / "shop/defs.yaml").write_text(f"{head}    - {{topic: orders, publish: []}}\n")
         assert load_pipelines([tmp_path], Settings(catalog=catalog)).all()
 
 
 def test_a_catalog_without_views_says_so_and_nothing_is_made(catalog: InMemoryCatalog, table: Table) -> None:
-    held = HeldViews(TableHandle(catalog, TABLE))
+    views_held = HeldViews(TableHandle(catalog, TABLE))
     (clean,) = wanted_views(TableSpec(topic="orders"), table, Settings())
 
     with pytest.raises(ConfigureError, match="holds no views"):
-        held.keep(clean, table.schema(), "")
+        views_held.keep(clean, table.schema(), "")
 
-    assert held.own() == {}
+    assert views_held.own() == {}
     assert targets_of(TableSpec(topic="orders", publish=()), Settings()) == ()

@@ -55,12 +55,12 @@ def test_one_that_is_given_up_stays_and_a_later_one_with_rows_is_guarded_again(
     old = {file for file in _folder(lake).rglob("*") if file.is_file()}
     with pytest.raises(UnnamedTableError):
         begin(fresh)
-    found = give_up_unnamed(fresh, dry_run=True)
+    given_up = give_up_unnamed(fresh, dry_run=True)
     with pytest.raises(UnnamedTableError):
         begin(fresh)
 
-    assert found == give_up_unnamed(fresh, dry_run=False)
-    assert found
+    assert given_up == give_up_unnamed(fresh, dry_run=False)
+    assert given_up
     begin(fresh).append(pa.table({"quantity": pa.array([1], pa.int64())}))
     fresh.catalog.drop_table(NAME.identifier)
 

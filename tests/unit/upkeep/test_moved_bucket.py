@@ -104,11 +104,11 @@ def texts_of(table: Table) -> str:
     """All that a table's metadata says, its manifests and lists of them included, as fastavro reads them."""
     lists = [snapshot.manifest_list for snapshot in table.snapshots()]
     manifests = [m.manifest_path for snapshot in table.snapshots() for m in manifests_of(table, snapshot)]
-    said = [table.metadata.model_copy(update={"metadata_log": []}).model_dump_json()]
+    texts = [table.metadata.model_copy(update={"metadata_log": []}).model_dump_json()]
     for path in (*lists, *manifests):
         with Path(path.removeprefix("file://")).open("rb") as file:
-            said += map(repr, fastavro.reader(file))
-    return " ".join(said).replace(str(Path(table.location().removeprefix("file://")).parents[2]), "")
+            texts += map(repr, fastavro.reader(file))
+    return " ".join(texts).replace(str(Path(table.location().removeprefix("file://")).parents[2]), "")
 
 
 def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFile]:
@@ -118,7 +118,7 @@ def manifests_of(table: Table, snapshot: Snapshot) -> list[ManifestFile]:
 def test_manifests_keep_the_ids_and_the_numbers_that_they_had(
     lake: Lake, fresh: SqlCatalog, tmp_path: Path
 ) -> None:
-    def told(table: Table) -> list[object]:
+    def sentences(table: Table) -> list[object]:
         return [
             (entry.status, entry.snapshot_id, entry.sequence_number, entry.file_sequence_number,
              entry.data_file.record_count, entry.data_file.column_sizes, entry.data_file.equality_ids)
@@ -127,10 +127,10 @@ def test_manifests_keep_the_ids_and_the_numbers_that_they_had(
             for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False)
         ]  # fmt: skip
 
-    before = told(lake.table)
+    before = sentences(lake.table)
     rebuild(fresh, tmp_path, move(tmp_path))
 
-    assert told(Lake(fresh).table) == before
+    assert sentences(Lake(fresh).table) == before
 
 
 def test_a_move_names_two_places_of_which_the_new_one_is_outside_of_the_old() -> None:

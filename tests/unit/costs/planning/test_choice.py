@@ -37,8 +37,8 @@ def money_of(played: dict[str, float], seconds: float) -> float:
 
 
 def chosen(arrivals: list[Arrival], **budget: str) -> Choice:
-    found = options(History(arrivals, RATES, ()), RULES, PRICES, INTERVALS, in_glue=False)
-    return choose(Budget.model_validate(budget), found, PRICES)
+    choices = options(History(arrivals, RATES, ()), RULES, PRICES, INTERVALS, in_glue=False)
+    return choose(Budget.model_validate(budget), choices, PRICES)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -83,11 +83,11 @@ def test_of_two_wishes_the_money_counts_more_and_the_choice_says_so() -> None:
 
 
 def test_a_budget_is_compared_with_prices_of_its_own_currency_alone() -> None:
-    found = options(History(steady(Random(1)), RATES, ()), RULES, PriceList(), INTERVALS, in_glue=False)
+    choices = options(History(steady(Random(1)), RATES, ()), RULES, PriceList(), INTERVALS, in_glue=False)
 
     with pytest.raises(ConfigureError, match="in EUR, and the list of prices in USD"):
         chosen(steady(Random(1)), at_most="3 EUR/month")
     with pytest.raises(ConfigureError, match="no price of cpu, writes"):
-        choose(Budget(at_most="3 USD/month"), found, PriceList())
+        choose(Budget(at_most="3 USD/month"), choices, PriceList())
     assert chosen(steady(Random(1)), at_most="3 USD/month")
-    assert choose(Budget.model_validate({"p95": "1m"}), found, PriceList())
+    assert choose(Budget.model_validate({"p95": "1m"}), choices, PriceList())
