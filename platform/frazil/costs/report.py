@@ -25,7 +25,9 @@ _AT_ONCE = 8
 
 NEVER_MEASURED = (
     "requests that read, and those of retries, parts of large files and lists",
-    "CPU of Spark's JVM, of tasks that shuffle, of the process that commits, and of Dagster",
+    "CPU of Spark's JVM, of its Python workers beside their tasks, of tasks that shuffle, of the process "
+    "that commits, and of Dagster",
+    "manifests that a commit writes again since files left them",
     "expiry and the removal of orphans, which make no snapshot",
     "files that no snapshot names, and metadata files",
     "Snowflake's seconds and refreshes",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from frazil.connections import Connections
@@ -18,10 +18,11 @@ from kit.runs.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 LOCK = Path(__file__).with_name("dbt") / "requirements.lock"
-UPSTREAM = """
-import location, dagster
+MADE = """
+import json, location, dagster, duckdb
 node = location.defs.resolve_asset_graph().get(dagster.AssetKey("volumes"))
-print(*(key.to_user_string() for key in node.parent_keys))
+rows = duckdb.connect("desk.duckdb", read_only=True).execute("SELECT symbol, trades FROM volumes").fetchall()
+print(json.dumps([[key.to_user_string() for key in node.parent_keys], dict(rows)]))
 """
 
 
@@ -50,12 +51,12 @@ def test_dbt_reads_a_table_and_its_model_stands_behind_it_in_the_graph(
         landed = connections.catalog.load_table(("local", "booked_trades")).scan().to_arrow()
     finally:
         forget(connections, "booked_trades")
-    graph = subprocess.run(
-        [environment / "python", "-c", UPSTREAM],
-        cwd=folder / "desk", capture_output=True, text=True, check=True, timeout=PATIENCE,
+    made = subprocess.run(
+        [environment / "python", "-c", MADE],
+        cwd=folder / "desk", env={**os.environ, **settings}, capture_output=True, text=True, check=True,
+        timeout=PATIENCE,
     )  # fmt: skip
-    with duckdb.connect(str(folder / "desk" / "desk.duckdb"), read_only=True) as made:
-        volumes = made.execute("SELECT symbol, trades FROM volumes").fetchall()
+    upstream, volumes = json.loads(made.stdout)
 
-    assert dict(volumes) == Counter(landed["symbol"].to_pylist())
-    assert graph.stdout.split() == ["iceberg/local/booked_trades"]
+    assert volumes == Counter(landed["symbol"].to_pylist())
+    assert upstream == ["iceberg/local/booked_trades"]
