@@ -83,11 +83,15 @@ class Browser:
         return answer.json()["value"]
 
 
+def programs() -> tuple[str | None, str | None]:
+    """A browser and its driver, where they are installed."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None), shutil.which(DRIVER)
+
+
 @contextmanager
 def browser(scale: float = 1.0) -> Iterator[Browser]:
     """A browser until the context ends."""
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    driver = shutil.which(DRIVER)
+    program, driver = programs()
     missing = "make pictures needs Chromium: apt-get install chromium chromium-driver"
     assert program, missing
     assert driver, missing
