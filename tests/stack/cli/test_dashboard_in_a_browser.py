@@ -85,7 +85,7 @@ def test_the_pages_of_all_tables_show_what_lies_in_them(
 ) -> None:
     land(topic.spec, connections)
     topic.trades(5)
-    told = frazil("cost", name, "--json").document
+    costs_by_command = frazil("cost", name, "--json").document
 
     with served(shell, window) as page:
         page.open("", "Tables", "records that wait")
@@ -100,5 +100,5 @@ def test_the_pages_of_all_tables_show_what_lies_in_them(
 
     assert (row["table"], row["rows"], row["lag"] != "0") == (name, "10", True)
     assert layers == ["iceberg", "glue", "snowflake"]
-    assert (costs["table"], costs["writes"]) == (name, str(int(told["total"]["writes"])))
+    assert (costs["table"], costs["writes"]) == (name, str(int(costs_by_command["total"]["writes"])))
     assert {each["work"] for each in works} >= {"creation", "landing", "storage"}
