@@ -74,7 +74,10 @@ def trino_on(settings: Settings, folder: Path) -> Iterator[str]:
     named = ("-Dnode.environment=tests", "-Dnode.id=one", f"-Dnode.data-dir={folder}")
     java, config = Path(os.environ[JAVA]) / "bin" / "java", f"-Dconfig={folder / 'config.properties'}"
     command = [java, *_OPTIONS, *named, config, "-cp", f"{home}/lib/*", "io.trino.server.TrinoServer"]
-    with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
+    with (
+        (folder / "log").open("w") as log,
+        subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as server,
+    ):
         try:
             wait_for(lambda: server.poll() is not None or _is_up(address))
             assert server.poll() is None, (folder / "log").read_text()[-2000:]
