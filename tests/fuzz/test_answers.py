@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from frazil.tables.catalogs.pointers import load_pointers
 from kit.drawn.fuzzing import fuzz
 from kit.drawn.mutation import Mutator
 from kit.tables.commits import COLUMNS, NAME, SPEC
+from kit.tables.fresh import fresh_catalog
 from kit.wires.answering import Answer, Answering, Rows, at_hand
 
 _AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
@@ -89,13 +90,16 @@ def test_any_answer_of_a_registry_is_read_or_refused(server: Answering) -> None:
 
 
 class Lake(Clients):
-    """An environment whose catalog is in this process."""
+    """An environment whose catalog is in this process, and is there before the first input is."""
 
-    @cached_property
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._made = fresh_catalog()
+        ensure_table(SPEC, TableHandle(self._made, NAME), COLUMNS)
+
+    @property
     def catalog(self) -> InMemoryCatalog:
-        catalog = InMemoryCatalog("lake")
-        ensure_table(SPEC, TableHandle(catalog, NAME), COLUMNS)
-        return catalog
+        return self._made
 
 
 _AWS = {"access_key": "key", "secret_key": "secret"}
@@ -141,7 +145,8 @@ def test_any_answer_of_a_rest_catalog_is_read_or_refused(
     server: Answering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalog, "aws_session", cache(catalog.aws_session))  # makes one of botocore's in 6 ms
-    metadata = json.loads(Lake(Settings()).catalog.load_table(NAME.identifier).metadata.model_dump_json())
+    lake = Lake(Settings())
+    metadata = json.loads(lake.catalog.load_table(NAME.identifier).metadata.model_dump_json())
     config = {"defaults": {}, "overrides": {}}
     table = {"metadata-location": f"{tmp_path}/x.json", "metadata": metadata, "config": {}}
     settings = Settings(rest={"uri": server.url, "token": "token"})

@@ -24,13 +24,13 @@ ORACLES = (
     "derived.recomputed", "drawn.schema_pairs", "records.soft_changes", "records.upserts",
     "records.versions", "planted.columns", "planted.written", "planted.topics", "planted.tables",
     "planted.faults", "planted.values", "planted.places", "planted.ledgers", "planted.kinds",
-    "engines.known", "engines.compared",
+    "engines.known", "engines.compared", "runs.simulated", "wires.mixed",
 )  # fmt: skip
 """Modules of the kit that say what a table must hold, or a decoder give."""
 
 WORDS = (
     "frazil.connections", "frazil.settings.profile", "frazil.formats.logical", "frazil.formats.protocol",
-    "frazil.spec.derived",
+    "frazil.spec.derived", "frazil.spec.topic",
 )  # fmt: skip
 """What of the engine they may import: who asks whom, what users write, and the names of types and parts."""
 
@@ -42,6 +42,7 @@ ALSO = {
         "frazil.landing.upsert.lane.soft",
         "frazil.landing.upsert.words",
     },
+    "runs.simulated": {"frazil.costs.planning.replay"},  # names of its parts, and of nothing that replays
     "derived.query_cases": {"frazil.derive.queries.types"},  # a word for a type that nobody knows
 }
 

@@ -1,4 +1,4 @@
-"""Databases, schemas, tables and views: fakesnow makes them, the account keeps their owners and comments."""
+"""Databases, schemas, tables and views, which fakesnow makes; the account keeps their owners and comments."""
 
 from __future__ import annotations
 

@@ -175,6 +175,7 @@ class Registry(MockSchemaRegistryClient):
     def __init__(self, topic: str = TOPIC, schema: str = TRADE) -> None:
         super().__init__({"url": "mock://"})
         self.remembered: dict[str, Any] = {}
+        self.apicurio, self.long_ids, self.key_service = None, "none", None
         self.register_schema(f"{topic}-value", Registered(schema, "AVRO"))
 
     def get_version(self, subject_name: str, version: int | str, deleted: bool = False) -> Any:

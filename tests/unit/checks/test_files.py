@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyiceberg.catalog.memory import InMemoryCatalog
 
 from frazil.checks.table import _limits
 from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.census import take_census
 from frazil.upkeep.work import MB
+from kit.tables.fresh import fresh_catalog
 
 
 def test_snapshots_are_counted_as_the_census_counts_them() -> None:
-    catalog = InMemoryCatalog("memory")
+    catalog = fresh_catalog()
     catalog.create_namespace("n")
     rows = pa.table({"id": [1]})
     table = catalog.create_table(("n", "t"), rows.schema)

@@ -16,6 +16,7 @@ from frazil.clients import Clients
 from frazil.definitions import defs
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
+from kit.tables.fresh import fresh_catalog
 from resources.connections import FrazilConnections
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
@@ -27,7 +28,7 @@ class Lake(Clients):
 
     @cached_property
     def catalog(self) -> InMemoryCatalog:
-        catalog = InMemoryCatalog("lake")
+        catalog = fresh_catalog()
         catalog.create_namespace("local")
         for name in ("orders", "flags"):
             catalog.create_table(f"local.{name}", SCHEMA)

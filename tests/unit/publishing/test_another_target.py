@@ -20,6 +20,7 @@ from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
 from frazil.spec.table import THROUGH
 from frazil.spec.topic import TableSpec
+from kit.tables.fresh import fresh_catalog
 from kit.tables.pointer_file import PointerFile
 from resources.connections import FrazilConnections
 
@@ -32,7 +33,7 @@ class Lake(Clients):
 
     @cached_property
     def catalog(self) -> InMemoryCatalog:
-        catalog = InMemoryCatalog("lake")
+        catalog = fresh_catalog()
         catalog.create_namespace("local")
         return catalog
 

@@ -15,6 +15,7 @@ from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
+from kit.tables.fresh import fresh_catalog
 from kit.wires.wire import Asked, Fate, Wire, commits
 
 SPEC = TableSpec(topic="orders")
@@ -27,7 +28,7 @@ class Lake(Clients):
 
     @cached_property
     def catalog(self) -> InMemoryCatalog:
-        catalog = InMemoryCatalog("lake")
+        catalog = fresh_catalog()
         catalog.create_namespace("local")
         catalog.create_table("local.orders", Schema(NestedField(1, "id", LongType(), required=False)))
         return catalog

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from pyiceberg.catalog.memory import InMemoryCatalog
 from snowflake.connector.errors import ProgrammingError
 
 from frazil.clients import Clients
@@ -22,6 +21,7 @@ from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
 from kit.tables import commits
+from kit.tables.fresh import fresh_catalog
 from kit.wires.answering import Rows, Server, at_hand, serving
 
 SPEC = TableSpec(topic="t", namespace="n")
@@ -88,7 +88,7 @@ def test_an_empty_version_is_not_sent_back() -> None:
         lake = Clients(
             Settings(glue={"endpoint": server.url}, aws={"access_key": "key", "secret_key": "secret"})
         )
-        lake.__dict__["catalog"] = InMemoryCatalog("lake")
+        lake.__dict__["catalog"] = fresh_catalog()
         ensure_table(commits.SPEC, TableHandle(lake.catalog, commits.NAME), commits.COLUMNS)
         entry = {"Table": {"Name": "t", "Parameters": {}, "VersionId": ""}}
         server.answers = {
@@ -151,7 +151,7 @@ def test_a_configuration_of_another_shape_is_no_catalogs(server: Server, body: b
     ],
 )
 def test_a_table_of_another_shape_is_no_catalogs(server: Server, place: tuple[Any, ...], value: Any) -> None:
-    catalog = InMemoryCatalog("lake")
+    catalog = fresh_catalog()
     ensure_table(commits.SPEC, TableHandle(catalog, commits.NAME), commits.COLUMNS)
     metadata = json.loads(catalog.load_table(commits.NAME.identifier).metadata.model_dump_json())
     part = metadata

@@ -20,6 +20,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
+from kit.tables.fresh import fresh_catalog
 
 TABLE = TableName("shop", "orders")
 COLUMNS = ("id", "city", "$$partition", "$$offset", "$$timestamp")
@@ -28,7 +29,7 @@ COLUMNS = ("id", "city", "$$partition", "$$offset", "$$timestamp")
 @pytest.fixture
 def catalog() -> InMemoryCatalog:
     """One in this process, which holds no views."""
-    catalog = InMemoryCatalog("lake")
+    catalog = fresh_catalog()
     catalog.create_namespace("shop")
     return catalog
 

@@ -63,7 +63,7 @@ def table(lake: tuple[Wire, Settings, Any]) -> Iterator[Table]:
     catalog = open_catalog(lake[1])
     yield create_table(TableHandle(catalog, NAME), FIELDS, (), {})
     lake[0].calm()
-    catalog.drop_table(NAME.identifier)
+    catalog.purge_table(NAME.identifier)
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ from frazil.tables.format_v3.row_ids import Origin
 from frazil.tables.format_v3.vector_files import vector_entry, write_vector
 from frazil.tables.metadata.manifests import Head, HeadReader
 from frazil.tables.metadata.snapshots import summary_of
+from frazil.tables.metadata.unnamed import give_up_unnamed
 from frazil.tables.reading.delete_files import deletes_by_file
 from frazil.tables.writing.data_files import data_file, file_layout, write_files
 from frazil.tables.writing.transfer import Bins, FileBin, files_written, move_rows, old_file
@@ -77,6 +78,7 @@ def handle(catalog: Catalog) -> Iterator[TableHandle]:
     create_table(handle, FIELDS, (), {"format-version": "3"})
     yield handle
     catalog.drop_table(HANDLE.identifier)
+    give_up_unnamed(handle, dry_run=False)
 
 
 def append(handle: TableHandle, *files: Sequence[int]) -> Table:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from pyiceberg.table import Table
@@ -16,6 +17,14 @@ from kit.wires.lying import LIES, LOST, LyingCatalog
 
 Make = Callable[[LyingCatalog], object]
 MAKERS: dict[str, Make] = {"landed": make, "dead letters": make_letters}
+
+
+@pytest.fixture
+def lying(tmp_path: Path) -> Iterator[LyingCatalog]:
+    """A catalog that says of its commits what it is told to, and in whose folder nothing was landed."""
+    catalog = LyingCatalog(tmp_path)
+    yield catalog
+    catalog.close()
 
 
 @pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)

@@ -127,7 +127,7 @@ def test_a_spec_names_migrations_as_people_write_them() -> None:
 @pytest.mark.parametrize(
     ("migrations", "expected"),
     [
-        ([{"id": "x"}], "write one of rename, drop, retype and mask"),
+        ([{"id": "x"}], "write one of rename, drop, retype, mask and path"),
         ([{"id": "x", "drop": {"column": "a"}, "retype": {"column": "a", "to": "int"}}], "write one of"),
         ([{"id": "x", "retype": {"column": "a", "to": "varchar"}}], "is no type"),
         ([{"id": "x", "drop": {"column": c}} for c in "ab"], "an id of two migrations"),

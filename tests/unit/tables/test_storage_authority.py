@@ -44,17 +44,21 @@ def files(settings: Settings) -> LateFileIO:
     return LateFileIO(pyiceberg_properties(settings) | keys)
 
 
-@pytest.mark.parametrize("kms_key", [None, KEY], ids=["by PyArrow", "by obstore"])
-def test_files_are_written_and_read(address: str, authority: Authority, kms_key: str | None) -> None:
-    io = files(settings_of(address, authority.file, kms_key))
-
+def is_written(settings: Settings) -> bool:
+    io = files(settings)
     with io.new_output(PLACE).create(overwrite=True) as file:
         file.write(b"frozen")
+    return bool(io.new_input(PLACE).open().read() == b"frozen")
 
-    assert io.new_input(PLACE).open().read() == b"frozen"
+
+@pytest.mark.parametrize("kms_key", [None, KEY], ids=["by PyArrow", "by obstore"])
+def test_files_are_written_and_read(address: str, authority: Authority, kms_key: str | None) -> None:
+    assert is_written(settings_of(address, authority.file, kms_key))
 
 
-def test_another_authority_is_refused_with_the_setting_that_names_it(address: str, tmp_path: Path) -> None:
+def test_another_authority_is_refused_and_the_setting_that_is_named_mends_it(
+    address: str, authority: Authority, tmp_path: Path
+) -> None:
     settings = settings_of(address, Authority(tmp_path / "other", "another").file)
 
     with (
@@ -65,10 +69,15 @@ def test_another_authority_is_refused_with_the_setting_that_names_it(address: st
         file.write(b"lost")
 
     assert "FRAZIL_S3__CA" in raised.value.todo
+    assert is_written(settings_of(address, authority.file))
 
 
-def test_a_file_of_the_authority_that_is_not_there_is_named(address: str, tmp_path: Path) -> None:
+def test_a_file_of_the_authority_that_is_not_there_is_named_and_the_right_one_mends_it(
+    address: str, authority: Authority, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigureError, match="authority") as raised:
         pyiceberg_properties(settings_of(address, tmp_path / "none.pem"))
 
     assert str(tmp_path / "none.pem") in (raised.value.where or "")
+    assert raised.value.todo == "Fix FRAZIL_S3__CA."
+    assert is_written(settings_of(address, authority.file))

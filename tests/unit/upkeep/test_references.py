@@ -62,7 +62,7 @@ def test_when_it_has_read_what_was_kept_for_it_the_snapshots_go(source: Mirror) 
     derived(source)
     source.land(12)
     source.keep_up(days=1)
-    source.connections.catalog.drop_table(READER.identifier)
+    source.connections.catalog.purge_table(READER.identifier)
     derived(source)
 
     source.keep_up(days=1)
@@ -82,7 +82,7 @@ def test_past_the_bound_nothing_is_kept_for_it(source: Mirror) -> None:
 
 def test_a_table_that_is_gone_holds_nothing_back(source: Mirror) -> None:
     derived(source)
-    source.connections.catalog.drop_table(READER.identifier)
+    source.connections.catalog.purge_table(READER.identifier)
     source.land(12)
 
     source.keep_up(days=1)

@@ -38,7 +38,9 @@ def _typed(line: str) -> str:
     if command not in OF_TABLES or all(word.startswith("-") for word in rest):
         return ""
     table = "totals" if command == "derive" else "orders"
-    values = {"--pipeline": "shop", "--snapshot": "7", "--to": "7", "--accept-loss": "7"}
+    values = {
+        "--pipeline": "shop", "--snapshot": "7", "--to": "7", "--accept-loss": "7", "--from": "s3://lake/shop",
+    }  # fmt: skip
     fills = (values.get(before, table) for before in [command, *rest])
     return " ".join(
         [command, *(fill if word in PLACES else word for fill, word in zip(fills, rest, strict=False))]
