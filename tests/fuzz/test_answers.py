@@ -28,10 +28,10 @@ from frazil.tables.catalogs import catalog
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pointers import load_pointers
+from kit.derived.made_tables import fresh_catalog
 from kit.drawn.fuzzing import fuzz
 from kit.drawn.mutation import Mutator
 from kit.tables.commits import COLUMNS, NAME, SPEC
-from kit.tables.fresh import fresh_catalog
 from kit.wires.answering import Answer, Answering, Rows, at_hand
 
 _AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.memory import InMemoryCatalog
 from pyiceberg.table import Table
 
 from frazil.landing.repairs.bad_records import BadRecord
@@ -16,7 +20,15 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle
 from kit.tables.commits import COLUMNS, NAME, SPEC, ledger
 
-__all__ = ["bare", "make", "make_letters"]
+__all__ = ["bare", "fresh_catalog", "make", "make_letters"]
+
+
+def fresh_catalog() -> InMemoryCatalog:
+    """A catalog of a folder of its own, which goes with it: what other tests left lies elsewhere."""
+    folder = TemporaryDirectory(prefix="frazil-lake-")
+    catalog = InMemoryCatalog("lake", warehouse=Path(folder.name).as_uri())
+    weakref.finalize(catalog, folder.cleanup)
+    return catalog
 
 
 def make(catalog: Catalog) -> Table:

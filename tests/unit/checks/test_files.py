@@ -8,7 +8,7 @@ from frazil.checks.table import _limits
 from frazil.spec.upkeep import Upkeep
 from frazil.upkeep.census import take_census
 from frazil.upkeep.work import MB
-from kit.tables.fresh import fresh_catalog
+from kit.derived.made_tables import fresh_catalog
 
 
 def test_snapshots_are_counted_as_the_census_counts_them() -> None:

@@ -16,7 +16,7 @@ from frazil.clients import Clients
 from frazil.definitions import defs
 from frazil.settings.profile import Settings
 from frazil.spec.derived import DerivedSpec
-from kit.tables.fresh import fresh_catalog
+from kit.derived.made_tables import fresh_catalog
 from resources.connections import FrazilConnections
 
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))

@@ -20,7 +20,7 @@ from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings
 from frazil.spec.table import THROUGH
 from frazil.spec.topic import TableSpec
-from kit.tables.fresh import fresh_catalog
+from kit.derived.made_tables import fresh_catalog
 from kit.tables.pointer_file import PointerFile
 from resources.connections import FrazilConnections
 

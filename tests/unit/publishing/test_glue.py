@@ -15,7 +15,7 @@ from frazil.errors import PartDownError
 from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
-from kit.tables.fresh import fresh_catalog
+from kit.derived.made_tables import fresh_catalog
 from kit.wires.wire import Asked, Fate, Wire, commits
 
 SPEC = TableSpec(topic="orders")

@@ -20,8 +20,8 @@ from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.catalog import catalog_errors, open_catalog
 from frazil.tables.catalogs.handle import TableHandle
+from kit.derived.made_tables import fresh_catalog
 from kit.tables import commits
-from kit.tables.fresh import fresh_catalog
 from kit.wires.answering import Rows, Server, at_hand, serving
 
 SPEC = TableSpec(topic="t", namespace="n")

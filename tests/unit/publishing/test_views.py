@@ -20,7 +20,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
-from kit.tables.fresh import fresh_catalog
+from kit.derived.made_tables import fresh_catalog
 
 TABLE = TableName("shop", "orders")
 COLUMNS = ("id", "city", "$$partition", "$$offset", "$$timestamp")
