@@ -23,7 +23,15 @@ def silent_broker() -> Iterator[socket.socket]:
         yield server
 
 
-@pytest.mark.usefixtures("frazil")
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """As in a terminal: what a shell starts in the background ignores Ctrl-C, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("frazil", "heeds_ctrl_c")
 def test_a_landing_that_is_stopped_says_that_nothing_landed(
     silent_broker: socket.socket, pipelines: Path
 ) -> None:
