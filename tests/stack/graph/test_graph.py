@@ -257,7 +257,7 @@ def test_a_table_that_lands_and_can_not_be_described_keeps_no_other_from_landing
 
     assert list(materialized(result)) == [user_key(good.things.iceberg_path)]
     assert "1 of 2 tables could not be landed" in failures(result)
-    assert f"{bad.things.table}: FileNotFoundError" in failures(result)
+    assert f"{bad.things.table}: A file that a table needs is no longer in the bucket." in failures(result)
 
 
 def test_what_such_a_run_left_behind_follows_by_automation(
