@@ -72,17 +72,21 @@ class Views:
     def sync(self, connections: Connections) -> Shown:
         """See `Target`."""
         with catalog_errors(self._settings):
-            table = self._handle(connections).load()
-            views = HeldViews(self._handle(connections))
-            before, changed, columns = views.own(), False, fingerprint(table)
+            handle = self._handle(connections)
+            table, views = handle.load(), HeldViews(handle)
+            own, columns = views.own(), fingerprint(table)
+            left, changed = set(own), False
             for wanted in wanted_views(self._spec, table, self._settings):
-                view = before.pop(wanted.name, None)
+                left.discard(wanted.name)
+                view = own.get(wanted.name)
                 if view is None or not is_as(view, wanted, columns):
                     views.keep(wanted, schema_of(wanted, self._table, connections), columns)
                     changed = True
-            for name in before:  # the spec names it no more
+            for name in sorted(left):  # the spec names it no more
                 views.drop(name)
-            return self._shown(table, views.own(), changed=changed or bool(before))
+                changed = True
+            # Most publications change none: what was read is what is there.
+            return self._shown(table, views.own() if changed else own, changed=changed)
 
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
