@@ -13,9 +13,8 @@ from rich.table import Table
 from frazil.cli.console import console, print_json, print_table
 from frazil.cli.moment import duration_of
 from frazil.cli.selection import Json, Name, Selection, select_topics
-from frazil.costs.planning.history import History, history_of, rules_of
-from frazil.costs.planning.options import Option, options
-from frazil.costs.prices import load_prices, money_text
+from frazil.costs.planning.options import Option, Plan, plan_of
+from frazil.costs.prices import money_text
 from frazil.costs.units import Period
 from frazil.errors import NotYetError, UsageError
 from frazil.spec.topic import TableSpec
@@ -63,8 +62,8 @@ def plan_command(table: Name, since: Since = "1d", choose: Choose = False, as_js
         return
     period = Period(now - duration_of(since, "--since").total_seconds(), now)
     selection = select_topics([table], every=False)
-    history, rows = _options(selection, period)
-    currency = load_prices(selection.connections.settings.prices).currency
+    plan = _plan(selection, period)
+    history, rows, currency = plan.history, plan.options, plan.prices.currency
     if as_json:
         choices = [_document(option) for option in rows]
         print_json({"currency": currency, "assumed": [*history.assumed], "choices": choices})
@@ -78,19 +77,18 @@ def plan_command(table: Name, since: Since = "1d", choose: Choose = False, as_js
             console.print(f"The snapshots tell nothing of {assumed}: docs/sizing.md's is taken.", style="dim")
 
 
-def _options(selection: Selection[TableSpec], period: Period) -> tuple[History, list[Option]]:
+def _plan(selection: Selection[TableSpec], period: Period) -> Plan:
     spec = selection.specs[0]
     connections = selection.connections.of(spec)
     with catalog_errors(connections.settings):
         metadata = handle_of(spec, connections).load().metadata
-    history, rules = history_of(metadata, period), rules_of(spec, metadata)
-    if not history.arrivals:
+    plan = plan_of(spec, metadata, connections.settings, period, EVERY)
+    if not plan.history.arrivals:
         raise NotYetError(
             f"{table_name(selection)} had fewer than two landings in that time.",
             todo="Name a longer time by --since, or wait for another landing.",
         )
-    prices, in_glue = load_prices(connections.settings.prices), connections.settings.catalog == "glue"
-    return history, options(history, rules, prices, EVERY, in_glue=in_glue)
+    return plan
 
 
 def _choose(selection: Selection[TableSpec], now: float, as_json: bool) -> None:

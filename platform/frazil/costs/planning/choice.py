@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from frazil.costs.planning.history import history_of, rules_of
-from frazil.costs.planning.options import DAY, Option, options
-from frazil.costs.prices import PriceList, load_prices, money_text
+from frazil.costs.planning.options import DAY, Option, plan_of
+from frazil.costs.prices import PriceList, money_text
 from frazil.costs.units import Period
 from frazil.errors import ConfigureError
 from frazil.settings.profile import Settings
@@ -40,12 +39,8 @@ def choice_of(spec: TableSpec, metadata: TableMetadata, settings: Settings, now:
         SpecError: The list of prices has a mistake.
     """
     assert spec.budget
-    history = history_of(metadata, Period(now - DAY, now))
-    prices = load_prices(settings.prices)
-    candidates = options(
-        history, rules_of(spec, metadata), prices, INTERVALS, in_glue=settings.catalog == "glue"
-    )
-    return choose(spec.budget, candidates, prices) if candidates else None
+    plan = plan_of(spec, metadata, settings, Period(now - DAY, now), INTERVALS)
+    return choose(spec.budget, plan.options, plan.prices) if plan.options else None
 
 
 def choose(budget: Budget, candidates: Sequence[Option], prices: PriceList) -> Choice:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from frazil.costs.planning.history import History
+from frazil.costs.planning.history import History, history_of, rules_of
 from frazil.costs.planning.replay import Outcome, Rules, replay
-from frazil.costs.prices import Amount, PriceList, amount_of
-from frazil.costs.units import MONTH, Unit
+from frazil.costs.prices import Amount, PriceList, amount_of, load_prices
+from frazil.costs.units import MONTH, Period, Unit
+from frazil.settings.profile import Settings
+from frazil.spec.topic import TableSpec
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
 
 DAY = 86400.0
 
@@ -31,6 +37,28 @@ class Option:
     def a_day(self) -> float:
         """What counts of the replay are to be multiplied with, for a day."""
         return DAY / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a table's own arrivals say of several intervals, by one list of prices."""
+
+    history: History
+    prices: PriceList
+    options: list[Option]
+
+
+def plan_of(
+    spec: TableSpec, metadata: TableMetadata, settings: Settings, period: Period, intervals: Iterable[int]
+) -> Plan:
+    """Replays the arrivals of a time; without options where there were too few.
+
+    Raises:
+        SpecError: The list of prices has a mistake.
+    """
+    history, prices = history_of(metadata, period), load_prices(settings.prices)
+    rules, in_glue = rules_of(spec, metadata), settings.catalog == "glue"
+    return Plan(history, prices, options(history, rules, prices, intervals, in_glue=in_glue))
 
 
 def options(
