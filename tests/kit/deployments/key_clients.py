@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -60,9 +60,10 @@ class Client(Generic[T]):
 
 @dataclass(frozen=True)
 class Load:
-    """Clients at work."""
+    """Clients at work, each in a thread of its own."""
 
     clients: list[Client[Any]]
+    threads: list[Future[None]]
 
     @property
     def served(self) -> int:
@@ -79,23 +80,31 @@ class Load:
     def wait(self) -> None:
         """Until no client uses any more what it read before."""
         goals = [client.logins + 2 * KEPT for client in self.clients]
-        wait_for(lambda: all(c.logins >= goal for c, goal in zip(self.clients, goals, strict=True)))
+        wait_for(
+            lambda: (
+                any(thread.done() for thread in self.threads)
+                or all(c.logins >= goal for c, goal in zip(self.clients, goals, strict=True))
+            )
+        )
+        for thread in self.threads:
+            if thread.done():
+                thread.result()
 
 
 @contextmanager
 def under_load(read: Callable[[], T], log_in: Callable[[T], bool], clients: int = 2) -> Iterator[Load]:
     """Clients that log in again and again, as long as the context."""
-    load, stop = Load([Client(read, log_in) for _ in range(clients)]), threading.Event()
+    workers, stop = [Client(read, log_in) for _ in range(clients)], threading.Event()
     with ThreadPoolExecutor(clients) as pool:
-        working = [pool.submit(client.work, stop) for client in load.clients]
+        load = Load(workers, [pool.submit(client.work, stop) for client in workers])
         try:
             load.wait()
             yield load
             load.wait()
         finally:
             stop.set()
-        for each in working:
-            each.result()
+        for thread in load.threads:
+            thread.result()
 
 
 def pair_of(of_use: ApiKeys) -> Pair:
@@ -127,17 +136,26 @@ def logs_in(user: ServiceUser, pair: KeyPair) -> bool:
 
 
 def refusal(settings: Settings, topic: str, value: bytes = b"x") -> int | None:
-    """What a producer is told of one record."""
+    """The error code that a producer gets for one record, or for its login."""
     answers: list[KafkaError | None] = []
-    producer = Producer({**client_config(settings), "log_level": "0"})
+    aside: list[KafkaError] = []
+    producer = Producer({**client_config(settings), "log_level": "0", "error_cb": aside.append})
     producer.produce(topic, value, callback=lambda error, _: answers.append(error))
-    producer.flush()
-    return answers[0].code() if answers[0] else None
+    wait_for(lambda: producer.flush(0.1) == 0 or refused_logins(aside))
+    producer.purge()  # librdkafka would log in again and again, until the record's own time limit
+    if not answers:
+        return refused_logins(aside)[0]
+    return answers[0].code() if answers[0] is not None else None
+
+
+def refused_logins(aside: list[KafkaError]) -> list[int]:
+    """The codes of logins that a broker refused: librdkafka reports these to its error callback alone."""
+    return [each.code() for each in aside if each.code() == KafkaError._AUTHENTICATION]
 
 
 def received(settings: Settings, topic: str, group: str, count: int) -> tuple[list[Message], int | None]:
     """The records that a consumer gets, and what ends it early."""
-    aside: list[KafkaError] = []  # a refused login is told there
+    aside: list[KafkaError] = []
     options = {
         "group.id": group,
         "auto.offset.reset": "earliest",
@@ -149,8 +167,7 @@ def received(settings: Settings, topic: str, group: str, count: int) -> tuple[li
     messages: list[Message] = []
 
     def errors() -> list[int]:
-        refused = [each.code() for each in aside if each.code() == KafkaError._AUTHENTICATION]
-        return refused + [error.code() for each in messages if (error := each.error())]
+        return refused_logins(aside) + [error.code() for each in messages if (error := each.error())]
 
     def is_enough() -> bool:
         messages.extend(consumer.consume(count, 0.5))

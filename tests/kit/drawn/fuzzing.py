@@ -6,6 +6,7 @@ FRAZIL_TEST_FUZZ says how many inputs each reader gets, FRAZIL_TEST_SEED which o
 from __future__ import annotations
 
 import faulthandler
+import gc
 import math
 import os
 import resource
@@ -129,6 +130,7 @@ def _watched(writes: tuple[Path, ...]) -> Iterator[list[tuple[str, str]]]:
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     handler = signal.signal(signal.SIGPROF, hang)
     resource.setrlimit(resource.RLIMIT_DATA, (_taken() + _BYTES, hard))
+    gc.collect()  # folders of tests before go with what holds them, and not while a reader is watched
     _HOUSE.begin(writes)
     try:
         yield _HOUSE.strays

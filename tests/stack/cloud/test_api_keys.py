@@ -74,6 +74,7 @@ def test_keys_may_what_their_accounts_may_and_nothing_else(made: Made) -> None:
     assert refusal(made.settings("app_consumer"), TOPIC) == KafkaError.TOPIC_AUTHORIZATION_FAILED
     assert refusal(made.settings("app_producer"), TOPIC) is None
     assert refusal(made.settings("app_manager"), TOPIC) is None
+    assert refusal(made.settings_of(("NOBODY", "wrong")), TOPIC) == KafkaError._AUTHENTICATION
 
 
 def test_the_registry_answers_its_own_keys_alone(made: Made) -> None:
