@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
+.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ FAULTS = $(addprefix tests/faults/test_, rounds.py unseen_landings.py kafka_wire
 faults: $(READY) ## Play 10,000 interleavings in memory, FRAZIL_TEST_MODEL, and 500 rounds of lost answers, FRAZIL_TEST_FAULTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_MODEL=$${FRAZIL_TEST_MODEL:-10000} FRAZIL_TEST_FAULTS=$${FRAZIL_TEST_FAULTS:-500} \
 	  FRAZIL_TEST_SEED=$${FRAZIL_TEST_SEED:-$$(date +%s)} pytest $(FAULTS) --numprocesses 5 --dist load --maxschedchunk 1
+
+rowids: $(READY) ## Land random changes 10,000 times, or FRAZIL_TEST_ROW_IDS, and compare the id of each row with a dictionary.
+	FRAZIL_TEST_ROW_IDS=$${FRAZIL_TEST_ROW_IDS:-10000} pytest tests/unit/landing/upsert/test_lane.py -k keeps_the_id --numprocesses 2 --timeout 0
 
 upserts: $(READY) ## Compare an upsert table with a dictionary after a million random changes, or FRAZIL_TEST_UPSERTS; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_UPSERTS=$${FRAZIL_TEST_UPSERTS:-1000000} pytest tests/stack/landing/test_upsert_oracle.py -s --timeout 0

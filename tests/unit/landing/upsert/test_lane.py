@@ -1,13 +1,15 @@
 """Tasks of upserts by themselves, without Spark and Kafka: what they leave is what a dictionary says.
 
-FRAZIL_TEST_ROW_IDS says how many landings each of twelve tables has in which keys keep the ids of their rows.
+FRAZIL_TEST_ROW_IDS says after how many landings, of twelve kinds, each key still has the id of its row.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,10 @@ SPEC = TableSpec.model_validate(
     {"topic": "t", "namespace": "n", "mode": "upsert", "key_format": "string", "value_format": "string"}
 )
 
-ROUNDS = int(os.environ.get("FRAZIL_TEST_ROW_IDS", "8"))
+KINDS = 12
+ROUNDS = math.ceil(int(os.environ.get("FRAZIL_TEST_ROW_IDS", "96")) / KINDS)
+LANDINGS = 20
+"""Into one table; further ones go into a table of other changes."""
 
 BY_VALUE: Divided = (("truncate[2]", "value"),)
 """Partitions that a row leaves when it changes."""
@@ -121,21 +126,30 @@ def test_what_is_left_is_what_a_dictionary_says(
 def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(
     tmp_path: Path, divided: Divided, vectors: float
 ) -> None:
-    upserted = Texts(tmp_path, divided, row_ids=True, vectors=vectors, small=1 if vectors else MB)
-    upserted.send([(f"k{n}", "begun", n % 3, n, 0) for n in range(200)])
-    chance, ids = random.Random(2), {key: row_id for key, (row_id, _) in upserted.identities.items()}
+    for seed in range(math.ceil(ROUNDS / LANDINGS)):
+        folder, landings = tmp_path / str(seed), min(LANDINGS, ROUNDS - seed * LANDINGS)
+        table = Texts(folder, divided, row_ids=True, vectors=vectors, small=1 if vectors else MB)
+        by_vectors = vectored_while_keys_keep_their_ids(table, random.Random(2 + seed), landings)
+        assert bool(by_vectors) == bool(vectors)
+        shutil.rmtree(folder)
+
+
+def vectored_while_keys_keep_their_ids(table: Texts, chance: random.Random, landings: int) -> int:
+    """Lands random changes, compares the ids of all rows after each landing; how many went by vectors."""
+    table.send([(f"k{n}", "begun", n % 3, n, 0) for n in range(200)])
+    ids = {key: row_id for key, (row_id, _) in table.identities.items()}
     ever, by_vectors = {*ids.values()}, 0
-    for number in range(1, 1 + ROUNDS):
+    for number in range(1, 1 + landings):
         changes = changes_of(chance, 200 * number, 30)
         last = {key: value for key, value, *_ in changes}
 
-        counts = upserted.send(changes)
+        counts = table.send(changes)
 
-        assert upserted.wrong == ""
+        assert table.wrong == ""
         assert counts["gone"] == counts["left_out"] + counts["vectored"]
         by_vectors += counts["vectored"]
-        row_ids = upserted.identities
-        assert row_ids.keys() == upserted.values.keys()
+        row_ids = table.identities
+        assert row_ids.keys() == table.values.keys()
         kept = {key: row_id for key, row_id in ids.items() if last.get(key, "") is not None}
         assert kept.items() <= {key: row_id for key, (row_id, _) in row_ids.items()}.items()
         new = {row_id for key, (row_id, _) in row_ids.items() if key not in kept}
@@ -146,7 +160,7 @@ def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(
             key for key, value in last.items() if value is not None
         }
         ids = {key: row_id for key, (row_id, _) in row_ids.items()}
-    assert bool(by_vectors) == bool(vectors)
+    return by_vectors
 
 
 def test_a_value_that_becomes_null_in_a_row_that_stays_is_seen(
