@@ -157,4 +157,4 @@ def _text(file: Path | None) -> str | None:
     if file is None:
         return None
     todo = "Fix the settings FRAZIL_KAFKA__CA, FRAZIL_KAFKA__CERTIFICATE or FRAZIL_KAFKA__KEY."
-    return file_text(file.expanduser(), "A certificate or its key", "PEM", todo)
+    return file_text(file, "A certificate or its key", "PEM", todo)

@@ -40,7 +40,7 @@ from frazil.settings.systems.registry import RegistrySettings
 from frazil.settings.systems.rest import RestSettings
 from frazil.settings.systems.snowflake import SnowflakeSettings
 from frazil.settings.systems.spark import SparkSettings
-from frazil.settings.systems.system import SystemSettings
+from frazil.settings.systems.system import File, SystemSettings
 from frazil.settings.systems.telemetry import LineageSettings, LogSettings, TracingSettings
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Settings(BaseSettings):
         "local", description="Name of the Kafka cluster, and the tables' namespace if they name none."
     )
     catalog: Literal["rest", "glue"] = Field("rest", description="Which catalog owns the tables.")
-    dagster_home: Path | None = Field(
+    dagster_home: File | None = Field(
         None, description="Folder of the Dagster instance that shows what was done in a shell."
     )
     pipelines: str = Field("", description="Folders of pipelines, separated like PATH.")
@@ -73,7 +73,7 @@ class Settings(BaseSettings):
         "run",
         description="Who lands what is small in Dagster: a run, or the arrivals sensor by itself.",
     )
-    prices: Path | None = Field(
+    prices: File | None = Field(
         None, description="A file of your own prices for `frazil cost`; see docs/cost.md."
     )
     strict: bool = Field(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from frazil.errors import ConfigureError
-from frazil.settings.profile import Settings
+from frazil.settings.profile import Settings, fields, variable
 
 
 @pytest.mark.parametrize(
@@ -32,6 +33,27 @@ def test_a_variable_that_is_no_setting_is_told_with_the_nearest(
 
     assert name.upper() in str(refusal.value)
     assert nearest in str(refusal.value)
+
+
+FILES = {variable(path): field for path, field in fields() if "pathlib.Path" in str(field.annotation)}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_setting_of_a_file_takes_the_home_of_who_runs_frazil(name: str) -> None:
+    kind = TypeAdapter[Any](FILES[name].annotation)
+
+    assert kind.validate_python("~/of_mine") == Path.home() / "of_mine"
+
+
+def test_a_home_that_nobody_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FRAZIL_KAFKA__CA", "~nobody-here/ca.pem")
+
+    with pytest.raises(ConfigureError, match="FRAZIL_KAFKA__CA: this machine knows no user of that name"):
+        Settings.load()
+
+
+def test_each_system_with_certificates_is_among_the_settings_of_files() -> None:
+    assert {"FRAZIL_KAFKA__CA", "FRAZIL_REGISTRY__CA", "FRAZIL_REST__KEY", "FRAZIL_S3__CA"} <= FILES.keys()
 
 
 @pytest.mark.parametrize("name", ["FRAZIL_CACHE", "FRAZIL_DEBUG", "FRAZIL_TEST_KEEP", "AWS_REGION"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import OptionalUrl, SystemSettings
+from frazil.settings.systems.system import File, OptionalUrl, SystemSettings
 
 
 def _region() -> str:
@@ -38,7 +37,7 @@ class AwsSettings(SystemSettings):
         None, description="The external id that the role's trust policy asks for."
     )
     session_name: str = Field("frazil", description="The name of Frazil's role sessions in CloudTrail.")
-    web_identity_token_file: Path | None = Field(
+    web_identity_token_file: File | None = Field(
         None, description="A file with a token that assumes the role, in place of an identity of AWS."
     )
 
@@ -67,7 +66,7 @@ class S3Settings(SystemSettings):
     """`FRAZIL_S3__...`."""
 
     endpoint: OptionalUrl = Field(None, description="Address of an S3 that is not Amazon's.")
-    ca: Path | None = Field(
+    ca: File | None = Field(
         None,
         description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import SystemSettings
+from frazil.settings.systems.system import File, SystemSettings
 
 
 class SnowflakeSettings(SystemSettings):
@@ -23,7 +22,7 @@ class SnowflakeSettings(SystemSettings):
         "https", description="Protocol. Only the stand-in speaks http."
     )
     user: str = Field("FRAZIL", description="The user, who logs in with a key pair or a token.")
-    private_key_path: Path | None = Field(None, description="File with the user's private key, PEM (PKCS8).")
+    private_key_path: File | None = Field(None, description="File with the user's private key, PEM (PKCS8).")
     private_key: Secret | None = Field(
         None,
         description="In place of the file: the text of the key, or its base64.",

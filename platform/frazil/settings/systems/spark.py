@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from pydantic import Field, field_validator
 
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import SystemSettings
+from frazil.settings.systems.system import File, SystemSettings
 
 _ADDRESS = re.compile(r"(sc|spark|k8s)://.|local(\[.+\])?$|yarn$")
 _SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)
@@ -22,7 +21,7 @@ class SparkSettings(SystemSettings):
         "sc://127.0.0.1:15002", description="A Spark Connect server, or a master; see docs/deploy.md."
     )
     token: Secret | None = Field(None, description="The token that the Connect server asks for.")
-    ca: Path | None = Field(
+    ca: File | None = Field(
         None,
         description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
     )

@@ -44,6 +44,17 @@ OptionalUrl = Annotated[str | None, AfterValidator(lambda given: _is_url(given) 
 """The same, where there may be none; empty text takes back what a profile or a shell said before."""
 
 
+def _expanded(given: Path) -> Path:
+    try:
+        return given.expanduser()
+    except RuntimeError:
+        raise ValueError("this machine knows no user of that name") from None
+
+
+File = Annotated[Path, AfterValidator(_expanded)]
+"""A file or a folder; `~` is the home of who runs Frazil, as a shell has it."""
+
+
 class SystemSettings(BaseModel):
     """The settings of one system. They do not change, and a name that is none of them is an error."""
 
@@ -59,12 +70,12 @@ class SystemSettings(BaseModel):
 class AccessSettings(SystemSettings):
     """What Kafka, the registry and a REST catalog may all ask for: certificates, and a client of OAuth."""
 
-    ca: Path | None = Field(
+    ca: File | None = Field(
         None,
         description="PEM file of the authority that signed its certificate. Default: the well-known ones.",
     )
-    certificate: Path | None = Field(None, description="PEM file of Frazil's certificate, for mutual TLS.")
-    key: Path | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
+    certificate: File | None = Field(None, description="PEM file of Frazil's certificate, for mutual TLS.")
+    key: File | None = Field(None, description="PEM file (PKCS8) of that certificate's key.")
     key_password: Secret | None = Field(None, description="Password, if that key is encrypted.")
     token_url: OptionalUrl = Field(None, description="The token endpoint of OAuth.")
     client_id: str | None = Field(None, description="The client id of OAuth.")

@@ -149,7 +149,7 @@ def _storage(settings: Settings) -> Properties:
 def _authority(s3: S3Settings) -> str | None:
     """The text of its file; Java's clients have no property for it, only the trust store of their machine."""
     todo = "Fix FRAZIL_S3__CA."
-    return file_text(s3.ca.expanduser(), "The certificate of S3's authority", "PEM", todo) if s3.ca else None
+    return file_text(s3.ca, "The certificate of S3's authority", "PEM", todo) if s3.ca else None
 
 
 def _present(properties: Properties) -> dict[str, str]:
