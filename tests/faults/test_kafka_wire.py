@@ -52,6 +52,7 @@ def landed(wire_and_clients: tuple[Wire, Connections], fresh_name: str) -> Topic
     return topic
 
 
+@pytest.mark.each_time("dropped", "cut", "halved")
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
     landed: Topic, wire: Wire, fate: Fate
@@ -152,6 +153,7 @@ def test_a_kafka_that_swallows_all_is_named_and_nothing_untrue_is_told_of_a_colu
     assert_all_is_there_once(landed)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("impatient")
 def test_a_kafka_that_swallows_what_spark_asks_is_named(landed: Topic, wire: Wire) -> None:
     wire.always("hangs", lambda asked: asked.server == "kafka" and is_sparks(asked))

@@ -115,6 +115,7 @@ def test_nobody_gets_in_without_the_password_and_nobody_reads_it(own: Own) -> No
         get(f"{url(ports, 'connect')}/connectors")
 
 
+@pytest.mark.nightly
 def test_after_a_crash_of_both_what_changed_meanwhile_is_sent(own: Own) -> None:
     ports = recall(own.home.ports)
     before = sent(own)["shippers"]
@@ -201,6 +202,7 @@ def test_after_random_changes_the_table_has_the_rows_that_the_database_has(
         assert [f.text for f in results if not f.passed] == []
 
 
+@pytest.mark.nightly
 def test_a_truncate_is_followed_and_a_long_value_that_debezium_lacks_is_a_bad_record(
     own: Own, through_it: Clients, fresh_name: str
 ) -> None:

@@ -80,6 +80,7 @@ def test_every_third_answer_is_lost_and_every_seventh_call_is_too_many(lab: Made
     assert lab.everything() == {}
 
 
+@pytest.mark.nightly
 def test_roles_that_are_seen_late_are_waited_for(lab: MadeAtAws) -> None:
     lab.late = 30.0
     lab.create()
@@ -91,6 +92,7 @@ def test_roles_that_are_seen_late_are_waited_for(lab: MadeAtAws) -> None:
     assert lab.failures(patience=30.0) == {}
 
 
+@pytest.mark.nightly
 def test_a_principal_that_was_deleted_and_made_anew_is_drift(lab: MadeAtAws) -> None:
     lab.create()
     volume = lab.parties["volume"]

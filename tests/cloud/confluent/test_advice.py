@@ -63,6 +63,7 @@ def test_a_failed_statement_whose_rows_may_go_begins_anew(deployed: Deployed) ->
     assert is_well(deployed)
 
 
+@pytest.mark.nightly
 def test_a_failed_statement_whose_rows_must_stay_goes_on_under_another_name(deployed: Deployed) -> None:
     """The DROP before it was forgotten: with nothing behind it that is there, it would run again."""
     known, error = with_a_failed_statement(deployed)

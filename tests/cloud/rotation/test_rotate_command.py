@@ -176,6 +176,7 @@ def test_what_one_kind_of_keys_meets_ends_no_other(shop: Shop, confluent: CloudC
     assert shop.stored_pair() != before
 
 
+@pytest.mark.nightly
 def test_the_key_of_snowflake_is_replaced_as_well(
     shop: Shop, administrator: Administrator, aws: CloudAws, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ def test_a_key_that_can_not_be_set_leaves_everything_as_it_was(lab: RsaLab) -> N
     assert lab.pair_in_use() == lab.first
 
 
+@pytest.mark.each_time("public", "proof")
 @pytest.mark.parametrize("step", ["pending", "public", "proof"])
 def test_whoever_dies_leaves_the_key_in_use_and_the_next_turn_goes_through(lab: RsaLab, step: str) -> None:
     keys = lab.keys()

@@ -47,6 +47,7 @@ def test_an_object_that_lost_its_comment_is_given_it_by_the_statement_that_the_e
     assert made.faults() == {}
 
 
+@pytest.mark.nightly
 def test_a_name_of_somebody_elses_is_passed_by_under_another_one(
     deployment: Callable[..., InSnowflake],
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_statement_that_was_refused_goes_through_once_what_the_message_names_i
             little.query("drop database of_little")
 
 
+@pytest.mark.nightly
 def test_a_secret_of_the_service_user_that_is_gone_is_made_anew_by_deploy_create(
     deployment: Callable[..., InSnowflake],
 ) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 import yaml
@@ -77,12 +77,19 @@ class Shell:
         return Output(done.returncode, done.stdout, done.stderr)
 
 
+class Streams(Protocol):
+    """Where this process writes; pytest's `capsys` is one."""
+
+    def readouterr(self) -> tuple[str, str]:
+        """What was written to stdout and to stderr since it was asked last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """The command in this process: another one takes seconds to import what it needs."""
 
     patch: pytest.MonkeyPatch
-    capture: pytest.CaptureFixture[str]
+    capture: Streams
 
     def __call__(self, *arguments: str, **environment: str) -> Output:
         with self.patch.context() as patch:

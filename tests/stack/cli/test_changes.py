@@ -75,6 +75,7 @@ def test_updates_of_an_upsert_table_have_the_row_before_and_the_row_after(make_t
         changes(sent.topic, head(sent.topic), first)
 
 
+@pytest.mark.nightly
 def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_they_hold(
     make_topic: MakeTopic,
 ) -> None:
@@ -92,6 +93,7 @@ def test_rows_that_were_only_written_anew_are_told_of_by_no_changelog_whatever_t
     assert [row["quantity"] for frame in net for row in frame.collect()] == [1, 10]
 
 
+@pytest.mark.nightly
 def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: Topic) -> None:
     """Iceberg's own changelog compares them by identity: it pairs no update of theirs."""
     spark, name = connections.spark, spark_name(topic.things.table)
@@ -113,6 +115,7 @@ def test_keys_of_bytes_are_told_as_others_are(connections: Connections, topic: T
     assert list(before_and_after(updates, "n")) == told_of
 
 
+@pytest.mark.nightly
 def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) -> None:
     topic = make_topic()
     topic.trades(3)
@@ -130,6 +133,7 @@ def test_what_was_forgotten_is_told_of_by_no_changelog(make_topic: MakeTopic) ->
     assert updates == [("insert", None, 3), ("insert", None, 4), ("insert", None, 5)]
 
 
+@pytest.mark.nightly
 def test_rows_that_went_by_delete_files_are_told_as_others_are(make_topic: MakeTopic) -> None:
     topic = make_topic()
     topic.trades(3)

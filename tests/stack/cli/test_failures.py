@@ -205,13 +205,14 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.each_time("land", "tables")
 @pytest.mark.parametrize("command", ["land", "tables", "lag", "check", "sync"])
 def test_without_a_stack_every_command_says_so_with_exit_code_5(
-    shell: Shell, nowhere: dict[str, str], command: str
+    frazil: Command, shell: Shell, nowhere: dict[str, str], command: str
 ) -> None:
     shell.write({"topic": "some_topic"})
 
-    result = shell(command, *([] if command in ("tables", "lag") else ["--all"]), "--json", **nowhere)
+    result = frazil(command, *([] if command in ("tables", "lag") else ["--all"]), "--json", **nowhere)
 
     assert result.code == 5
     assert result.err.count("does not answer") == 1
@@ -228,15 +229,9 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
     ],
 )
 def test_one_part_that_is_down_is_named_and_nothing_is_half_done(
-    frazil: Command,
-    shell: Shell,
-    topic: Topic,
-    nowhere: dict[str, str],
-    name: str,
-    part: str,
-    variable: str,
+    frazil: Command, topic: Topic, nowhere: dict[str, str], name: str, part: str, variable: str
 ) -> None:
-    result = shell("land", name, "--json", **{variable: nowhere[variable]})
+    result = frazil("land", name, "--json", **{variable: nowhere[variable]})
     after = frazil("land", name, "--json")
 
     assert (result.code, [set(row) for row in result.document]) == (5, [{"table", "error"}])

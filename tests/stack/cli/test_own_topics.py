@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shlex
 import uuid
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from confluent_kafka.admin import NewTopic
 from frazil.connections import Connections
 from kit.formats.formats import plain, produce
 from kit.records.own_topics import OWN_TOPICS, OwnTopic
-from kit.runs.shell import Output, Shell
+from kit.runs.shell import Command, Output, Shell
 from kit.runs.waiting import PATIENCE
 
 
@@ -31,6 +34,30 @@ class Evening:
     tables: Output  # before anything was landed
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Both streams of this process, for longer than one test."""
+
+    out: StringIO = field(default_factory=StringIO)
+    err: StringIO = field(default_factory=StringIO)
+
+    def readouterr(self) -> tuple[str, str]:
+        written = (self.out.getvalue(), self.err.getvalue())
+        for stream in (self.out, self.err):
+            stream.seek(0)
+            stream.truncate()
+        return written
+
+
+@contextmanager
+def within(pipelines: Path) -> Iterator[Command]:
+    """The command in this process, with a folder of pipelines of its own."""
+    memory = Memory()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(memory.out), redirect_stderr(memory.err):
+        patch.setenv("FRAZIL_PIPELINES", str(pipelines))
+        yield Command(patch, memory)
+
+
 @pytest.fixture(scope="module")
 def evening(connections: Connections, prefix: str, tmp_path_factory: pytest.TempPathFactory) -> Evening:
     """All topics are produced, discovered, and landed by the commands that `frazil discover` printed."""
@@ -41,14 +68,15 @@ def evening(connections: Connections, prefix: str, tmp_path_factory: pytest.Temp
         name = f"{prefix}_{topic.name}"
         produce(connections, name, topic.send(name, connections.registry))
     folder = tmp_path_factory.mktemp("pipelines")
-    shell = Shell(folder)
-    results = [_discover(shell, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file]
-    results.append(shell("discover", f"{prefix}_*", "--write"))
-    commands = [command for each in results for command in each.out.splitlines()]
-    tables = shell("tables", "--json")
-    return Evening(
-        [*results, *(shell(*shlex.split(command)[1:]) for command in dict.fromkeys(commands))], tables
-    )
+    with within(folder) as frazil:
+        results = [
+            _discover(frazil, folder.parent, f"{prefix}_{t.name}", *t.file) for t in OWN_TOPICS if t.file
+        ]
+        results.append(Shell(folder)("discover", f"{prefix}_*", "--write"))
+        commands = dict.fromkeys(command for each in results for command in each.out.splitlines())
+        tables = frazil("tables", "--json")
+        done = [frazil(*shlex.split(command)[1:]) for command in commands]
+    return Evening([*results, *done], tables)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +84,9 @@ def answers(evening: Evening) -> list[Output]:
     return evening.answers
 
 
-def _discover(shell: Shell, folder: Path, topic: str, name: str, text: str) -> Output:
+def _discover(frazil: Command, folder: Path, topic: str, name: str, text: str) -> Output:
     (folder / name).write_text(text)
-    return shell("discover", topic, "--schema", str(folder / name), "--write")
+    return frazil("discover", topic, "--schema", str(folder / name), "--write")
 
 
 def test_each_command_that_is_printed_ends_well(answers: list[Output]) -> None:

@@ -98,6 +98,7 @@ def test_ten_settings_at_least_are_secrets_by_type() -> None:
     assert len(secrets()) >= 10
 
 
+@pytest.mark.each_time("doctor-references")
 @pytest.mark.parametrize("kept_as", ["values", "references"])
 @pytest.mark.parametrize("command", ["tables", "doctor"])
 def test_no_command_that_fails_tells_a_secret(command: str, environment: dict[str, str]) -> None:

@@ -103,24 +103,18 @@ def test_only_what_no_pipeline_names_is_dropped(
     assert shown_in(topic) == [False, False]
 
 
-def test_nothing_is_dropped_while_a_pipeline_that_may_name_it_is_broken(
+def test_a_person_is_asked_first_and_nothing_is_dropped_while_a_pipeline_that_may_name_it_is_broken(
     frazil: Command, shell: Shell, topic: Topic, name: str
 ) -> None:
+    asked = frazil("reset", name)
     file = shell.pipelines / "one" / "defs.yaml"
     file.write_text(file.read_text().replace("on_bad_record", "on_bad_rekord"))
 
     refused = frazil("drop", name, "--yes")
 
+    assert (asked.code, "can't be undone" in asked.err) == (1, True)
     assert (refused.code, refused.is_clear) == (2, True)
     assert table_of(topic).scan().count() == 10
-
-
-def test_a_person_is_asked_first(frazil: Command, topic: Topic, name: str) -> None:
-    asked = frazil("reset", name)
-
-    assert asked.code == 1
-    assert "can't be undone" in asked.err
-    assert table_of(topic).current_snapshot() is not None
 
 
 def test_a_landing_that_is_under_way_brings_back_nothing(frazil: Command, topic: Topic, name: str) -> None:

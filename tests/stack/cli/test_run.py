@@ -95,6 +95,7 @@ def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once
     assert rows_told(dagster_home, topic) == written
 
 
+@pytest.mark.nightly
 def test_a_table_that_a_schema_suspended_goes_on_by_itself_after_the_registry_was_mended(
     topic: Topic, tmp_path: Path, dagster_home: Path
 ) -> None:

@@ -96,6 +96,7 @@ def work_in_it(frazil: Command, monkeypatch: pytest.MonkeyPatch, home: Home, fol
         monkeypatch.setenv(name, "test")
 
 
+@pytest.mark.nightly
 def test_trades_come_from_the_cluster_to_the_view(
     home: Home, frazil: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_changed_and_went_is_no_part_of_any_table_and_a_group_without_rows_
     assert check.numbers["compared"]
 
 
+@pytest.mark.nightly
 def test_equal_rows_go_one_by_one_whatever_they_hold_and_bad_ones_become_good(
     connections: Connections, fresh_name: str, make_table: MakeTable
 ) -> None:
@@ -143,6 +144,7 @@ def test_what_changes_in_a_closed_window_is_late_and_ends_where_the_policy_says(
     assert letters == [("came", 12), ("went", 10), ("went", 20)]
 
 
+@pytest.mark.nightly
 def test_a_closed_window_that_lacks_what_was_left_out_is_made_anew_once_late_rows_are_added(
     source: Changing, make_table: MakeTable
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_closed_window_that_lacks_what_was_left_out_is_made_anew_once_late_row
     assert agree(source, {"windows": made})
 
 
+@pytest.mark.nightly
 def test_a_window_that_lacks_what_was_ahead_of_the_clock_is_made_anew_when_it_changes(
     source: Changing, make_table: MakeTable
 ) -> None:
@@ -175,6 +178,7 @@ def test_a_window_that_lacks_what_was_ahead_of_the_clock_is_made_anew_when_it_ch
     assert agree(source, {"windows": made})
 
 
+@pytest.mark.nightly
 def test_a_table_made_anew_is_followed_by_those_that_are_made_of_it(
     source: Changing, make_table: MakeTable
 ) -> None:

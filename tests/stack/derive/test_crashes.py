@@ -95,7 +95,7 @@ def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
 
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.each_time("rows-True", "totals-False")
+@pytest.mark.each_time("rows-True")
 def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, dies: bool
 ) -> None:
@@ -124,6 +124,7 @@ def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
         assert made.rows("quantity", "trades") == [(10, 6)]
 
 
+@pytest.mark.nightly
 def test_a_rebuild_is_dropped_where_nothing_would_tell_what_came_since_it_began(
     connections: Connections, fresh_name: str, tmp_path: Path
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_rebuild_is_dropped_where_nothing_would_tell_what_came_since_it_began(
     assert made.rows("quantity", "trades") == [(10, 6)]
 
 
+@pytest.mark.nightly
 def test_a_rollback_takes_the_position_back_with_the_rows(source: Source, make_table: MakeTable) -> None:
     source.trades(1)
     made = make_table(KINDS["rows"].format(source.name.table))

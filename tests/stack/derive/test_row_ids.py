@@ -24,7 +24,7 @@ def source(connections: Connections, fresh_name: str) -> Changing:
     return make_changing(connections.catalog, f"{fresh_name}_in", PRICED)
 
 
-@pytest.mark.each_time("often")
+@pytest.mark.nightly
 @pytest.mark.parametrize("words", MERGED.values(), ids=MERGED)
 def test_the_row_of_a_key_keeps_its_id_through_derivations_and_a_rebuild(
     source: Changing, make_table: MakeTable, words: tuple[str, ...]

@@ -123,6 +123,7 @@ def test_only_files_that_can_hold_a_new_key_are_read(source: Source, minutes: Ma
     assert minutes.rows() == recomputed(source, MINUTES_BY_DUCKDB)
 
 
+@pytest.mark.nightly
 def test_what_grows_is_soon_by_itself(source: Source, minutes: Made) -> None:
     source.append(row for minute in range(40) for row in trades(minute))
     minutes.derive()
@@ -135,6 +136,7 @@ def test_what_grows_is_soon_by_itself(source: Source, minutes: Made) -> None:
     assert minutes.rows() == recomputed(source, MINUTES_BY_DUCKDB)
 
 
+@pytest.mark.nightly
 def test_a_compaction_in_the_middle_of_a_run_has_it_done_again(source: Source, minutes: Made) -> None:
     source.append(trades(0))
     minutes.derive()

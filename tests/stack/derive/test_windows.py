@@ -136,6 +136,7 @@ def test_running_totals_are_those_of_duckdb_whatever_comes_when(
     assert (report.watermark, made.ledger.total_late) == (made.ledger.watermark, 0)
 
 
+@pytest.mark.nightly
 def test_running_totals_go_on_from_old_windows_and_a_late_row_raises_all_that_follow(
     source: Source, make_table: MakeTable
 ) -> None:
@@ -154,6 +155,7 @@ def test_running_totals_go_on_from_old_windows_and_a_late_row_raises_all_that_fo
     assert made.rows() == recomputed(source, RUNNING)
 
 
+@pytest.mark.nightly
 def test_in_a_large_table_running_totals_look_back_as_far_as_it_takes(
     source: Source, make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def test_the_environment_of_the_clone_holds_nothing_of_the_checkout(reader: Read
     assert [place for place in done.stdout.split() if not Path(place).is_relative_to(reader.start)] == []
 
 
+@pytest.mark.nightly
 def test_the_tutorial_leads_from_a_producer_to_a_table_of_a_table(
     reader: Reader, coffees: None, connections: Connections
 ) -> None:
@@ -112,7 +113,7 @@ def test_every_page_of_which_all_blocks_are_run_is_here() -> None:
     assert {*RUN} == {"README.md", "docs/tutorial.md", *OF_ONE_TASK, DBT}
 
 
-@pytest.mark.each_time("docs/json.md", "docs/python.md", "docs/own_assets.md")
+@pytest.mark.each_time("docs/json.md", "docs/python.md")
 @pytest.mark.parametrize("page", OF_ONE_TASK)
 def test_a_page_for_one_task_works_in_an_empty_folder(
     guest: Reader, connections: Connections, page: str

@@ -87,6 +87,7 @@ def test_a_small_landing_needs_no_run_where_the_sensor_makes_it(
     assert "records waiting: 0" in graph.tick("arrivals", instance).skip_message
 
 
+@pytest.mark.each_time("sensor")
 @pytest.mark.parametrize("by", ["run", "sensor"])
 def test_a_table_that_a_schema_suspended_is_taken_up_again_once_the_registry_was_mended(
     make_graph: MakeGraph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, by: str
@@ -230,6 +231,7 @@ def test_a_table_whose_landing_failed_a_moment_ago_rests(
     assert not waiting.tick("arrivals", instance).run_requests
 
 
+@pytest.mark.nightly
 def test_of_a_run_that_failed_only_what_failed_rests_and_is_still_looked_at(
     make_graph: MakeGraph, instance: dg.DagsterInstance
 ) -> None:
@@ -301,6 +303,7 @@ def test_a_landing_whose_process_was_killed_before_it_told_is_noticed_and_shown(
     assert len(instance.fetch_materializations(dg.AssetKey(names.iceberg_path), limit=5).records) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("no_grace")
 def test_what_dagster_was_told_of_is_told_once_whatever_upkeep_does(
     waiting: Graph, instance: dg.DagsterInstance

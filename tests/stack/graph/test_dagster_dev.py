@@ -31,6 +31,7 @@ def graph(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
     return graph
 
 
+@pytest.mark.nightly
 def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a_human(
     graph: Graph, tmp_path: Path
 ) -> None:

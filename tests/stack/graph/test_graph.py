@@ -146,6 +146,7 @@ def test_the_asset_of_a_topic_with_several_record_types_registers_the_schema_of_
     assert subjects == f"{fresh_name}-shop.Order, {fresh_name}-shop.Refund"
 
 
+@pytest.mark.nightly
 def test_a_second_run_lands_only_what_is_new(make_graph: MakeGraph, instance: dg.DagsterInstance) -> None:
     graph = make_graph({"publish": []})
     graph.run(instance, [graph.things.kafka_path])
@@ -238,6 +239,7 @@ def test_a_run_that_is_terminated_tells_what_it_committed(
     assert instance.get_latest_materialization_event(dg.AssetKey(idle.things.iceberg_path)) is None
 
 
+@pytest.mark.nightly
 def test_a_table_that_lands_and_can_not_be_described_keeps_no_other_from_landing(
     make_graph: MakeGraph, instance: dg.DagsterInstance, connections: Connections
 ) -> None:
@@ -274,6 +276,7 @@ def test_what_such_a_run_left_behind_follows_by_automation(
     assert asked.get_num_requested(dg.AssetKey(snowflake_path(good))) == 1
 
 
+@pytest.mark.nightly
 def test_a_run_that_showed_everything_leaves_nothing_to_automation(
     make_graph: MakeGraph, instance: dg.DagsterInstance
 ) -> None:
@@ -313,6 +316,7 @@ def test_what_a_blocking_check_refuses_is_not_shown(
     assert list(materialized(result)) == [user_key(graph.things.iceberg_path)]
 
 
+@pytest.mark.nightly
 def test_a_shell_needs_no_more_than_the_virtual_environment(
     make_graph: MakeGraph, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ GROWTH = {"descriptors": TICKS - 1, "threads": TICKS - 1}
 """Most that a round of ticks may add: one a tick is too many. Pools fill up, but not without end."""
 
 
+@pytest.mark.each_time("arrivals")
 @pytest.mark.parametrize("sensor", ["arrivals", "upkeep", "alarms"])
 def test_ticks_of_a_sensor_leave_nothing_open(
     make_graph: MakeGraph, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, sensor: str

@@ -43,6 +43,7 @@ def live(made: Captured) -> dict[str, int]:
     return {row["key"]: row["quantity"] for row in made.topic.rows() if not row["$$deleted"]}
 
 
+@pytest.mark.each_time("avro")
 @pytest.mark.parametrize("written", ["avro", "json", "embedded"])
 def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> None:
     checks = [{"name": "few", "expect": "quantity < 1000"}, {"name": "whole", "expect": "note is not null"}]
@@ -63,6 +64,7 @@ def test_rows_are_what_the_source_has(make_one: MakeTopic, written: Written) -> 
     assert sound(made)
 
 
+@pytest.mark.nightly
 def test_a_row_whose_key_changes_goes_and_comes_again_under_the_new_one(make_one: MakeTopic) -> None:
     made = ten(make_one)
     made.send([("k1", None), ("k11", 1)])
@@ -161,6 +163,7 @@ def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(mak
     assert sound(made)
 
 
+@pytest.mark.each_time("json")
 @pytest.mark.parametrize("written", ["avro", "json"])
 def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, written: Written) -> None:
     made = ten(make_one, written, on_bad_record="dead_letter")
@@ -211,6 +214,7 @@ def test_a_truncate_ends_the_rows_before_it_and_none_behind_it(make_one: MakeTop
     assert sound(made)
 
 
+@pytest.mark.nightly
 def test_a_truncate_marks_rows_where_deleted_ones_stay(make_one: MakeTopic) -> None:
     made = ten(make_one, delete="soft", order_by="source.lsn", partitions=1)
     topic = made.topic

@@ -30,6 +30,7 @@ def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
     return killed.landing_process(topic.name, topic.connections.settings, step)
 
 
+@pytest.mark.each_time("rest-written", "rest-published")
 @pytest.mark.parametrize("step", STEPS)
 def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
     make_topic: MakeTopic, step: str
@@ -74,6 +75,7 @@ def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtak
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_landing_that_slept_for_hours_past_a_competitor_is_refused_and_leaves_nothing(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +112,7 @@ def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
     assert sorted(r["quantity"] for r in topic.rows()) == list(range(40))
 
 
+@pytest.mark.each_time("rest-planned")
 @pytest.mark.parametrize("step", ["planned", "written"])
 def test_a_landing_that_others_overtook_says_so(topic: Topic, step: str) -> None:
     topic.trades(5)

@@ -77,6 +77,7 @@ def end_of(topic: Topic) -> int:
     return topic_fact(topic.connections.admin, topic.name).end[0]
 
 
+@pytest.mark.nightly
 def test_a_broker_that_was_only_started_again_is_landed_on(broker: Broker, topic: Topic) -> None:
     broker.kill()
     broker.up()
@@ -112,6 +113,7 @@ def test_a_log_that_was_cut_and_grew_again_is_refused_and_landed_once_it_is_adop
     assert land(topic.spec, topic.connections).records == 2
 
 
+@pytest.mark.nightly
 def test_a_log_that_is_cut_and_grows_again_before_it_is_read_is_not_landed_under_the_old_plan(
     broker: Broker, topic: Topic
 ) -> None:

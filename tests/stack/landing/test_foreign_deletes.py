@@ -38,6 +38,7 @@ def spark(topic: Topic, sql: str) -> None:
     topic.connections.spark.sql(sql.format(table=spark_name(topic.things.table))).collect()
 
 
+@pytest.mark.each_time("rest-merge-on-read")
 @also
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_accepted(
@@ -75,6 +76,7 @@ def mended(letter: DeadLetter) -> bytes:
     return letter.raw_value + b"Z"
 
 
+@pytest.mark.each_time("rest-True")
 @pytest.mark.parametrize("accepted", [False, True])
 def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
     make_topic: MakeTopic, accepted: bool

@@ -125,6 +125,7 @@ def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(
     assert all(adds_up(topic) for topic in topics)
 
 
+@pytest.mark.nightly
 def test_where_one_table_by_key_lacks_a_file_the_others_of_its_job_land(
     make_topic: MakeTopic, by_key: list[Upserts], jobs: list[list[str]]
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_topic_that_loses_records_in_between_ends_as_by_itself_and_the_others_
         assert adds_up(topic)
 
 
+@pytest.mark.each_time("rest-published")
 @pytest.mark.parametrize("step", ["written", "published"])
 def test_landings_of_one_job_that_are_killed_half_way_land_every_record_once(
     make_topic: MakeTopic, step: str

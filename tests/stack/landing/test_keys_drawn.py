@@ -170,6 +170,7 @@ def test_keys_that_spark_has_otherwise_than_files_are_merged_in_tasks(
         assert_rows(made)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", range(CASES))
 @pytest.mark.timeout(0)
 def test_each_landing_leaves_what_the_dictionary_says_and_so_do_tables_made_of_it(

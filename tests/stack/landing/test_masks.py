@@ -78,6 +78,7 @@ def damaged(topic: Topic, number: int) -> bytes:
     return topic.encode(person(number))[:-2]
 
 
+@pytest.mark.each_time("rest-hash")
 @pytest.mark.parametrize("distribution", ["none", "hash"])
 def test_rows_hold_the_masks_of_values_by_either_way_of_writing(
     make_topic: MakeTopic, distribution: str

@@ -35,6 +35,7 @@ def delete_by_files(topic: Topic, where: str) -> None:
     assert number(summary_of(table_of(topic).current_snapshot()), "added-delete-files")
 
 
+@pytest.mark.each_time("lane")
 @pytest.mark.parametrize(
     ("other", "by"),
     [

@@ -71,6 +71,7 @@ def letters(topic: Topic) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.each_time("rest-hash")
 @pytest.mark.parametrize("distribution", ["none", "hash"])
 def test_rows_that_fail_land_or_are_kept_apart_and_are_redriven_by_another_check(
     make_topic: MakeTopic, distribution: str
@@ -158,6 +159,7 @@ def test_a_check_that_stops_publishes_nothing_until_it_is_another(
     assert table_states([topic.spec], topic.connections)[0].state != "suspended"
 
 
+@pytest.mark.each_time("rest-tasks")
 @pytest.mark.parametrize("lane", ["tasks", "spark"])
 def test_changes_by_key_are_asked_and_deletes_are_not(make_topic: MakeTopic, lane: str) -> None:
     by_spark = {"write": {"distribution": "range"}, "sort_by": ["zorder(id, seen)"]}

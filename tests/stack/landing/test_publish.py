@@ -205,6 +205,7 @@ def test_the_position_outlives_the_snapshot_that_said_it(landed: Topic) -> None:
     assert is_sound(landed)
 
 
+@pytest.mark.nightly
 def test_a_table_whose_landings_are_expired_still_knows_when_it_was_landed(landed: Topic) -> None:
     before = table_states([landed.spec], landed.connections)[0].landed_at
     compact(landed)
@@ -224,6 +225,7 @@ def test_a_table_whose_landings_are_expired_still_knows_when_it_was_landed(lande
     )
 
 
+@pytest.mark.nightly
 def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -> None:
     stray = f"{table_of(landed).location()}/data/written-by-a-landing-that-died.parquet"
     with table_of(landed).io.new_output(stray).create() as file:
@@ -241,7 +243,7 @@ def test_expiry_and_orphan_removal_take_no_file_that_main_holds(landed: Topic) -
     assert is_sound(landed)
 
 
-@pytest.mark.each_time("rest-landing", "glue-landing")
+@pytest.mark.nightly
 @pytest.mark.parametrize("work", ["landing", "redrive", "replay"])
 def test_what_an_older_release_left_in_the_middle_goes(topic: Topic, work: str) -> None:
     """Its works named their files by a branch until these were published."""

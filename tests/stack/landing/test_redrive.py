@@ -91,6 +91,7 @@ def test_what_still_does_not_decode_stays_a_dead_letter_and_is_told(letters: Top
     assert_all_adds_up(letters)
 
 
+@pytest.mark.nightly
 def test_a_record_whose_schema_is_known_by_now_needs_no_repair(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     topic.send([trade(topic, 1)])
@@ -113,6 +114,7 @@ def test_a_record_whose_schema_is_known_by_now_needs_no_repair(make_topic: MakeT
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_landing_in_between_changes_nothing_and_stays_suspended_if_it_was(letters: Topic) -> None:
     letters.trades(2)
     letters.send([b"bad"])
@@ -132,6 +134,7 @@ def test_a_landing_in_between_changes_nothing_and_stays_suspended_if_it_was(lett
     assert_all_adds_up(letters)
 
 
+@pytest.mark.nightly
 def test_a_redrive_in_between_does_not_overtake_a_landing(letters: Topic) -> None:
     letters.trades(2)
 

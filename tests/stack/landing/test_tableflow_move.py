@@ -72,6 +72,7 @@ def glue(stack: Settings) -> Connections:
     return Clients(stack.with_changes(catalog="glue"))
 
 
+@pytest.mark.nightly
 def test_a_topic_moves_to_frazil_and_back(glue: Connections, fresh_name: str) -> None:
     topic = topic_maker(glue, fresh_name, fresh_name)(
         partitions=PARTITIONS, metadata="full", publish=["glue"]

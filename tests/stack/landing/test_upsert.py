@@ -81,6 +81,7 @@ def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
     assert changing.rows_by_key() == changing.rows
 
 
+@pytest.mark.each_time("layout0-1")
 @pytest.mark.parametrize(("layout", "files"), [({}, 1), ({"partition_by": ["bucket(16, key)"]}, 16)])
 def test_rows_that_come_go_into_the_files_that_are_written_anew(
     make_one: MakeTopic, layout: dict[str, object], files: int
@@ -97,6 +98,7 @@ def test_rows_that_come_go_into_the_files_that_are_written_anew(
     assert sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_table_that_has_grown_large_is_divided_and_its_rows_move_as_they_change(
     changing: Upserts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +157,7 @@ def test_a_key_may_have_any_name(make_one: MakeTopic) -> None:
     assert [row["held"] for row in topic.rows()] == ["first"]
 
 
+@pytest.mark.nightly
 def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing: Upserts) -> None:
     snapshot = table_of(changing.topic).metadata.current_snapshot_id
     changing.send(
@@ -172,6 +175,7 @@ def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing:
     assert sound(changing.topic)
 
 
+@pytest.mark.each_time("written", "published")
 @pytest.mark.parametrize("step", ["planned", "written", "audited", "published"])
 def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     make_one: MakeTopic, step: str
@@ -208,6 +212,7 @@ def test_a_compaction_meanwhile_costs_a_second_merge_and_no_update(make_one: Mak
     assert sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_compaction_of_files_that_a_landing_replaced_is_dropped(make_one: MakeTopic) -> None:
     changing = hundred(make_one, partition_by=[])
     topic = changing.topic

@@ -96,6 +96,7 @@ def without_headers(rows: pa.Table) -> pa.Table:
     return with_column(rows, "$$headers", [None] * len(rows))
 
 
+@pytest.mark.each_time("rest-gone--", "rest-last_digit--", "rest-of_another_partition--")
 @pytest.mark.parametrize(
     ("change", "expected", "columns"),
     [
@@ -121,6 +122,7 @@ def test_rows_that_another_engine_changed_are_named(
     assert {tuple(each["columns"]) for each in document["samples"]} == {columns}
 
 
+@pytest.mark.nightly
 def test_a_shift_by_one_offset_misses_the_first_and_is_baseless_at_the_end(landed: Topic) -> None:
     tamper(landed, of_later_offsets)
 
@@ -169,6 +171,7 @@ def of_a_deleted_key(rows: pa.Table) -> pa.Table:
     return with_column(rows, "key", ["k2" if key == "k0" else key for key in rows["key"].to_pylist()])
 
 
+@pytest.mark.each_time("rest-older-expected2", "rest-of_a_deleted_key-expected3")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

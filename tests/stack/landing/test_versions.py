@@ -161,6 +161,7 @@ def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: Ma
     assert sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeTopic) -> None:
     history = history_of(make_one)
     topic, now = history.topic, beside(history)

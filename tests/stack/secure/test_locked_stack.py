@@ -203,6 +203,10 @@ def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own
         assert encrypted.version() == "TLSv1.3"
 
 
+OF_A_DAY = pytest.mark.nightly
+"""A day of work takes minutes. cli/test_planted_secrets.py looks at commands and Dagster each time."""
+
+
 @pytest.fixture(scope="module")
 def day(locked: Own, tmp_path_factory: pytest.TempPathFactory) -> Day:
     return a_day_of_work(locked, tmp_path_factory.mktemp("day"))
@@ -213,11 +217,13 @@ def search(locked: Own, day: Day) -> Search:
     return Search(secrets_of(locked.home, day.planting))
 
 
+@OF_A_DAY
 def test_every_setting_that_is_a_secret_has_one_on_that_day(day: Day) -> None:
     assert day.planting.settings == secret_settings()
     assert len(day.planting.settings) >= 20
 
 
+@OF_A_DAY
 def test_only_what_nobody_answers_fails_on_that_day(day: Day) -> None:
     failed = {name: day.outputs[name] for name, code in day.codes.items() if code}
 
@@ -232,11 +238,13 @@ def test_only_what_nobody_answers_fails_on_that_day(day: Day) -> None:
     assert [f for f in findings if f["status"] == "slow" and f["system"] != "python"] == []
 
 
+@OF_A_DAY
 def test_what_was_said_and_sent_tells_no_secret(day: Day, search: Search) -> None:
     assert search.texts(day.outputs) == {}
     assert search.texts({str(i): text for i, text in enumerate(day.sent)}) == {}
 
 
+@OF_A_DAY
 def test_no_process_list_shows_a_secret(day: Day, search: Search) -> None:
     assert any("weed" in line for line in day.command_lines)
     assert search.texts({line: line for line in day.command_lines}) == {}
@@ -249,6 +257,7 @@ def test_no_process_has_a_secret_in_its_environment_but_those_of_its_own(locked:
     assert holding - IN_ENVIRONMENTS == {name for name in holding if name.startswith("WEED_JWT_")}
 
 
+@OF_A_DAY
 def test_no_file_of_the_stack_holds_a_secret_but_those_made_for_it(locked: Own, search: Search) -> None:
     home = locked.home
     kept = {home.secrets, home.tls, home.profile, *(home.root / name for name in KEPT)}
@@ -258,10 +267,12 @@ def test_no_file_of_the_stack_holds_a_secret_but_those_made_for_it(locked: Own, 
     assert search.files(home.root, kept) == {}
 
 
+@OF_A_DAY
 def test_no_other_file_holds_one(day: Day, search: Search) -> None:
     assert search.files(day.folder, {day.planting.folder}) == {}
 
 
+@OF_A_DAY
 def test_spark_shows_none_of_a_session(locked: Own, day: Day, search: Search) -> None:
     session = open_spark(locked.settings)
 
@@ -271,6 +282,7 @@ def test_spark_shows_none_of_a_session(locked: Own, day: Day, search: Search) ->
     assert search.texts(session.conf.getAll) == {}
 
 
+@OF_A_DAY
 def test_no_table_tells_one_wherever_it_is_shown(locked: Own, day: Day, search: Search) -> None:
     connections = Clients(locked.settings)
     names = connections.catalog.list_tables("planted")

@@ -73,11 +73,20 @@ class Work:
     connections: Connections
     topic: Topic
     outputs: dict[str, str]
+    kept: Path
+    """What Dagster and the commands wrote, and temporary files."""
+
+
+EVENTS = "a stack of its own, whose Spark logs its events"
 
 
 @pytest.fixture(scope="module")
-def own(stack_home: Home) -> Iterator[Own]:
-    """A stack whose Spark logs its events."""
+def own(stack_home: Home, request: pytest.FixtureRequest) -> Iterator[Own]:
+    """The shared stack, or the one that a test names."""
+    if not hasattr(request, "param"):
+        request.getfixturevalue("stack")
+        yield Own(stack_home)
+        return
     home = Home(stack_home.root.with_name(f"{stack_home.root.name}-masked"))
     stays = is_to_stay(home)
     home.make()
@@ -106,9 +115,12 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
     (folder / "pipeline").mkdir()
     text = yaml.safe_dump({"type": TOPICS, "attributes": {"tables": tables}})
     (folder / "pipeline" / "defs.yaml").write_text(text)
+    kept = folder / "kept"
+    for each in ("dagster", "tmp"):
+        (kept / each).mkdir(parents=True)
     environment = {
         **own.environment, "FRAZIL_NAMED_KEYS": json.dumps(keys), "FRAZIL_PIPELINES": str(folder),
-        "DAGSTER_HOME": str(own.home.dagster), "FRAZIL_LOG__LEVEL": "DEBUG", "TMPDIR": str(own.home.scratch),
+        "DAGSTER_HOME": str(kept / "dagster"), "FRAZIL_LOG__LEVEL": "DEBUG", "TMPDIR": str(kept / "tmp"),
     }  # fmt: skip
     programs = {
         "dagster": [
@@ -126,7 +138,7 @@ def work(own: Own, tmp_path_factory: pytest.TempPathFactory) -> Work:
         "check": ["frazil", "check", f"{NAMESPACE}.people", "--values", "50"],
     }
     outputs = {name: _output(command, environment) for name, command in programs.items()}
-    return Work(own, connections, topic, outputs)
+    return Work(own, connections, topic, outputs, kept)
 
 
 def _output(command: list[str], environment: dict[str, str]) -> str:
@@ -183,14 +195,22 @@ def test_what_is_not_masked_is_found_and_so_is_each_value_of_a_table_without_mas
     assert {Path(path).suffix for path in leaks} == {".parquet", ".avro"}
 
 
-def test_no_log_no_event_of_spark_and_nothing_of_dagster_holds_one(work: Work) -> None:
+def test_no_log_and_nothing_of_dagster_holds_one(work: Work) -> None:
+    assert [*work.kept.rglob("*.db")]
+    for folder in (work.kept, work.own.home.logs):
+        assert Search([MARK, KEY]).files(folder) == {}
+    assert Search([MARK, KEY]).texts(work.outputs) == {}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("own", [EVENTS], indirect=True)
+def test_no_event_of_spark_and_no_other_file_of_a_stack_holds_one(work: Work) -> None:
     home = work.own.home
     exempt = {home.root / "data"}  # Kafka's topic, and the objects of storage, which are searched above
 
+    assert table_of(work, "people").scan().count() == COUNT, work.outputs["dagster"]
     assert [*events(home).rglob("events_*")]
-    assert [*home.dagster.rglob("*.db")]
     assert Search([MARK, KEY]).files(home.root, exempt) == {}
-    assert Search([MARK, KEY]).texts(work.outputs) == {}
 
 
 def test_no_process_list_and_no_glue_entry_shows_one(work: Work) -> None:

@@ -30,6 +30,7 @@ def wire_and_clients(connections: Connections) -> Iterator[tuple[Wire, Connectio
         yield wire, Clients(connections.settings.with_changes(snowflake={"port": port}))
 
 
+@pytest.mark.each_time("dropped", "refused")
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
     wire_and_clients: tuple[Wire, Connections], trades: Trades, fate: Fate

@@ -99,7 +99,7 @@ def test_many_small_landings_become_one_file(topic: Topic) -> None:
     assert compacted(topic).text.startswith("Nothing to gain: 1 file of ")
 
 
-@pytest.mark.also("glue", why="a commit that is bound to the head is another request")
+@pytest.mark.also("glue", why="a commit that is bound to the head is another request", nightly=True)
 def test_landings_and_a_reader_go_on_while_a_table_is_compacted(lake: Connections, fresh_name: str) -> None:
     topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["side"]), 2)
     topic.trades(EACH * 6, plain="each landing takes so many")
@@ -144,6 +144,7 @@ def test_rows_that_are_deleted_meanwhile_stay_deleted(topic: Topic) -> None:
     assert quantities(topic) == list(range(EACH, EACH * 3))
 
 
+@pytest.mark.nightly
 def test_rows_that_are_deleted_by_position_meanwhile_stay_deleted(topic: Topic) -> None:
     landed(topic, 3)
     name = spark_name(topic.things.table)
@@ -216,6 +217,7 @@ def test_a_partition_of_an_empty_text_is_sorted(make_topic: MakeTopic) -> None:
     assert numbers == [5, 4, 3, 2, 1, 0] * len(symbols)
 
 
+@pytest.mark.nightly
 def test_sorted_files_do_not_overlap(make_topic: MakeTopic) -> None:
     topic = make_topic(sort_by=["quantity desc"], write={"target_file_size": 16_000})
     schema_id = topic.register(topic.schema)

@@ -114,6 +114,7 @@ def test_a_forgotten_person_is_in_no_object_of_the_bucket_and_the_rows_add_up(to
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_rows_that_another_engine_hid_by_a_delete_file_leave_the_files_too(topic: Topic) -> None:
     table = spark_name(topic.things.table)
     topic.connections.spark.sql(
@@ -228,6 +229,7 @@ def test_rows_of_an_upsert_table_are_forgotten_by_their_key_in_every_older_snaps
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_rollback_goes_not_past_what_was_forgotten(topic: Topic) -> None:
     old = table_of(topic).metadata.snapshots[1].snapshot_id
     forgotten(topic)
@@ -258,6 +260,7 @@ def test_a_landing_between_the_look_and_the_commit_loses_nothing(
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_redrive_that_began_before_brings_nothing_back(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     topic.send([trade(topic, 1, "ZTEST"), trade(topic, 2, PLANTED) + b"Z"])
@@ -275,6 +278,7 @@ def test_a_redrive_that_began_before_brings_nothing_back(make_topic: MakeTopic) 
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.each_time("a table that is made")
 @pytest.mark.parametrize("made", [False, True], ids=["no table yet", "a table that is made"])
 def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, made: bool
@@ -302,6 +306,7 @@ def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     assert letters is None or not letters.scan().to_arrow().num_rows
 
 
+@pytest.mark.each_time("the first derivation")
 @pytest.mark.parametrize("way", ["the first derivation", "a rebuild"])
 def test_a_derivation_that_began_before_brings_nothing_back(topic: Topic, tmp_path: Path, way: str) -> None:
     name = topic.things.table
@@ -326,6 +331,7 @@ def test_a_derivation_that_began_before_brings_nothing_back(topic: Topic, tmp_pa
     assert run_check("row_count", made.spec, made.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_landing_behind_the_look_is_looked_at_once_more(topic: Topic) -> None:
     def meanwhile(step: str) -> None:
         if step == "rows":
@@ -339,6 +345,7 @@ def test_a_landing_behind_the_look_is_looked_at_once_more(topic: Topic) -> None:
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_file_that_no_snapshot_names_and_that_holds_the_rows_is_named(topic: Topic) -> None:
     table = table_of(topic)
     (file, *_) = [t.file.file_path for t in table.scan(row_filter=f"symbol = '{PLANTED}'").plan_files()]
@@ -352,6 +359,7 @@ def test_a_file_that_no_snapshot_names_and_that_holds_the_rows_is_named(topic: T
     assert objects_with(table_of(topic), PLANTED) == {stray}
 
 
+@pytest.mark.nightly
 def test_tables_whose_lineage_does_not_tell_are_named_with_what_makes_them_anew(
     topic: Topic, tmp_path: Path
 ) -> None:

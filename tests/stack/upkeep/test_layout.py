@@ -55,7 +55,7 @@ def codecs(topic: Topic) -> set[str]:
     return {group.column(0).compression for group in groups}
 
 
-@pytest.mark.also("glue", why="a changed spec is another request")
+@pytest.mark.also("glue", why="a changed spec is another request", nightly=True)
 def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rewritten(topic: Topic) -> None:
     asking(topic, partition_by=["bucket(2, quantity)"])
     asking(topic, partition_by=["bucket(3, quantity)", "day($$timestamp)"], sort_by=["quantity desc"])

@@ -177,6 +177,7 @@ def test_over_a_compaction_and_a_row_expiry_every_row_is_back(make_topic: MakeTo
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_dead_letters_of_what_is_rolled_back_are_kept_once(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     first = landed(topic, 1)
@@ -231,6 +232,7 @@ def test_records_that_the_topic_no_longer_holds_are_given_up_on_demand_only(topi
     assert "2 of them are gone from the topic" in report.text
 
 
+@pytest.mark.nightly
 def test_a_snapshot_whose_position_nothing_tells_is_refused(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep={"compact_after": "0s"})
     landings = [landed(topic), landed(topic)]

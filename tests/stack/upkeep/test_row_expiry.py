@@ -84,7 +84,7 @@ def at(step: str, action: Callable[[], object]) -> Callable[[str], None]:
 
 
 @pytest.mark.plain(why="positions are exact")
-@pytest.mark.also("glue", why="its commit is another one")
+@pytest.mark.also("glue", why="its commit is another one", nightly=True)
 def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh_name: str) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")(keep_rows_for=KEPT)
     landed(topic, q1=60, q2=50)
@@ -120,6 +120,7 @@ def test_old_rows_go_and_all_others_stay_where_they_are(lake: Connections, fresh
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_rows_that_are_sorted_as_they_are_written_again_are_counted_once(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, sort_by=["quantity"], write={"distribution": "range"})
     landed(topic, q1=60, q2=1, q3=2)
@@ -158,6 +159,7 @@ def test_a_file_is_rewritten_once_half_of_it_is_past_and_not_before(make_topic: 
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_rows_that_a_busy_spark_did_not_count_are_counted_again(
     make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +174,7 @@ def test_rows_that_a_busy_spark_did_not_count_are_counted_again(
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_run_rewrites_no_more_bytes_than_it_may_and_begins_with_the_oldest(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, upkeep={"max_bytes": 1})
     landed(topic, q1=49, q2=1)
@@ -227,6 +230,7 @@ def test_a_landing_and_a_compaction_in_between_cost_a_try_and_no_row(make_topic:
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_landing_that_is_under_way_goes_on(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT)
     landed(topic, q1=60, q2=1)
@@ -267,6 +271,7 @@ def test_without_keep_rows_for_rows_stay_for_ever(make_topic: MakeTopic) -> None
     assert "the spec says nothing of keep_rows_for" in report.text
 
 
+@pytest.mark.nightly
 def test_dead_letters_stay_and_one_whose_row_expired_is_not_redriven_again(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, on_bad_record="dead_letter")
     for quantity, hours in ((1, 60), (2, 50), (3, 1)):
