@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, NotYetError, RetryError, explain
 from frazil.publishing.columns import differences
 from frazil.publishing.labels import label_differences
 from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
-from frazil.publishing.reading import Seen, read_all
+from frazil.publishing.reading import Seen, read_all, rows_shown
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, Things, things
@@ -23,6 +23,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.metadata.snapshots import ancestors, made_at
+from frazil.tables.spark.session import live_rows
 from frazil.upkeep.expiry.references import pointer_of
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 State = Literal[
-    "in step", "missing", "behind", "columns", "labels", "held", "foreign", "left over", "refused", "down"
-]
+    "in step", "missing", "behind", "columns", "labels", "rows", "held", "foreign", "left over", "refused",
+    "down"
+]  # fmt: skip
 """Of a table in a target. `held`: a blocking check keeps it back; `columns`, `labels`: only they differ;
-`left over`: the Iceberg table is gone; `refused`, `down`: the target does not tell."""
+`rows`: it shows the current metadata, and other rows; `left over`: the Iceberg table is gone; `refused`,
+`down`: the target does not tell."""
 
 _REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns", "labels"})
 """What publishing brings in step."""
@@ -45,8 +48,8 @@ class Drift:
     """One table in one target, beside the Iceberg table.
 
     `snapshots` are those of `main` that it does not show, `since` is when the first of them was committed,
-    and `seconds` the time since then; None where nobody knows. `error` is why nothing could be compared, or
-    not repaired.
+    and `seconds` the time since then; None where nobody knows. `rows` are the table's and `rows_shown` those
+    that readers see, where they were counted. `error` is why nothing could be compared, or not repaired.
     """
 
     table: str
@@ -60,6 +63,8 @@ class Drift:
     snapshots: int | None = 0
     seconds: float | None = 0.0
     since: float | None = None
+    rows: int | None = None
+    rows_shown: int | None = None
     repaired: bool = False
     error: FrazilError | None = None
 
@@ -69,19 +74,30 @@ class Drift:
         return self.state != "in step"
 
 
-def find_drift(specs: Iterable[AnyTable], connections: Connections, now: float | None = None) -> list[Drift]:
-    """Each table in each of its targets, in order. Changes nothing."""
+def find_drift(
+    specs: Iterable[AnyTable], connections: Connections, now: float | None = None, *, counts: bool = False
+) -> list[Drift]:
+    """Each table in each of its targets, in order. Changes nothing.
+
+    Args:
+        specs: The tables.
+        connections: To where they are.
+        now: The time, if it is another one.
+        counts: Whether rows are counted: in Snowflake a statement for each table.
+    """
     at = time.time() if now is None else now
-    parts = (_of_part(own, clients, at) for own, clients in apart(specs, connections))
+    parts = (_of_part(own, clients, at, counts=counts) for own, clients in apart(specs, connections))
     return [drift for part in parts for drift in part]
 
 
-def _of_part(specs: Sequence[AnyTable], connections: Connections, now: float) -> Iterator[Drift]:
+def _of_part(
+    specs: Sequence[AnyTable], connections: Connections, now: float, *, counts: bool
+) -> Iterator[Drift]:
     targets = [target for spec in specs for target in targets_of(spec, connections.settings)]
-    seen = read_all(targets, connections)
+    seen = read_all(targets, connections, counts=counts)
 
     def drifts(spec: AnyTable) -> list[Drift]:
-        return list(_Compared(spec, connections, seen, now).drifts())
+        return list(_Compared(spec, connections, seen, now, counts).drifts())
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drift") as pool:
         for of_table in pool.map(drifts, specs):
@@ -109,7 +125,8 @@ def repair_drift(
                 failed[target.word] = explain(e)
     if not wanted:
         return list(drifts), []
-    after = find_drift([spec], connections)
+    counts = any(drift.rows is not None for drift in drifts)
+    after = find_drift([spec], connections, counts=counts)
     return [_repaired(drift, wanted, failed.get(drift.target)) for drift in after], shown
 
 
@@ -131,6 +148,7 @@ class _Compared:
     connections: Connections
     seen: Mapping[AssetPath, Seen]
     now: float
+    counts: bool
 
     @cached_property
     def things(self) -> Things:
@@ -160,7 +178,10 @@ class _Compared:
             table = explain(e)
         before: dict[AssetPath, Drift] = {}
         for target in targets_of(self.spec, self.connections.settings):
-            drift = self._drift(target, self.seen[target.path], table, before.get(target.upstream))
+            seen = self.seen[target.path]
+            drift = self._drift(target, seen, table, before.get(target.upstream))
+            if drift and self.counts and not isinstance(table, FrazilError):
+                drift = self._counted(drift, seen, table)
             if drift:
                 before[target.path] = drift
                 yield drift
@@ -188,6 +209,23 @@ class _Compared:
         if lines := label_differences(seen.labels, target.labels()):
             return replace(drift, state="labels", why="; ".join(lines), todo=self._sync)
         return drift
+
+    def _counted(self, drift: Drift, seen: Seen, table: Table) -> Drift:
+        """A drift with its rows; one that differs in nothing else differs if these do."""
+        try:
+            rows = live_rows(self.connections, self.things.table, table.current_snapshot())
+            shown = rows_shown(seen, table, self.connections) if isinstance(seen, Shown) else None
+        except Exception as e:  # noqa: BLE001 - it is why nobody knows
+            return _without_state(drift, explain(e))
+        drift = replace(drift, rows=rows, rows_shown=shown)
+        if drift.differs or shown in (None, rows):
+            return drift
+        head = table.current_snapshot()
+        since = made_at(head) if head else None
+        why = f"it shows the current metadata, and {shown:,} rows of {rows:,}"
+        todo = f"Look whether a row access policy hides some; `frazil check {drift.table}` counts the rows."
+        seconds = None if since is None else self.now - since
+        return replace(drift, state="rows", why=why, todo=todo, since=since, seconds=seconds)
 
     def _left_over(self, drift: Drift, seen: Shown | None) -> Drift | None:
         if seen is None or seen.put == "":  # an entry of somebody else's

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from frazil.connections import Connections
 from frazil.errors import FrazilError, NotAllowedError, explain
 from frazil.publishing.glue import Glue
 from frazil.publishing.glue_answers import entries_of, glue_errors
+from frazil.publishing.pointer import metadata_shown
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.spec.names import AssetPath
+from frazil.tables.catalogs.handle import name_of
+from frazil.tables.metadata.snapshots import number, summary_of
+from frazil.tables.spark.session import live_rows
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
 
 _FEW = 5
 """Entries of one database that are asked for one by one."""
@@ -26,8 +33,16 @@ def is_listed(target: Target) -> bool:
     return isinstance(target, Glue)
 
 
-def read_all(targets: Iterable[Target], connections: Connections) -> Mapping[AssetPath, Seen]:
-    """What each target shows, by the path of its asset; the fault of one keeps none of the others."""
+def read_all(
+    targets: Iterable[Target], connections: Connections, *, counts: bool = False
+) -> Mapping[AssetPath, Seen]:
+    """What each target shows, by the path of its asset; the fault of one keeps none of the others.
+
+    Args:
+        targets: Of one set of connections.
+        connections: Those.
+        counts: Whether Snowflake counts its rows, which takes a statement for each table.
+    """
     of_glue: dict[str, list[Glue]] = defaultdict(list)
     of_snowflake: list[Snowflake] = []
     seen: dict[AssetPath, Seen] = {}
@@ -40,7 +55,24 @@ def read_all(targets: Iterable[Target], connections: Connections) -> Mapping[Ass
             seen |= _each([target], lambda each: each.read(connections))
     for database, own in of_glue.items():
         seen |= _of_database(database, own, connections)
-    return {**seen, **_in_one_session(of_snowflake, connections)}
+    return {**seen, **_in_one_session(of_snowflake, connections, counts=counts)}
+
+
+def rows_shown(seen: Shown, table: Table, connections: Connections) -> int | None:
+    """How many rows readers of a target see; None where nobody knows.
+
+    As the target counts them; else those of the metadata that it names, which engines read.
+    """
+    if seen.rows is not None:
+        return seen.rows
+    metadata = metadata_shown(table, seen.metadata_location)
+    if metadata is None:
+        return None
+    at = metadata.current_snapshot_id
+    snapshot = None if at is None else metadata.snapshot_by_id(at)
+    if number(summary_of(snapshot), "total-delete-files") and table.metadata.snapshot_by_id(at or 0) is None:
+        return None  # Spark reads the table's own snapshots only
+    return live_rows(connections, name_of(table), snapshot)
 
 
 def _of_database(database: str, targets: Sequence[Glue], connections: Connections) -> dict[AssetPath, Seen]:
@@ -57,12 +89,14 @@ def _of_database(database: str, targets: Sequence[Glue], connections: Connection
     return {target.path: target.shown_by(entries.get(target.path[-1])) for target in targets}
 
 
-def _in_one_session(targets: Sequence[Snowflake], connections: Connections) -> dict[AssetPath, Seen]:
+def _in_one_session(
+    targets: Sequence[Snowflake], connections: Connections, *, counts: bool
+) -> dict[AssetPath, Seen]:
     if not targets:
         return {}
     try:
         with connections.snowflake() as connection:
-            return _each(targets, lambda target: target.read_by(connection))
+            return _each(targets, lambda target: target.read_by(connection, counts=counts))
     except Exception as e:  # noqa: BLE001 - it is what each of them shows
         return {target.path: explain(e) for target in targets}
 

@@ -65,6 +65,19 @@ class Browser:
         """What the page shows."""
         return str(self.run("return document.body.innerText"))
 
+    def press(self, element: str, keys: str) -> None:
+        """Types into the one element that a CSS selector finds, as a person without a mouse does."""
+        self._do(f"element/{self._element(element)}/value", text=keys)
+
+    def spoken(self, element: str) -> tuple[str, str]:
+        """What a screen reader calls the one element that a CSS selector finds, and its role."""
+        identity = self._element(element)
+        name, role = (
+            self._answer(requests.get(f"{self.session}/element/{identity}/computed{of}", timeout=PATIENCE))
+            for of in ("label", "role")
+        )
+        return str(name), str(role)
+
     def run(self, script: str, *arguments: object) -> Any:
         """What a script on the page returns."""
         return self._do("execute/sync", script=script, args=list(arguments))
@@ -73,6 +86,10 @@ class Browser:
         shown = self.text()
         complete = _FETCHING not in shown and all(text in shown for text in texts)
         return complete and not self.run("return document.querySelectorAll(arguments[0]).length", _WAITING)
+
+    def _element(self, element: str) -> str:
+        (identity,) = self._do("element", using="css selector", value=element).values()
+        return str(identity)
 
     def _do(self, what: str, **asked: object) -> Any:
         return self._answer(requests.post(f"{self.session}/{what}", json=asked, timeout=PATIENCE))

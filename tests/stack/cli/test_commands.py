@@ -147,8 +147,8 @@ def test_drift_names_what_readers_do_not_see_and_repairs_it(frazil: Command, top
     topic.trades(5)
     land(topic.spec, topic.connections)
     drop_view(topic)
-    behind = frazil("drift", name, "--json")
-    followed = frazil("drift", "--repair")
+    behind = frazil("drift", name, "--rows", "--json")
+    followed = frazil("drift", "--repair", "--rows")
     after = frazil("drift", "--json")
     drop_view(topic)
     glue.delete_table(DatabaseName=topic.things.table.namespace, Name=topic.things.table.table)
@@ -160,6 +160,9 @@ def test_drift_names_what_readers_do_not_see_and_repairs_it(frazil: Command, top
     assert (made.code, [row["repaired"] for row in made.document]) == (0, [True, True])
     values = [(row["target"], row["state"], row["snapshots"]) for row in behind.document]
     assert (behind.code, values) == (1, [("glue", "behind", 1), ("snowflake", "behind", 1)])
+    assert [(row["rows"], row["rows_shown"]) for row in behind.document] == [(15, 10), (15, 10)]
+    repaired = [line.split() for line in followed.out.splitlines() if "repaired" in line]
+    assert [line[-2:] for line in repaired] == [["15", "15"]] * 2
     assert (followed.code, "2 of 2 targets of tables are in step" in followed.err) == (0, True)
     assert (after.code, [row["state"] for row in after.document]) == (0, ["in step", "in step"])
     values = [(row["target"], row["state"]) for row in dropped.document]

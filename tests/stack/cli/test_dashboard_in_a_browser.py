@@ -1,83 +1,195 @@
-"""The pages of `frazil dashboard` over all tables in a real browser, as a screen reader finds their grids."""
+"""Each page of `frazil dashboard` in a real browser: its grids, its charts, and what is chosen by keys."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
-import requests
+import yaml
 
+import assets
 from frazil.connections import Connections
+from frazil.derive.derive import derive
+from frazil.derive.tables import load_tables
 from frazil.landing.land import land
+from frazil.settings.profile import Settings
+from frazil_local.generators import GENERATORS
+from frazil_local.generators.generator import generate
 from kit.pages.browser import Browser, browser, programs
+from kit.pages.dashboard import Dashboard, Row, dashboard_of
+from kit.readers.duck import duckdb_on
 from kit.records.topics import Topic
-from kit.runs.shell import FRAZIL, Command, Shell
+from kit.runs.shell import NAMESPACE, Command, Shell
 from kit.runs.waiting import wait_for
-from kit.stack.standin import free_port
 
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.skipif(not all(programs()), reason="apt-get install chromium chromium-driver"),
 ]
 
-SIZE = {"width": 1400, "height": 2600}
-"""High enough that a page shows all rows that are compared."""
-
-CELLS = """
-return Array.from(document.querySelectorAll('[data-testid="stDataFrame"]'), frame => {
-  const rows = Array.from(frame.querySelectorAll('table tr[role="row"]'));
-  const cells = '[role="columnheader"], [role="gridcell"]';
-  return rows.map(row => Array.from(row.querySelectorAll(cells), cell => cell.innerText));
-});
-"""
-"""The grids of a page as a screen reader finds them: their headers, and the rows that are in sight."""
-
-
-@dataclass(frozen=True)
-class Served:
-    """The dashboard in a browser."""
-
-    window: Browser
-    address: str
-
-    def open(self, path: str, *texts: str) -> None:
-        self.window.open(f"{self.address}/{path}", *texts, **SIZE)
-
-    def grid(self, place: int) -> list[dict[str, str]]:
-        """The rows of one grid that are in sight; none while it is drawn."""
-        grids = self.window.run(CELLS)
-        head, *rows = grids[place] if len(grids) > place and grids[place] else [[]]
-        return [dict(zip(head, row, strict=True)) for row in rows]
-
-
-@contextmanager
-def served(shell: Shell, window: Browser) -> Iterator[Served]:
-    port = free_port()
-    environment = {**os.environ, "FRAZIL_PIPELINES": str(shell.pipelines)}
-    with subprocess.Popen([FRAZIL, "dashboard", "--port", str(port)], env=environment) as server:
-        try:
-            wait_for(partial(serves, port))
-            yield Served(window, f"http://127.0.0.1:{port}")
-        finally:
-            server.kill()  # Streamlit hears no signal that comes as it starts
-
-
-def serves(port: int) -> bool:
-    try:
-        return requests.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).ok
-    except requests.ConnectionError:
-        return False
+PIPELINES = Path(next(iter(assets.__path__))) / "pipelines"
 
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[Browser]:
     with browser() as opened:
         yield opened
+
+
+@pytest.fixture
+def trading(shell: Shell, connections: Connections, fresh_name: str) -> dict[str, str]:
+    """Trades of the test's own, by the name that the pipeline's page has for them."""
+    generate(GENERATORS["stock_trades"], connections.settings, topic=fresh_name, count=500, seed=38)
+    shell.write({"topic": fresh_name, "publish": []}, name="trading")
+    return {"stock_trades": fresh_name}
+
+
+@pytest.fixture
+def airline(shell: Shell, connections: Connections, fresh_name: str) -> dict[str, str]:
+    """Flights of the test's own, made of tickets."""
+    names = {name: f"{fresh_name}_{name}" for name in ("skyone", "sunset", "flight")}
+    for name in ("skyone", "sunset"):
+        generate(GENERATORS[name], connections.settings, topic=names[name], count=300, seed=38)
+    sql = renamed((PIPELINES / "airline" / "flight.sql").read_text(), names)
+    topics = [{"topic": names[name], "key_format": "none", "publish": []} for name in ("skyone", "sunset")]
+    made = {"table": names["flight"], "sql": sql, "publish": []}
+    shell.write(*topics, name="airline", derived=[made])
+    return {"flight": names["flight"]}
+
+
+def renamed(sql: str, names: Mapping[str, str]) -> str:
+    for name, own in names.items():
+        sql = re.sub(rf"\bFROM {name}\b", f"FROM {own}", sql)
+    return sql
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A pipeline's page, beside what DuckDB says of the same SELECTs.
+
+    Args:
+        values: What is chosen, by the choices' names.
+    """
+
+    page: Dashboard
+    written: Mapping[str, Any]
+    duck: duckdb.DuckDBPyConnection
+    values: dict[str, Any]
+
+    def agree(self) -> bool:
+        """Whether each number, grid and chart shows what DuckDB says of the values."""
+        charts = self.written["charts"]
+        kinds = [chart.get("kind", "table") for chart in charts]
+        places = [kinds[:n].count(kind) for n, kind in enumerate(kinds)]
+        plots = [sum(k in ("line", "bar") for k in kinds[:n]) for n in range(len(kinds))]
+        return all(
+            self._number(chart, place) if kind == "number"
+            else self._grid(chart, place) if kind == "table"
+            else self._plot(chart, plot)
+            for chart, kind, place, plot in zip(charts, kinds, places, plots, strict=True)
+        )  # fmt: skip
+
+    def options(self, choice: Mapping[str, Any]) -> list[Any]:
+        return [value for (value,) in self.duck.execute(choice["sql"]).fetchall()]
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        done = self.duck.execute(sql, {name: v for name, v in self.values.items() if f"${name}" in sql})
+        names = [column[0] for column in done.description]
+        return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+
+    def _number(self, chart: Mapping[str, Any], place: int) -> bool:
+        (row,) = self.rows(chart["sql"])
+        return self.page.numbers[place : place + 1] == [f"{value:,}" for value in row.values()]
+
+    def _grid(self, chart: Mapping[str, Any], place: int) -> bool:
+        rows, shown = self.rows(chart["sql"]), self.page.grid(place)
+        return bool(shown) is bool(rows) and same(shown, rows[: len(shown)])
+
+    def _plot(self, chart: Mapping[str, Any], place: int) -> bool:
+        wanted = (chart["x"], chart["y"], chart.get("colour"))
+        rows = [{k: v for k, v in row.items() if k in wanted} for row in self.rows(chart["sql"])]
+        shown = self.page.chart(place)
+        if chart["kind"] == "bar":  # in the order of the rows
+            return same(shown, rows)
+        return sorted(map(counted(chart), shown)) == sorted(map(counted(chart), rows))
+
+
+def counted(chart: Mapping[str, Any]) -> Any:
+    """Of a row what does not depend on how a browser writes times."""
+    return lambda row: (str(row[chart["colour"]]), int(row[chart["y"]]))
+
+
+def same(shown: list[Row], rows: list[dict[str, Any]]) -> bool:
+    """Whether rows in sight are those; but for times, which each browser writes in its own way."""
+    if len(shown) != len(rows):
+        return False
+    texts = [{name: str(v) for name, v in row.items() if isinstance(v, int | str)} for row in rows]
+    pairs = zip(shown, texts, strict=True)
+    return texts == [{name: row.get(name, "").replace(",", "") for name in text} for row, text in pairs]
+
+
+@pytest.mark.parametrize("name", ["trading", "airline"])
+def test_what_is_chosen_by_keys_on_a_pipelines_page_shows_what_sql_says_of_it(
+    shell: Shell, connections: Connections, window: Browser, stack: Settings,
+    request: pytest.FixtureRequest, name: str,
+) -> None:  # fmt: skip
+    tables: dict[str, str] = request.getfixturevalue(name)
+    source = (PIPELINES / name / "dashboard.yaml").read_text()
+    full = {own: f"{NAMESPACE}.{table}" for own, table in tables.items()}
+    (shell.pipelines / name / "dashboard.yaml").write_text(renamed(source, full))
+    fill(connections)
+    written = yaml.safe_load(source)
+
+    with dashboard_of(shell, window) as page, duckdb_on(stack) as duck:
+        for own, table in tables.items():
+            at = connections.catalog.load_table((NAMESPACE, table)).metadata_location
+            duck.execute(f"CREATE VIEW {own} AS SELECT * FROM iceberg_scan('{at}')")
+        figures = Figures(page, written, duck, {})
+        for choice in written["choices"]:
+            figures.values[choice["name"]] = choice.get("value") or figures.options(choice)[0]
+        page.open(name, written["title"], *(chart["title"] for chart in written["charts"]))
+        wait_for(figures.agree)
+
+        for choice in written["choices"]:
+            figures.values[choice["name"]] = changed(page, choice, figures)
+            wait_for(figures.agree)
+
+        rows = figures.rows(written["charts"][-1]["sql"])
+        text = next(value for value in rows[0].values() if isinstance(value, str))
+        hits = sum(text in str(value) for row in rows for value in row.values())
+        page.search(0, text)
+        wait_for(lambda: f"{hits} result" in page.window.text())
+
+
+def fill(connections: Connections) -> None:
+    """Lands and derives all tables of the shell's pipelines."""
+    pipelines = load_tables(Settings.load()).pipelines.all()
+    for spec in (spec for each in pipelines for spec in each.tables):
+        land(spec, connections)
+    for made in (spec for each in pipelines for spec in each.derived):
+        derive(made, connections)
+
+
+def changed(page: Dashboard, choice: Mapping[str, Any], figures: Figures) -> Any:
+    """Moves a choice by keys, as one who hears it; what it is then."""
+    label = choice["label"]
+    spoken, role = page.spoken(label)
+    assert label in spoken
+    if "sql" in choice:
+        value = (figures.options(choice) * 2)[1]  # there may be one year only
+        page.choose_next(label)
+    else:
+        value = choice["from"]
+        page.choose_least(label)
+    wait_for(lambda: page.value(label) == str(value))
+    assert role == ("combobox" if "sql" in choice else "slider")
+    return value
 
 
 def test_the_pages_of_all_tables_show_what_lies_in_them(
@@ -87,15 +199,15 @@ def test_the_pages_of_all_tables_show_what_lies_in_them(
     topic.trades(5)
     costs_by_command = frazil("cost", name, "--json").document
 
-    with served(shell, window) as page:
+    with dashboard_of(shell, window) as page:
         page.open("", "Tables", "records that wait")
-        wait_for(lambda: page.grid(0))
+        wait_for(partial(page.grid, 0))
         (row,) = page.grid(0)
         page.open("frazil-layers", "Layers", "Upkeep that was done")
-        wait_for(lambda: page.grid(0))
+        wait_for(partial(page.grid, 0))
         layers = [each["layer"] for each in page.grid(0)]
         page.open("frazil-cost", "Cost", "The same traffic elsewhere")
-        wait_for(lambda: page.grid(1))
+        wait_for(partial(page.grid, 1))
         (costs,), works = page.grid(0), page.grid(1)
 
     assert (row["table"], row["rows"], row["lag"] != "0") == (name, "10", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,35 @@ def test_columns_that_others_changed_are_named_and_put_back(
     assert (drift.state, drift.why) == ("columns", why)
     assert repaired(mirror).repaired
     assert not drift_of(mirror).differs
+
+
+def test_rows_that_readers_lack_are_counted_by_the_metadata_that_the_entry_names(mirror: Mirror) -> None:
+    mirror.land(2)
+
+    (uncounted,) = find_drift([mirror.spec], mirror.connections)
+    (behind,) = find_drift([mirror.spec], mirror.connections, counts=True)
+    ((repaired,), _) = repair_drift(mirror.spec, [behind], mirror.connections)
+
+    assert (uncounted.rows, uncounted.rows_shown) == (None, None)
+    assert (behind.state, behind.rows, behind.rows_shown) == ("behind", 5, 3)
+    assert (repaired.state, repaired.rows, repaired.rows_shown) == ("in step", 5, 5)
+
+
+def test_a_target_in_step_that_counts_other_rows_differs_since_the_newest_commit(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hidden(*asked: Any, **how: Any) -> dict[Any, Any]:
+        return {path: replace(seen, rows=2) for path, seen in read_all(*asked, **how).items() if seen}  # type: ignore[type-var]
+
+    monkeypatch.setattr("frazil.checks.drift.read_all", hidden)
+    head = mirror.table.current_snapshot()
+    assert head
+
+    (drift,) = find_drift([mirror.spec], mirror.connections, counts=True)
+
+    assert (drift.state, drift.since) == ("rows", head.timestamp_ms / 1000)
+    assert drift.why == "it shows the current metadata, and 2 rows of 3"
+    assert "row access policy" in drift.todo
 
 
 LABELLED = {"description": "All orders.", "owners": ("team:shop", "a@example.com"), "tags": {"tier": "gold"}}

@@ -29,15 +29,26 @@ Repair = Annotated[
     typer.Option("--repair", help="Publish the tables where that brings a target in step."),
 ]
 
+Rows = Annotated[
+    bool,
+    typer.Option(
+        "--rows",
+        help="Also count the rows that each target shows: in Snowflake by a SELECT COUNT(*) for each table, "
+        "and by Spark where a table has delete files.",
+    ),
+]
+
 
 @app.command("drift")
-def drift_command(tables: Tables = None, repair: Repair = False, as_json: Json = False) -> None:
+def drift_command(
+    tables: Tables = None, rows: Rows = False, repair: Repair = False, as_json: Json = False
+) -> None:
     """Compare what Glue, Snowflake and other targets show with the tables. Exit code 1 if one differs."""
     selection = select(tables, every=not tables)
-    drifts = find_drift(selection.specs, selection.connections)
+    drifts = find_drift(selection.specs, selection.connections, counts=rows)
     if repair:
         drifts = [drift for spec in selection.specs for drift in _repaired(spec, drifts, selection)]
-    print_json([_row_of(drift) for drift in drifts]) if as_json else _show(drifts)
+    print_json([_row_of(drift) for drift in drifts]) if as_json else _show(drifts, counts=rows)
     down = {drift.table: drift.error for drift in drifts if drift.state == "down" and drift.error}
     Results[Drift](failed={**selection.broken, **down}).exit()
     if left := sum(drift.differs for drift in drifts):
@@ -59,13 +70,17 @@ def _row_of(drift: Drift) -> dict[str, Any]:
     return {**row, "differs": drift.differs}
 
 
-def _show(drifts: Sequence[Drift]) -> None:
-    shown = [drift for drift in drifts if drift.differs or drift.repaired]
+def _show(drifts: Sequence[Drift], *, counts: bool) -> None:
+    """A row for each that differs; for all of them where rows were counted."""
+    shown = [drift for drift in drifts if counts or drift.differs or drift.repaired]
     if shown:
         table = Table("table", "target", "shown as", "state", "snapshots behind", "seconds behind")
+        for name in ("rows", "rows shown") if counts else ():
+            table.add_column(name)
         for d in shown:
-            behind = ("?" if n is None else f"{n:,.0f}" for n in (d.snapshots, d.seconds))
-            table.add_row(d.table, d.target, d.name, "repaired" if d.repaired else d.state, *behind)
+            numbers = (d.snapshots, d.seconds, *((d.rows, d.rows_shown) if counts else ()))
+            texts = ("?" if n is None else f"{n:,.0f}" for n in numbers)
+            table.add_row(d.table, d.target, d.name, "repaired" if d.repaired else d.state, *texts)
         print_table(table)
     for line in _causes(drift for drift in drifts if drift.differs):
         console.print(line)

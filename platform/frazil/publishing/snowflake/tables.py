@@ -150,18 +150,19 @@ class Snowflake:
             location = self._location(connection)
             return None if location is None else self._shown(connection, location)
 
-    def read_by(self, connection: SnowflakeConnection) -> Shown | None:
-        """The same by an open session, without a count of rows, and with the columns of the clean view."""
+    def read_by(self, connection: SnowflakeConnection, *, counts: bool = False) -> Shown | None:
+        """The same by an open session, with the columns of the clean view; `counts`: and with its rows."""
         with connection_errors(self._settings), statement_errors(str(self.table)):
             location = self._location(connection)
             if location is None:
                 return None
             seen = columns_or_none(connection, self.view) or ()
             comments = comments_of(connection, self._views) if self._comment else None
+            counted = self._count(connection) if counts else None
         columns = tuple(Column(name) for name, _ in seen)
         labels = None if comments is None else as_labels(comments)
         name = self.relations[0]
-        return Shown(self.path, self.upstream, name, location, columns=columns, labels=labels)
+        return Shown(self.path, self.upstream, name, location, False, counted, columns=columns, labels=labels)
 
     def columns(self, table: Table) -> tuple[Column, ...]:
         """See `Target`: those of the clean view. Types are the metadata's."""
@@ -243,9 +244,12 @@ class Snowflake:
             name,
             location or "",
             changed,
-            rows=int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0]),
+            rows=self._count(connection),
             facts={"view": view, "made_now": made_now},
         )
+
+    def _count(self, connection: SnowflakeConnection) -> int:
+        return int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0])
 
 
 def _make_schema(connection: SnowflakeConnection, table: Relation) -> None:
