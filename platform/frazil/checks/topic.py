@@ -91,7 +91,11 @@ def compare_schema(subject: Subject[TableSpec]) -> Verdict:
     listed = "the fields that its spec lists" if spec.fields else f"values of {spec.value_format}"
     against = f"version {version} of {schemas.subject}" if version else listed
     asked = schemas.unasked_rules
-    unasked = f" Its rules {', '.join(asked)} are for readers, and Frazil asks none of them." if asked else ""
+    unasked = (
+        f" Its rules {', '.join(asked)} are for readers, and nobody asks them here (rules: ignore)."
+        if asked
+        else ""
+    )
     words = "; ".join(
         [
             *(f"{v} {v.todo}".rstrip() for v in changes),

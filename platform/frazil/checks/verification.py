@@ -148,6 +148,8 @@ def _reasons(spec: TableSpec) -> Iterator[str]:
         yield "fields are masked, or records are left out"
     if spec.encryption == "decrypt":
         yield "its fields are decrypted"
+    if spec.rules == "enforce":
+        yield "rules of its schemas make records bad that can be read"
     if any(check.on_failure == "dead_letter" for check in spec.checks):
         yield "its own checks make dead letters of records that can be read"
     if spec.other_types:

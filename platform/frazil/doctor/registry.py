@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 def probes(patient: Patient) -> Probes:
     """Each subject once; one that is missing where a schema is needed is told, too."""
     settings, registry = patient.connections.settings, patient.connections.registry
+    judging = [spec for spec in patient.topics if spec.rules == "enforce"]
+    judged = {subject_name(spec, half.word) for spec in judging for half in (KEY, VALUE)}
     for name, (is_needed, is_to_register) in subjects(patient).items():
         finding = yield Probe(
             "register the subject" if is_to_register else "read the subject",
-            partial(_ask, registry, name, is_needed, is_to_register),
+            partial(_ask, registry, name, is_needed, is_to_register, name in judged),
             name,
             registry_right(settings, name, "write" if is_to_register else "read"),
         )
         if finding.status == "down":
             return
     for spec in (spec for spec in patient.topics if spec.encryption == "decrypt"):
-        yield Probe("open the keys of fields", partial(_open_keys, registry, spec), spec.topic)
+        yield Probe("open the keys of fields", partial(_make_decoders, registry, spec), spec.topic)
+    for spec in judging:
+        yield Probe("ask the rules of schemas", partial(_make_decoders, registry, spec), spec.topic)
 
 
 def subjects(patient: Patient) -> dict[str, tuple[bool, bool]]:
@@ -49,7 +53,9 @@ def _subjects(spec: TableSpec) -> Iterator[tuple[str, tuple[bool, bool]]]:
         yield subject_name(spec, "key"), (spec.key_format != "auto", spec.key_schema is not None)
 
 
-def _ask(registry: RegistryClient, subject: str, is_needed: bool, is_to_register: bool) -> None:
+def _ask(
+    registry: RegistryClient, subject: str, is_needed: bool, is_to_register: bool, asks_rules: bool
+) -> None:
     try:
         versions = subject_versions(registry, subject)
     except MissingError:
@@ -58,11 +64,13 @@ def _ask(registry: RegistryClient, subject: str, is_needed: bool, is_to_register
         elif is_needed:
             raise
         return
-    if unasked := versions[-1].contract.unasked:
+    if (unasked := versions[-1].contract.for_readers) and not asks_rules:
         names = ", ".join(f"{rule.name} ({rule.type})" for rule in unasked)
-        raise Unproven(f"its rules {names} are for readers, and Frazil asks none of them: write checks")
+        raise Unproven(
+            f"its rules {names} are for readers, and Frazil asks none: write rules: enforce, or checks"
+        )
 
 
-def _open_keys(registry: RegistryClient, spec: TableSpec) -> None:
+def _make_decoders(registry: RegistryClient, spec: TableSpec) -> None:
     for half in (KEY, VALUE):
         half_schemas(spec, half, registry).decoder()

@@ -263,6 +263,8 @@ _CALLS: Mapping[str, Callable[..., Value]] = {
     "negative": _negative, "abs": _absolute,
     "like": _matches("match_like"), "ilike": _matches("match_like", ignore_case=True),
     "rlike": _matches("match_substring_regex"),
+    "starts with": _matches("starts_with"), "ends with": _matches("ends_with"),
+    "contains": _matches("match_substring"),
     "length": _length, "lower": pc.utf8_lower, "upper": pc.utf8_upper, "trim": pc.utf8_trim_whitespace,
     "size": _size, "isnan": pc.is_nan,
 }  # fmt: skip

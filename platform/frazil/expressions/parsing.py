@@ -176,11 +176,11 @@ class _Reading:
         if _others(of) - {"expressions"} or not of.expressions:
             raise ValueError(f"{of.sql()!r}: write the values, as in x in (1, 2)")
         value = self.node(of.this)
-        return _joined("or", [Call("=", (value, self.node(each))) for each in of.expressions])
+        return joined("or", [Call("=", (value, self.node(each))) for each in of.expressions])
 
     def chained(self, of: exp.Connector) -> Node:
         """AND, OR: of as many parts as a program may write."""
-        return _joined(type(of).__name__.lower(), [self.node(part) for part in of.flatten(unnest=False)])
+        return joined(type(of).__name__.lower(), [self.node(part) for part in of.flatten(unnest=False)])
 
     def between(self, of: exp.Between) -> Node:
         """BETWEEN, both ends included."""
@@ -204,12 +204,12 @@ class _Reading:
         return Call("coalesce", tuple(map(self.node, [of.this, *of.expressions])))
 
 
-def _joined(name: str, parts: Sequence[Node]) -> Node:
+def joined(name: str, parts: Sequence[Node]) -> Node:
     """All parts; no branch is deeper than it must be."""
     if len(parts) == 1:
         return parts[0]
     half = len(parts) // 2
-    return Call(name, (_joined(name, parts[:half]), _joined(name, parts[half:])))
+    return Call(name, (joined(name, parts[:half]), joined(name, parts[half:])))
 
 
 def _others(of: exp.Expr) -> set[str]:

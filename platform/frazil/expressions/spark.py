@@ -68,6 +68,8 @@ _CALLS: Mapping[str, Callable[..., str]] = {
     **{sign: _infix(sign) for sign in ("=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "and", "or", "like")},
     "ilike": _infix("ilike"),
     "rlike": _infix("rlike"),
+    "starts with": lambda text, part: f"startswith({text}, {part})",
+    "ends with": lambda text, part: f"endswith({text}, {part})",
     "/": lambda one, two: f"try_divide(double({one}), double({two}))",
     "not": lambda one: f"(NOT {one})",
     "is null": lambda one: f"({one} IS NULL)",

@@ -18,6 +18,7 @@ from frazil.formats.json.given.format import ListedFields
 from frazil.formats.kinds import PLAIN_FORMATS, SCHEMA_FORMATS, schema_format
 from frazil.formats.protocol import KEY, VALUE, Half, HalfSchemas, WriterSchema
 from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.rules.format import JudgedRecords
 from frazil.spec.guard import LEAVE_OUT, OPTIONAL
 from frazil.spec.names import subject_name
 from frazil.spec.topic import TableSpec
@@ -43,7 +44,7 @@ def half_schemas(spec: TableSpec, half: Half, registry: RegistryClient) -> HalfS
         if half == KEY and wanted == "auto":
             return plain_half(spec, half, "bytes")
         raise
-    return with_encryption(fitting_schemas(spec, half, writers), spec, registry)
+    return with_rules(with_encryption(fitting_schemas(spec, half, writers), spec, registry), spec)
 
 
 def fitting_schemas(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:
@@ -78,6 +79,14 @@ def with_encryption(schemas: HalfSchemas, spec: TableSpec, registry: RegistryCli
 
     opener = open_keys if spec.encryption == "decrypt" else None
     return replace(schemas, format=EncryptedFields(known, opener))
+
+
+def with_rules(schemas: HalfSchemas, spec: TableSpec) -> HalfSchemas:
+    """The same; where the spec wants that, records are bad that fail a rule for readers."""
+    if spec.rules == "ignore":
+        return schemas
+    opens = spec.encryption == "decrypt"
+    return replace(schemas, format=JudgedRecords(schemas.format, opens), asks_rules=True)
 
 
 def schemas_of(spec: TableSpec, half: Half, writers: Sequence[WriterSchema]) -> HalfSchemas:

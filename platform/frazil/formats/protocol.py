@@ -153,11 +153,13 @@ class HalfSchemas:
     renames: tuple[tuple[str, str], ...] = ()  # that were approved, as (from, to)
     unmappable: Unmappable = REFUSED  # where text stands in for what no column holds
     spared: tuple[str, ...] = ()  # paths of fields that no record has to have, though the schema says so
+    asks_rules: bool = False  # whether a record is bad that fails a rule for readers
 
     @property
     def unasked_rules(self) -> tuple[str, ...]:
-        """Rules of its versions that readers shall follow, and that Frazil does not ask, by name."""
-        rules = (rule for writer in self.writers for rule in writer.contract.unasked)
+        """Rules of its versions that readers shall follow, and that nobody asks here, by name."""
+        writers = () if self.asks_rules else self.writers
+        rules = (rule for writer in writers for rule in writer.contract.for_readers)
         return tuple(dict.fromkeys(f"{rule.name} ({rule.type})" for rule in rules))
 
     @property

@@ -96,6 +96,11 @@ class Guarded(AnyTable):
         description="Fields that Confluent's clients encrypt by a rule of the schema (docs/encryption.md). "
         "keep: the ciphertext lands. decrypt: they are opened, by keys from the registry.",
     )
+    rules: Literal["ignore", "enforce"] = Field(
+        "ignore",
+        description="Conditions for readers in a schema's contract (docs/encryption.md). ignore: they land "
+        "as if there were none, and reports name the rules. enforce: a record that fails one is bad.",
+    )
     where: RowFilter = Field(
         "",
         description="append: which records become rows, as an expression over their fields before masking, "

@@ -175,10 +175,12 @@ class TableSpec(OfFields):
 
     @model_validator(mode="after")
     def _guarded(self) -> Self:
-        guarded = self.masks or self.where or self.checks or self.encryption != "keep"
+        of_contract = self.encryption == "decrypt" or self.rules == "enforce"
+        guarded = self.masks or self.where or self.checks or of_contract
         if self.is_read_only and guarded:
             raise ValueError(
-                "masks, where, checks and encryption need a table that Frazil lands; mode: tableflow has none"
+                "masks, where, checks, encryption and rules need a table that Frazil lands; mode: tableflow "
+                "has none"
             )
         if self.on_bad_record != "dead_letter" and any(c.on_failure == "dead_letter" for c in self.checks):
             raise ValueError("checks: on_failure: dead_letter needs on_bad_record: dead_letter")
@@ -187,8 +189,9 @@ class TableSpec(OfFields):
                 "metadata: full keeps the raw bytes, in which masked fields can be read; write metadata: "
                 "standard, or keep_raw: true"
             )
-        if self.encryption == "decrypt" and (self.framing == "none" or self.fields):
-            raise ValueError("encryption: decrypt needs schema ids in the records, which tell the rules")
+        if of_contract and (self.framing == "none" or self.fields):
+            what = "encryption: decrypt" if self.encryption == "decrypt" else "rules: enforce"
+            raise ValueError(f"{what} needs schema ids in the records, which tell the rules")
         if self.where and self.is_keyed:
             why = "a row that no longer matches would stay as it was"
             raise ValueError(f"where is for mode: append; with mode: {self.mode} {why}")

@@ -161,5 +161,40 @@ def test_rules_that_nobody_asks_are_named_wherever_the_table_is_looked_at(
     (finding,) = examine(Patient([topic.spec], topic.connections), ("registry",), PATIENCE)
 
     assert report.unasked == ("adult (CEL)",)
-    assert "Its rules adult (CEL) are for readers" in run_check("schema", topic.spec, topic.connections).text
+    assert (
+        "Its rules adult (CEL) are for readers, and nobody asks them"
+        in run_check("schema", topic.spec, topic.connections).text
+    )
     assert (finding.status, "adult (CEL)" in finding.what) == ("unproven", True)
+
+
+def test_a_record_that_fails_a_rule_is_a_dead_letter_with_the_rules_name(
+    make_topic: MakeTopic, registry: Server
+) -> None:
+    topic = people(make_topic, rules="enforce", **OPENED)
+    asked = {
+        **CONDITION,
+        "expr": "message.email.endsWith('@example.com') && message.id != 3",
+        "doc": "No three.",
+    }
+    rules = {"domainRules": [asked, *CASE.schema["ruleSet"]["domainRules"]]}
+    registry.answers = type(CASE)({**CASE.case, "schema": {**CASE.schema, "ruleSet": rules}}).answers()
+    topic.send(CASE.bytes)
+
+    report = land(topic.spec, topic.connections)
+    asked_for = {
+        each.right: each
+        for each in examine(Patient([topic.spec], topic.connections), ("registry",), PATIENCE)
+    }
+
+    assert (report.records, report.dead_letters, report.unasked) == (7, 1, ())
+    assert shown(topic.rows()) == [wanted for wanted in WANTED if wanted[0] != 3]
+    name = topic.things.table.dead_letters.identifier
+    (letter,) = topic.connections.catalog.load_table(name).scan().to_arrow().to_pylist()
+    assert (letter["reason_code"], letter["reason"]) == (
+        "rule:adult",
+        "the schema's rule adult fails: No three.",
+    )
+    assert [each.status for each in asked_for.values()] == ["ok"] * 3
+    assert asked_for.keys() == {"read the subject", "open the keys of fields", "ask the rules of schemas"}
+    assert run_values(topic.spec, topic.connections, 10).passed

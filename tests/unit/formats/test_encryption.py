@@ -326,3 +326,5 @@ def test_text_that_nobody_encrypted_is_not_taken_for_plain_text(sealed: str) -> 
 def test_fields_are_opened_only_where_records_name_their_schema(more: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="encryption: decrypt needs schema ids"):
         TableSpec(topic="t", encryption="decrypt", **more)
+    with pytest.raises(ValueError, match="rules: enforce needs schema ids"):
+        TableSpec(topic="t", rules="enforce", **more)

@@ -238,7 +238,9 @@ def show_landings(reports: list[LandingReport]) -> None:
             console.print(f"{r.table}: {r.filtered:,} of the skipped records do not match where.")
         _show_failing(r.table, r.checks)
         if r.unasked:
-            console.print(f"{r.table}: rules of the schema that nobody asked: {', '.join(r.unasked)}.")
+            console.print(
+                f"{r.table}: rules of the schema that nobody asked: {', '.join(r.unasked)} (rules: ignore)."
+            )
         if r.lost:
             console.print(f"{r.table}: {r.lost:,} offsets that the topic no longer holds were given up.")
 

@@ -29,6 +29,10 @@ class Rule:
     mode: str
     tags: tuple[str, ...] = ()
     params: tuple[tuple[str, str], ...] = ()
+    kind: str = ""  # CONDITION or TRANSFORM
+    expr: str = ""
+    doc: str = ""
+    on_failure: str = ""  # what is done where a condition is false; of WRITEREAD perhaps two, by a comma
 
     @property
     def encrypts(self) -> bool:
@@ -39,6 +43,16 @@ class Rule:
     def is_for_readers(self) -> bool:
         """Whether who reads a record shall follow it, too."""
         return self.mode in _OF_READERS
+
+    @property
+    def spares(self) -> bool:
+        """Whether readers take a record all the same that fails it."""
+        action = self.on_failure.split(",")[1] if self._is_of_two else self.on_failure
+        return action.strip() == "NONE"
+
+    @property
+    def _is_of_two(self) -> bool:
+        return self.mode == "WRITEREAD" and "," in self.on_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +80,8 @@ class Contract:
         return tuple(rule for rule in self.rules if rule.type == _OF_PAYLOADS)
 
     @property
-    def unasked(self) -> tuple[Rule, ...]:
-        """The rules that readers shall follow, and that Frazil does not know."""
+    def for_readers(self) -> tuple[Rule, ...]:
+        """The rules that readers shall follow, beside those that encrypt."""
         return tuple(r for r in self.rules if r.is_for_readers and r.type not in (_OF_FIELDS, _OF_PAYLOADS))
 
     def parameter(self, rule: Rule, name: str) -> str:
@@ -100,8 +114,17 @@ def contract_of(schema: Schema) -> Contract:
 
 def _rule(rule: Any) -> Rule:
     params = rule.params.params if rule.params is not None else {}
-    mode = rule.mode.value if rule.mode is not None else ""
-    return Rule(str(rule.name or ""), str(rule.type or ""), mode, _texts(rule.tags or ()), _pairs(params))
+    kind, mode = ("" if each is None else each.value for each in (rule.kind, rule.mode))
+    texts = (str(each or "") for each in (rule.expr, rule.doc, rule.on_failure))
+    return Rule(
+        str(rule.name or ""),
+        str(rule.type or ""),
+        mode,
+        _texts(rule.tags or ()),
+        _pairs(params),
+        kind,
+        *texts,
+    )
 
 
 def _texts(values: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from frazil.formats.debezium.envelope import ROWS_AT
-from frazil.formats.encryption.decoder import OpeningDecoder
+from frazil.formats.encryption.decoder import NotedDecoder, OpeningDecoder
 from frazil.formats.protocol import Decoder
 
 DECRYPTED = "decrypted"
@@ -33,3 +33,5 @@ def _opened(decoder: Decoder) -> Iterator[str]:
         for path in decoder.opened:
             at = next((each for each in ROWS_AT if path.startswith(each)), "")
             yield path.removeprefix(at)
+    elif isinstance(decoder, NotedDecoder):
+        yield from _opened(decoder.inner)

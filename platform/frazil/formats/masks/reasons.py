@@ -22,7 +22,7 @@ def withheld(reason: Reason, key: Struct, value: Struct) -> Reason:
     """The reason; where its words may hold a value, the code and the field alone."""
     code, words = reason
     plain = code.removeprefix("key_")
-    if plain in _PLAIN or plain.startswith("too_large"):
+    if plain in _PLAIN or plain.startswith(("too_large", "rule:")):
         return reason
     named = _FIELD.search(words)
     known = named and any(find(columns, named[1].replace("[]", "")) for columns in (key, value))
