@@ -12,7 +12,7 @@ import pytest
 from frazil.errors import ConfigureError, DifferentError, PartDownError, SchemaRefusedError
 from frazil.formats.record import decoder_for
 from frazil.formats.registry.client import RegistryClient, registry_client
-from frazil.formats.registry.subjects import subject_versions
+from frazil.formats.registry.subjects import owners, subject_versions
 from frazil.formats.registry.wanted import WantedSchema, version_like
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -197,3 +197,28 @@ def test_a_spec_whose_schema_differs_is_as_the_registry_says_or_the_registry_as_
     assert refused.value.todo.startswith("Make the file the registry's schema, or register the new version")
     assert version
     assert version.version == (2 if registers else 1)
+
+
+def test_a_registry_as_karapace_tells_whose_an_id_is_and_what_was_deleted(
+    server: Server, client: RegistryClient
+) -> None:
+    """Its answers as its source has them (`karapace/api`, June 2026): no GUID, no type of Avro."""
+    no_path, no_subject = (404, {}, b'"Not Found"'), (404, {}, b'{"error_code": 40401, "message": "none"}')
+    version = {"subject": "t-value", "version": 2, "id": 7, "schema": '"int"'}
+    pairs = [{"subject": "t-value", "version": 2}, {"subject": "copy-value", "version": 1}]
+    server.answers = {
+        "/schemas/ids/7/subjects": no_path,
+        "/schemas/ids/8/subjects": no_path,
+        "/schemas/ids/7/versions": (200, {}, json.dumps(pairs).encode()),
+        "/schemas/ids/8/versions": (200, {}, b"[]"),
+        "/versions/latest": no_subject,
+        "/versions/2": (200, {}, json.dumps(version).encode()),
+        "/versions?deleted=true": (200, {}, b"[2]"),
+        "/versions": no_subject,
+    }
+
+    (gone,) = subject_versions(client, "t-value")
+
+    assert (gone.schema_id, gone.kind, gone.guid, gone.is_deleted) == (7, "AVRO", "", True)
+    assert owners(client, 7) == ("copy-value", "t-value")
+    assert owners(client, 8) == ()

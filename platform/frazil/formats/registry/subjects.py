@@ -72,9 +72,21 @@ def owners(client: RegistryClient, schema_id: int) -> tuple[str, ...]:
         return ()
     try:
         with registry_errors(client, f"of id {schema_id}"):
-            return tuple(sorted(client.get_subjects_by_schema_id(schema_id, deleted=True)))
+            return tuple(sorted(_subjects_of(client, schema_id)))
     except MissingError:
         return ()
+
+
+def _subjects_of(client: RegistryClient, schema_id: int) -> set[str]:
+    from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    try:
+        return set(client.get_subjects_by_schema_id(schema_id, deleted=True))
+    except SchemaRegistryError as e:
+        if e.http_status_code != 404 or e.error_code in MISSING:
+            raise
+    # Karapace has no such path; it tells the versions of an id, of an unknown one an empty list.
+    return {str(each.subject) for each in client.get_schema_versions(schema_id, deleted=True)}
 
 
 def _newest(client: RegistryClient, subject: str) -> WriterSchema:
