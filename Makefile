@@ -37,7 +37,7 @@ test: lint ## Run everything that a change must pass, three files at a time: the
 	pytest $(ALL) -m "not nightly"
 
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
-	FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(ALL)
+	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(ALL)
 
 unit: $(READY) ## Run the tests that need no servers.
 	pytest tests/unit tests/fuzz -m "not nightly" --numprocesses 3 --dist worksteal

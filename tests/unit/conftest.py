@@ -11,6 +11,7 @@ import pytest
 if TYPE_CHECKING:
     import dagster as dg
 
+    from kit.readers.mirrored import Standing
     from kit.wires.wire import Wire
 
 
@@ -87,6 +88,14 @@ def wire_and_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Wir
 
     with glue_in_process(tmp_path_factory.mktemp("glue")) as url, wired({"glue": url}) as (wire, urls):
         yield wire, urls["glue"]
+
+
+@pytest.fixture(scope="module")
+def standing(wire_and_url: tuple[Wire, str], tmp_path_factory: pytest.TempPathFactory) -> Standing:
+    """Tables that this Glue shows."""
+    from kit.readers.mirrored import Standing
+
+    return Standing(tmp_path_factory.mktemp("standing"), wire_and_url[1])
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ ROOTS = [
 WITHOUT_FRAZIL = ENGINE / "formats" / "json" / "format.py"
 """Its function runs on workers that need not have Frazil, and takes bytes."""
 FORBIDDEN = {"as_py", "to_pylist", "to_pydict", "to_pandas", "toPandas", "toLocalIterator"}
+LOOKED_FOR = {*FORBIDDEN, "collect", "fromtimestamp"}
 
 OF_COUNTS = {
     "checks/derived.py", "checks/own.py", "checks/topic.py", "doctor/preflight.py", "doctor/spark.py",
@@ -46,9 +48,11 @@ INFINITY = 9_223_372_036_825_200_000
 SAID = "+294247-01-10T04:00:25.200000+00:00"
 
 
+@cache
 def calls(path: Path) -> set[str]:
-    """Names of the methods that a module calls."""
-    nodes = ast.walk(ast.parse(path.read_text()))
+    """Names of the methods that a module calls, of those that are looked for."""
+    text = path.read_text()
+    nodes = ast.walk(ast.parse(text if any(word in text for word in LOOKED_FOR) else ""))
     return {n.func.attr for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
 
 

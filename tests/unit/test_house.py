@@ -55,7 +55,8 @@ def test_a_table_is_handed_on_in_one_piece() -> None:
 
 
 def _in_pieces(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
+    text = file.read_text()
+    for node in ast.walk(ast.parse(text if "TableName" in text else "")):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             words = {word for each in _annotations(node) for word in _names_in(each)}
             if "TableName" in words and words & {"Catalog", "Table"}:

@@ -110,7 +110,8 @@ def test_a_filter_finds_a_column_of_any_name(name: str) -> None:
 
 QUOTES = {"quoted", "double_quoted", "spark_name"}
 KINDS = "TABLE|VIEW|COLUMN|ROLE|USER|SCHEMA|DATABASE|WAREHOUSE|VOLUME|INTEGRATION"
-STATEMENT = re.compile(rf"\b({KINDS}|INSERT INTO|UPDATE|RENAME)( IF( NOT)? EXISTS)? $")
+WORDS = re.compile(rf"\b({KINDS}|INSERT INTO|UPDATE|RENAME)\b")
+STATEMENT = re.compile(rf"{WORDS.pattern}( IF( NOT)? EXISTS)? $")
 
 
 def advice(tree: ast.AST) -> Iterator[ast.JoinedStr]:
@@ -126,7 +127,8 @@ def advice(tree: ast.AST) -> Iterator[ast.JoinedStr]:
 def unquoted() -> Iterator[str]:
     """What stands right behind such words of a statement, and was not quoted there."""
     for file in sorted(PLATFORM.rglob("*.py")):
-        for text in advice(ast.parse(file.read_text())):
+        source = file.read_text()
+        for text in advice(ast.parse(source if WORDS.search(source) else "")):
             for before, part in zip(text.values, text.values[1:], strict=False):
                 before_text = before.value if isinstance(before, ast.Constant) else ""
                 if isinstance(part, ast.FormattedValue) and STATEMENT.search(str(before_text)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
@@ -22,7 +23,7 @@ from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.table import Write
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
-from kit.pages.advice import ROOT, advice
+from kit.pages.advice import ROOT, listed
 from kit.pages.spoken import FILLED, filled, texts
 
 FILLINGS = {
@@ -49,8 +50,12 @@ NO_SETTINGS = {
 }  # fmt: skip
 """Names of Frazil's objects in Snowflake, of columns there, and of what a stand-in's process is told."""
 
-SPOKEN = texts()
-ROOM = typer.Context(get_command(make_app()))
+spoken = cache(texts)
+
+
+@cache
+def room() -> typer.Context:
+    return typer.Context(get_command(make_app()))
 
 
 def commands(text: str) -> list[str]:
@@ -62,9 +67,9 @@ def parse(line: str) -> None:
 
     A name with options alone is no line to be typed: a text speaks of a command so.
     """
-    name, command, rest = ROOM.command.resolve_command(ROOM, shlex.split(line))  # type: ignore[attr-defined]
+    name, command, rest = room().command.resolve_command(room(), shlex.split(line))  # type: ignore[attr-defined]
     while hasattr(command, "commands") and rest:
-        name, command, rest = command.resolve_command(ROOM, rest)
+        name, command, rest = command.resolve_command(room(), rest)
     if hasattr(command, "commands"):
         return
     try:
@@ -74,6 +79,7 @@ def parse(line: str) -> None:
             raise
 
 
+@cache
 def problem(line: str) -> str:
     """Why the command line does not take it; empty if it does."""
     whole = PLACEHOLDER.sub(lambda word: PLACEHOLDERS[word[0]], filled(line, FILLINGS, A_WORD))
@@ -102,7 +108,7 @@ def test_a_line_that_the_command_line_does_not_take_is_told(line: str, expected:
 
 
 def test_each_command_that_the_code_tells_of_is_taken_by_the_command_line() -> None:
-    wrong = [(t.where, line, why) for t in SPOKEN for line in commands(t.text) if (why := problem(line))]
+    wrong = [(t.where, line, why) for t in spoken() for line in commands(t.text) if (why := problem(line))]
 
     assert not wrong
 
@@ -128,11 +134,11 @@ def test_each_command_that_the_code_tells_of_stands_in_backticks() -> None:
     names = "|".join(name for each in catalogues() for name in each.names)
     bare = re.compile(rf"(?<!`|\()\bfrazil ({names})\b")
 
-    assert not [(t.where, t.text) for t in SPOKEN if bare.search(t.text)]
+    assert not [(t.where, t.text) for t in spoken() if bare.search(t.text)]
 
 
 def test_what_stands_for_parts_of_commands_is_still_needed() -> None:
-    met = {part for t in SPOKEN for line in commands(t.text) for part in FILLED.findall(line)}
+    met = {part for t in spoken() for line in commands(t.text) for part in FILLED.findall(line)}
 
     assert FILLINGS.keys() - met == set()
 
@@ -154,7 +160,7 @@ def is_sentence(text: str) -> bool:
 
 
 def test_each_setting_that_the_code_tells_of_is_one() -> None:
-    named = [(t.where, name) for t in SPOKEN if is_sentence(t.text) for name in settings_named(t.text)]
+    named = [(t.where, name) for t in spoken() if is_sentence(t.text) for name in settings_named(t.text)]
     wrong = [(where, name) for where, name in named if name not in NO_SETTINGS and not is_setting(name)]
 
     assert len(named) > 50
@@ -216,7 +222,7 @@ def _takes(annotation: Any, word: str) -> bool:
 
 
 def test_each_line_of_yaml_that_the_code_tells_to_write_may_stand_in_a_file() -> None:
-    lines = [(t.where, *line) for t in SPOKEN for line in lines_to_write(t.text)]
+    lines = [(t.where, *line) for t in spoken() for line in lines_to_write(t.text)]
     wrong = [(where, key, word) for where, key, word in lines if not may_stand(key, word)]
 
     assert len(lines) > 30
@@ -244,7 +250,7 @@ FUNCTIONS = {"try_cast", "try_divide", "make_valid_utf"}
 
 def test_each_name_that_an_advice_gives_is_a_key_or_one_of_its_words() -> None:
     words = {str(word) for kinds in KEYS.values() for kind in kinds for word in _choices(kind)}
-    named = {(file, name) for file, text in advice() for name in NAME.findall(text)}
+    named = {(file, name) for file, text in listed() for name in NAME.findall(text)}
 
     assert {(file, name) for file, name in named if name not in KEYS.keys() | words | FUNCTIONS} == set()
 

@@ -7,7 +7,7 @@ table, a Decimal of zero, a scalar that is false. `is not None` says what is mea
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -57,21 +57,22 @@ class Names:
 
     def __init__(self, tree: ast.Module) -> None:
         self.imported: dict[str, str] = {}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        for node in nodes:
             if isinstance(node, ast.ImportFrom):
                 self.imported |= {a.asname or a.name: f"{node.module}.{a.name}" for a in node.names}
             elif isinstance(node, ast.Import):
                 self.imported |= {a.asname or a.name: a.name for a in node.names}
         self.fields = {
             n.target.id
-            for c in ast.walk(tree)
+            for c in nodes
             if isinstance(c, ast.ClassDef)
             for n in c.body
             if isinstance(n, ast.AnnAssign)
             and isinstance(n.target, ast.Name)
             and self.is_foreign(n.annotation)
         }
-        functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.returns]
+        functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and n.returns]
         self.functions = {n.name for n in functions if self.is_foreign(n.returns)}
         self.holding = {n.name for n in functions if self.holds_foreign(n.returns)}
 
@@ -132,9 +133,9 @@ class Names:
         return False
 
 
-def asked_truths(function: ast.AST) -> Iterator[ast.expr]:
-    """All expressions of which a function asks the truth."""
-    for node in ast.walk(function):
+def asked_truths(nodes: Iterable[ast.AST]) -> Iterator[ast.expr]:
+    """All expressions of which some nodes ask the truth."""
+    for node in nodes:
         match node:
             case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.Assert(test=test):
                 yield test
@@ -163,14 +164,13 @@ def parts(test: ast.expr) -> Iterator[ast.expr]:
 class Locals:
     """The names within a function that are foreign objects, and those that hold some."""
 
-    def __init__(self, names: Names, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
+    def __init__(self, names: Names, arguments: ast.arguments, nodes: Iterable[ast.AST]) -> None:
         self._names = names
-        arguments = function.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         annotated = [a for a in every if a.annotation]
         self.foreign = {a.arg for a in annotated if a.annotation and names.is_foreign(a.annotation)}
         self.many = {a.arg for a in annotated if names.holds_foreign(a.annotation)}
-        for node in ast.walk(function):
+        for node in nodes:
             self._learn(node)
 
     def _learn(self, node: ast.AST) -> None:
@@ -211,13 +211,21 @@ class Locals:
         return self._names.gives_foreign(value)
 
 
+TELLING = (
+    *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.For, ast.comprehension),
+    *(ast.If, ast.While, ast.IfExp, ast.Assert, ast.BoolOp, ast.UnaryOp, ast.Call),
+)
+"""Nodes that bind a name, or ask a truth."""
+
+
 def faults(tree: ast.Module) -> Iterator[int]:
     """Lines on which the truth of a foreign object is asked."""
     names = Names(tree)
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            known = Locals(names, function)
-            asked = (part for test in asked_truths(function) for part in parts(test))
+            nodes = [node for node in ast.walk(function) if isinstance(node, TELLING)]
+            known = Locals(names, function.args, nodes)
+            asked = (part for test in asked_truths(nodes) for part in parts(test))
             yield from (part.lineno for part in asked if known.is_foreign(part))
 
 

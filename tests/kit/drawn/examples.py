@@ -1,6 +1,7 @@
-"""On how many examples a property is tried: a few in every run, always the same ones.
+"""On how many examples a property is tried: a part of the usual ones in every run, always the same.
 
-FRAZIL_TEST_EXAMPLES says how many times as many; those are other ones each time.
+FRAZIL_TEST_EXAMPLES says how many times the usual number: 1 in each night. Where it is more, those are other
+ones each time.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ from hypothesis import HealthCheck, settings
 
 __all__ = ["examples"]
 
-_TIMES = int(os.environ.get("FRAZIL_TEST_EXAMPLES", "1"))
+_TIMES = float(os.environ.get("FRAZIL_TEST_EXAMPLES", "0.3"))
 
 
 def examples(usual: int, *, allowed: Iterable[HealthCheck] = (), **more: Any) -> settings:
     """Settings of a property: a busy machine makes it slower, and never red.
 
     Args:
-        usual: Examples in every run.
+        usual: Examples of a night.
         allowed: Health checks that do not count here.
     """
     return settings(
-        max_examples=usual * _TIMES,
-        derandomize=_TIMES == 1,
+        max_examples=max(10, round(usual * _TIMES)),
+        derandomize=_TIMES <= 1,
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, *allowed],
         **more,

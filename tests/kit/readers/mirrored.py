@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ from frazil.upkeep.expiry.expiry import expire
 from frazil.upkeep.orphans import remove_orphans
 from frazil.upkeep.work import WorkReport
 
-__all__ = ["DAY", "NAME", "Mirror", "one_record"]
+__all__ = ["DAY", "NAME", "Mirror", "Standing", "one_record"]
 
 NAME = TableName("unit", "orders")
 LEDGER = {"frazil.spans": '{"0": [0, 0]}'}
@@ -69,14 +72,18 @@ class Mirror:
         aws = {"access_key": "key", "secret_key": "secret"}
         glue = {"endpoint": self.glue, "database": self.folder.name}
         nobody = {"url": "http://127.0.0.1:1"}  # else a stack that runs here is asked for the subject
-        self.connections = Clients(Settings.load(glue=glue, aws=aws, registry=nobody))
+        self._settings = Settings.load(glue=glue, aws=aws, registry=nobody)
+        self.connect()
+        columns = [Field("quantity", Primitive("long"), optional=True)]
+        create_table(TableHandle(self.connections.catalog, NAME), columns, (), FEW)
+
+    def connect(self, **known: Any) -> None:
+        """Takes new clients, but for those that are known."""
+        self.connections = Clients(self._settings)
         # A database in memory is another one in each thread.
         database = f"sqlite:///{self.folder}/catalog.db"
         catalog = InMemoryCatalog("unit", warehouse=self.folder.as_uri(), uri=database)
-        self.connections.__dict__["catalog"] = catalog
-        create_table(
-            TableHandle(catalog, NAME), [Field("quantity", Primitive("long"), optional=True)], (), FEW
-        )
+        self.connections.__dict__.update(known, catalog=catalog)
 
     @property
     def table(self) -> Table:
@@ -140,3 +147,53 @@ class Mirror:
     def stored(self, suffix: str) -> set[str]:
         """Files that are there."""
         return {str(path) for path in self.folder.rglob(f"*{suffix}")}
+
+
+@dataclass
+class Standing:
+    """Tables that Glue shows, each made once, and given out as it was made however often it is asked for.
+
+    Making one takes longer than most tests of it.
+
+    Args:
+        folder: Where their folders are.
+        glue: The address of Glue.
+    """
+
+    folder: Path
+    glue: str
+    _made: dict[int, tuple[Mirror, dict[str, Any]]] = field(default_factory=dict)
+
+    def shown(
+        self, spec: TableSpec, landings: int, ledger: Callable[[int], Mapping[str, str]] = lambda _: LEDGER
+    ) -> Mirror:
+        """A table of so many rows, all of which Glue shows."""
+        if landings not in self._made:
+            self._make(spec, landings, ledger)
+        first, entry = self._made[landings]
+        shutil.rmtree(first.folder)
+        shutil.copytree(_kept(first.folder), first.folder)
+        glue: Any = first.connections.glue
+        with suppress(glue.exceptions.EntityNotFoundException):
+            glue.delete_table(DatabaseName=first.folder.name, Name=NAME.table)
+        glue.create_table(DatabaseName=first.folder.name, TableInput=entry)
+        mirror = copy.copy(first)
+        mirror.spec, mirror.ledger = spec, ledger
+        mirror.connect(glue=glue)
+        return mirror
+
+    def _make(self, spec: TableSpec, landings: int, ledger: Callable[[int], Mapping[str, str]]) -> None:
+        folder = self.folder / f"landed{landings}"
+        folder.mkdir()
+        mirror = Mirror(folder, self.glue, spec, ledger)
+        mirror.land(landings)
+        mirror.sync()
+        glue: Any = mirror.connections.glue
+        entry = glue.get_table(DatabaseName=folder.name, Name=NAME.table)["Table"]
+        kept = ("Name", "TableType", "Parameters", "StorageDescriptor", "Description", "Owner")
+        self._made[landings] = mirror, {name: entry[name] for name in kept if name in entry}
+        shutil.copytree(folder, _kept(folder))
+
+
+def _kept(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}_as_made")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,18 +16,15 @@ from frazil.publishing.glue import Glue
 from frazil.publishing.reading import read_all
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.removal import remove
-from kit.readers.mirrored import NAME, Mirror, one_record
+from kit.readers.mirrored import NAME, Mirror, Standing, one_record
 from kit.wires.wire import Wire
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """Three rows, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
-    mirror = Mirror(tmp_path, wire_and_url[1], spec, one_record)
-    mirror.land(3)
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 3, one_record)
 
 
 def drift_of(mirror: Mirror) -> Drift:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,20 +20,17 @@ from frazil.publishing.glue import Glue
 from frazil.settings.profile import Settings
 from frazil.spec.freshness import Allowed
 from frazil.spec.topic import TableSpec
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, Standing
 from kit.wires.wire import Wire
 
 LIMITS = {"glue": {"warn": "1s", "error": "1h"}}
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """Two rows, which Glue shows, and which it may lack for a second."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"], fresh_within=LIMITS)
-    mirror = Mirror(tmp_path, wire_and_url[1], spec)
-    mirror.land(2)
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 2)
 
 
 def fresh(mirror: Mirror, **limits: str) -> CheckResult:

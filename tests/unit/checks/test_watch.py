@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,19 +9,16 @@ import pytest
 from frazil.checks.layers.watch import PATIENCE, TURN_EVERY, Look, Watch, patience_of
 from frazil.errors import PartDownError
 from frazil.spec.topic import TableSpec
-from kit.readers.mirrored import NAME, Mirror, one_record
+from kit.readers.mirrored import NAME, Mirror, Standing, one_record
 from kit.runs.continuous import Clock
 from kit.wires.wire import Wire
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """A row, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
-    mirror = Mirror(tmp_path, wire_and_url[1], spec, one_record)
-    mirror.land()
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 1, one_record)
 
 
 @pytest.fixture

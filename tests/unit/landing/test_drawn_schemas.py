@@ -83,11 +83,15 @@ _MARKS = re.compile(r"(\[\]|\{\})+$")
 """Of lists and maps, behind the field that holds them; a field may be called `a[0]`, or `{}`."""
 
 
+FEW, MORE = range(min(8, COUNT)), range(8, COUNT)
+
+
+@pytest.mark.parametrize("numbers", [FEW, pytest.param(MORE, marks=pytest.mark.nightly)], ids=["few", "more"])
 @pytest.mark.parametrize(("of", "write"), DRAWN_FORMATS, ids=lambda each: getattr(each, "name", ""))
 def test_drawn_schemas_land_and_change_or_are_refused_with_the_field(
-    catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection, of: Any, write: Any
+    catalog: InMemoryCatalog, duck: duckdb.DuckDBPyConnection, of: Any, write: Any, numbers: range
 ) -> None:
-    for number in range(COUNT):
+    for number in numbers:
         dice = Random(f"{SEED} {of.name} {number}")
         try:
             _live(dice, of, write, catalog, duck)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -22,18 +21,15 @@ from frazil.tables.commits.rewrite import stage_same_rows
 from frazil.tables.metadata.manifests import HeadReader
 from frazil.tables.metadata.snapshots import summary_of
 from frazil.tables.writing.data_files import write_files
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, Standing
 from kit.wires.wire import Fate, Wire
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """Three rows in a file each, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"], foreign_commits="adopt")
-    mirror = Mirror(tmp_path, wire_and_url[1], spec)
-    mirror.land(3)
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 3)
 
 
 def athena(mirror: Mirror) -> Table:

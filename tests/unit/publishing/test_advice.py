@@ -37,19 +37,15 @@ from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, Standing
 from kit.wires.answering import serving
-from kit.wires.wire import Wire
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """Three rows, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
-    mirror = Mirror(tmp_path, wire_and_url[1], spec)
-    mirror.land(3)
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 3)
 
 
 def inserted_by_athena(mirror: Mirror, quantity: int = 99) -> str:

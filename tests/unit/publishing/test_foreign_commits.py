@@ -13,18 +13,15 @@ from frazil.errors import RepairError
 from frazil.publishing.glue import Glue
 from frazil.spec.topic import TableSpec
 from frazil.upkeep.run import show
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, Standing
 from kit.wires.wire import Fate, Wire
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """Three rows, which Glue shows."""
     spec = TableSpec(topic="orders", namespace=NAME.namespace, publish=["glue"])
-    mirror = Mirror(tmp_path, wire_and_url[1], spec)
-    mirror.land(3)
-    mirror.sync()
-    return mirror
+    return standing.shown(spec, 3)
 
 
 def inserted_by_athena(mirror: Mirror, quantity: int = 99) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import dagster as dg
 import pytest
 
 from assets.description import TopicTable
 from frazil.checks.layers.watch import PATIENCE
 from frazil.spec.topic import TableSpec
-from kit.readers.mirrored import NAME, Mirror, one_record
+from kit.readers.mirrored import NAME, Mirror, Standing, one_record
 from kit.runs.continuous import Clock
 from kit.wires.wire import Wire
 from resources.connections import FrazilConnections, spark_resource
@@ -22,12 +20,9 @@ SPEC = TableSpec(
 
 
 @pytest.fixture
-def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
+def mirror(standing: Standing) -> Mirror:
     """A row, which Glue shows."""
-    mirror = Mirror(tmp_path, wire_and_url[1], SPEC, one_record)
-    mirror.land()
-    mirror.sync()
-    return mirror
+    return standing.shown(SPEC, 1, one_record)
 
 
 class Ticks:

@@ -13,7 +13,7 @@ import yaml
 from frazil.cli.commands import catalogues
 from frazil.clients import Clients
 from frazil.errors import PartDownError
-from kit.pages.advice import advice
+from kit.pages.advice import listed
 from kit.runs.shell import TABLES, Command
 
 OF_TABLES = {name for each in catalogues() for name in each.names} - {
@@ -28,8 +28,8 @@ PLACES = {"{}", "TABLE", "NAME", "P", "SNAPSHOT"}
 
 
 def lines() -> list[str]:
-    """The lines of all advice, with a table of their kind in the place of what is filled in."""
-    advised = {line for _, text in advice() for line in re.findall(r"`frazil ([^`]+)`", text) if " " in line}
+    """The lines of all listed advice, with a table of their kind in the place of what is filled in."""
+    advised = {line for _, text in listed() for line in re.findall(r"`frazil ([^`]+)`", text) if " " in line}
     return sorted(filter(None, map(_typed, advised)))
 
 

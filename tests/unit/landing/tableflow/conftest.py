@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,17 +16,31 @@ from kit.deployments.tableflow import Logs, Tableflow, clients
 @pytest.fixture
 def catalog(tmp_path: Path) -> Catalog:
     """A catalog that several threads may ask."""
-    return SqlCatalog("glue", uri=f"sqlite:///{tmp_path}/catalog.sqlite", warehouse=tmp_path.as_uri())
+    return catalog_in(tmp_path)
 
 
-@pytest.fixture
-def tableflow(catalog: Catalog, tmp_path: Path, topics_end_with_records: None) -> Tableflow:
-    """Tableflow has landed two commits of two partitions."""
-    made = Tableflow(catalog, tmp_path.as_uri())
+def catalog_in(folder: Path) -> Catalog:
+    return SqlCatalog("glue", uri=f"sqlite:///{folder}/catalog.sqlite", warehouse=folder.as_uri())
+
+
+@pytest.fixture(scope="session")
+def landed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two commits of two partitions, which are most of the CPU of a test, and a copy of them."""
+    folder = tmp_path_factory.mktemp("tableflow")
+    made = Tableflow(catalog_in(folder), folder.as_uri())
     made.enable()
     made.commit({0: (0, 30), 1: (5, 20)})
     made.commit({0: (30, 40), 1: (20, 25)})
-    return made
+    return folder, Path(shutil.copytree(folder, f"{folder}-copy"))
+
+
+@pytest.fixture
+def tableflow(landed: tuple[Path, Path], topics_end_with_records: None) -> Tableflow:
+    """Tableflow has landed two commits of two partitions."""
+    folder, copy = landed
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    return Tableflow(catalog_in(folder), folder.as_uri())
 
 
 @pytest.fixture

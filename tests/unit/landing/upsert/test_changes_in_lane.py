@@ -91,8 +91,12 @@ def one_task(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Upserted, "one_task", request.param)
 
 
+@pytest.mark.each_time(
+    "two steps-at once-0-hard", "two steps-dealt out in parts-0-soft", "two steps-dealt out in parts-0-log",
+    "one task-dealt out in parts-0-hard", "one task-at once-0-soft", "one task-at once-0-log",
+)  # fmt: skip
 @WAYS
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.nightly) for n in (1, 2, 3))])
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("most", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
 def test_rows_are_those_of_the_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, seed: int, most: int

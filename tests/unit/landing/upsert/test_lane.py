@@ -36,7 +36,7 @@ SPEC = TableSpec.model_validate(
 )
 
 KINDS = 12
-ROUNDS = math.ceil(int(os.environ.get("FRAZIL_TEST_ROW_IDS", "96")) / KINDS)
+ROUNDS = math.ceil(int(os.environ.get("FRAZIL_TEST_ROW_IDS", "60")) / KINDS)
 LANDINGS = 20
 """Into one table; further ones go into a table of other changes."""
 
@@ -94,6 +94,11 @@ def changes_of(chance: random.Random, first: int, count: int) -> list[Change]:
     return changes
 
 
+@pytest.mark.each_time(
+    "two steps-in buckets-at once", "two steps-whole-dealt out in parts",
+    "two steps-by a value-dealt out in parts",
+    "one task-in buckets-dealt out in parts", "one task-whole-at once", "one task-by a value-at once",
+)  # fmt: skip
 @pytest.mark.parametrize("most", [deal.HELD, 1000], ids=["at once", "dealt out in parts"])
 @pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
 def test_what_is_left_is_what_a_dictionary_says(
@@ -121,6 +126,10 @@ def test_what_is_left_is_what_a_dictionary_says(
         assert counts["deleted"] == len((touched & before.keys()) - wanted.keys())
 
 
+@pytest.mark.each_time(
+    "two steps-in buckets-by vectors", "two steps-whole-rewritten", "two steps-by a value-rewritten",
+    "one task-in buckets-rewritten", "one task-whole-by vectors", "one task-by a value-by vectors",
+)  # fmt: skip
 @pytest.mark.parametrize("vectors", [0.0, 0.4], ids=["rewritten", "by vectors"])
 @pytest.mark.parametrize("divided", [BUCKETS, (), BY_VALUE], ids=["in buckets", "whole", "by a value"])
 def test_a_key_keeps_the_id_of_its_row_until_it_is_deleted(

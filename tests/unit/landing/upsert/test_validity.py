@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 
@@ -22,8 +24,11 @@ from kit.records.versions import Sent, Version, versions_of
 SPEC = TableSpec(topic="t", mode="cdc", versions="all", metadata_names="portable")
 NAMES = names_by_word(SPEC)
 WORDS = ("partition", "offset", "op", "timestamp", "valid-from", "valid-to", "current", "source-time")
-TYPES = ("integer", "bigint", "varchar", *["bigint"] * 3, "boolean", "bigint")  # a time is a number here
 COLUMNS = ("id", *(NAMES[word] for word in WORDS))
+ARROW = (
+    *(pa.string(), pa.int32(), pa.int64(), pa.string()),
+    *(*[pa.int64()] * 3, pa.bool_(), pa.int64(), pa.bool_()),  # a time is a number here
+)
 
 Row = tuple[str, int, int, str | None, int, int | None, int | None, bool | None, int | None]
 """A row of the table: `COLUMNS`."""
@@ -68,19 +73,22 @@ class Landings:
         rows = [(*row, False) for row in stored] + [(*row, True) for row in new]
         if not rows:
             return []
-        types = ("varchar", *TYPES, "boolean")
-        made = ", ".join(f'"{c}" {kind}' for c, kind in zip((*COLUMNS, NEW), types, strict=True))
-        self.duck.execute(f"CREATE OR REPLACE TABLE rows ({made})")
-        each = ", ".join([f"({', '.join('?' * len(types))})"] * len(rows))
-        self.duck.execute(f"INSERT INTO rows VALUES {each}", [value for row in rows for value in row])
+        columns = zip((*COLUMNS, NEW), ARROW, zip(*rows, strict=True), strict=True)
+        self.duck.register("rows", pa.table({name: pa.array(values, kind) for name, kind, values in columns}))
         query = "rows"
         for name, sql in validity(SPEC, ["id"], truncates):
             steps = f"*, {sql} AS `{name}` FROM {query}" if name else f"* FROM {query} WHERE {sql}"
             query = f"(SELECT {steps})"
         asked = ", ".join(f"`{c}`" for c in (*COLUMNS[:5], SINCE, UNTIL, CURRENT, COLUMNS[-1], BEFORE))
-        (sql,) = sqlglot.transpile(f"SELECT {asked} FROM {query}", read="spark", write="duckdb")
-        rows_judged = self.duck.execute(sql).fetchall()
+        rows_judged = self.duck.execute(in_duckdb(f"SELECT {asked} FROM {query}")).fetchall()
         return [(row[:-1], row[-1]) for row in rows_judged]
+
+
+@cache
+def in_duckdb(sql: str) -> str:
+    """Most landings ask the same, and translating it takes longer than running it."""
+    (translated,) = sqlglot.transpile(sql, read="spark", write="duckdb")
+    return translated
 
 
 def row_of(record: Sent) -> Row:
