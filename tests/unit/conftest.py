@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,10 +17,42 @@ if TYPE_CHECKING:
     from kit.wires.wire import Wire
 
 
+_NUMBERS = count()
+
+
+def pytest_collection_finish() -> None:
+    """PyIceberg's own transactions copy all metadata each time that they look at it; Frazil's do not."""
+    if "pyiceberg.table" in sys.modules:
+        _look_at_metadata_once()
+
+
+def _look_at_metadata_once() -> None:
+    from pyiceberg.table import Transaction
+    from pyiceberg.table.update import update_table_metadata
+
+    def table_metadata(transaction: Any) -> Any:
+        seen = transaction.__dict__.get("seen")
+        if seen is None or seen[0] is not transaction._updates:
+            updated = update_table_metadata(transaction._table.metadata, transaction._updates)
+            seen = transaction.__dict__["seen"] = transaction._updates, updated
+        return seen[1]
+
+    pytest.MonkeyPatch().setattr(Transaction, "table_metadata", property(table_metadata))
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tests' stacks and profiles would be."""
+    return tmp_path_factory.mktemp("homes")
+
+
 @pytest.fixture(autouse=True)
-def no_profile_but_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keeps the developer's own stack and Dagster instance out of unit tests."""
-    _forget_the_profile(monkeypatch, tmp_path / "frazil-home")
+def no_profile_but_the_defaults(homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keeps the developer's own stack and Dagster instance out of unit tests.
+
+    Most tests write no file, and take less time than a folder of their own does.
+    """
+    _forget_the_profile(monkeypatch, homes / str(next(_NUMBERS)))
 
 
 def _forget_the_profile(patch: pytest.MonkeyPatch, home: Path) -> None:

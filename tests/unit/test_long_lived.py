@@ -46,8 +46,11 @@ run()
     [
         CODE_SERVER,
         COMMAND.format(module="work.run", step="_runner", arguments='"run"'),
-        COMMAND.format(
-            module="work.backfill", step="provide_subjects", arguments='"backfill", "stock_trades"'
+        pytest.param(
+            COMMAND.format(
+                module="work.backfill", step="provide_subjects", arguments='"backfill", "stock_trades"'
+            ),
+            marks=pytest.mark.nightly,  # it begins as `run` does
         ),
     ],
     ids=["code server", "run", "backfill"],

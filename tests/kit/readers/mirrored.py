@@ -23,6 +23,7 @@ from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
 from frazil.tables.catalogs.handle import TableHandle
+from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import write_files
@@ -99,7 +100,7 @@ class Mirror:
 
     def _append(self, quantity: int) -> None:
         def stage(table: Table) -> Any:
-            tx = table.transaction()
+            tx = transaction(table)
             with tx.update_snapshot(snapshot_properties=dict(self.ledger(quantity))).fast_append() as append:
                 for file in files:
                     append.append_data_file(file)

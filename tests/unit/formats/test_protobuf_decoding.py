@@ -207,7 +207,7 @@ def test_what_ptars_can_t_read_google_reads(text: str) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_damaged_records_land_as_google_reads_them_or_not_at_all(seed: int) -> None:
-    raw = damaged([oracle.encode(n, ID) for n in range(50)], 3000, seed)
+    raw = damaged([oracle.encode(n, ID) for n in range(50)], 1500, seed)
     decoding = batches(oracle.SCHEMA)
     own = b"\0" + ID.to_bytes(4, "big")
 

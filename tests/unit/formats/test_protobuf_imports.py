@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from frazil.errors import SchemaRefusedError
 from frazil.formats.protobuf import descriptors
 from frazil.formats.protobuf.descriptors import compiled, file_of
 from frazil.formats.protocol import WriterSchema
+
+
+@pytest.fixture(autouse=True)
+def as_users_start_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """protoc in a process of its own: which folders it and Python read from is what these tests are about."""
+    monkeypatch.setattr(descriptors, "subprocess", subprocess)
+
 
 TEXT = 'syntax = "proto3"; message M { string a = 1; }'
 HOSTILE = [

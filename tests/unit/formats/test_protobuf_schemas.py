@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import subprocess
 
 import pytest
 
 from frazil.errors import SchemaRefusedError
 from frazil.formats.logical import Decimal, Field, List, Map, Primitive, Struct, Type
+from frazil.formats.protobuf import descriptors
 from frazil.formats.protobuf.descriptors import compiled, file_of, message_at
 from frazil.formats.protobuf.schema import columns_of
 from frazil.formats.protocol import WriterSchema
@@ -246,3 +248,21 @@ def test_messages_that_lie_too_deep_are_said_to() -> None:
 
     with pytest.raises(SchemaRefusedError, match="deeper than 64 levels"):
         columns("\n".join(['syntax = "proto3";', *levels, "message D70 { int32 x = 1; }"]))
+
+
+def test_protoc_that_is_started_for_one_schema_says_what_the_one_says_that_stays_for_tests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    good, bad = version(1, "message M { int32 n = 1; }"), version(2, "message M { int33 n = 1; }")
+
+    def answers() -> tuple[bytes, str]:
+        descriptors._compile.cache_clear()
+        with pytest.raises(SchemaRefusedError) as refused:
+            compiled(bad, "s")
+        return compiled(good, "s"), refused.value.where
+
+    stays = answers()
+    monkeypatch.setattr(descriptors, "subprocess", subprocess)
+
+    assert answers() == stays
+    assert "int33" in stays[1]

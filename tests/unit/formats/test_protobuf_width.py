@@ -38,7 +38,7 @@ def nested(tag: bytes, inner: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("deep", [False, True], ids=["at the top", "within"])
-@pytest.mark.parametrize("count", [50_000, 500_000])
+@pytest.mark.parametrize("count", [50_000, pytest.param(500_000, marks=pytest.mark.nightly)])
 def test_many_empty_messages_are_a_bad_record_and_take_no_memory(deep: bool, count: int) -> None:
     decoder_made = decoder()
     raw = FRAME + (nested(b"\x12", EMPTY * count) if deep else EMPTY * count)

@@ -22,7 +22,7 @@ from kit.drawn.distributions import assert_uniform
 
 NOW = datetime(2026, 3, 5, 17, 30, 12, tzinfo=UTC)
 CHANCE = Chance(11, lambda: NOW)
-COUNTS = {"stock_trades": 60_000, "users": 20_000, "skyone": 20_000, "sunset": 20_000}
+COUNTS = {"stock_trades": 26_000, "users": 10_000, "skyone": 10_000, "sunset": 10_000}
 
 Row = dict[str, Any]
 MakeRows = Callable[[str], list[Row]]
@@ -130,7 +130,7 @@ def test_codes_are_the_airlines_and_no_two_alike(rows: MakeRows, topic: str, pre
     codes = [row["confirmation_code"] for row in rows(topic)]
 
     assert all(re.fullmatch(f"{prefix}[A-Z]{{6}}", code) for code in codes)
-    assert len(set(codes)) > 0.999 * len(codes)  # 26^6 codes: of 20,000, one pair in two samples is equal
+    assert len(set(codes)) > 0.999 * len(codes)  # 26^6 codes: of 10,000, one pair in two samples is equal
     assert_uniform((code[-6:-5] for code in codes), [chr(n) for n in range(65, 91)])
     assert all(re.fullmatch("Aircraft[A-Z]{3}", row["aircraft"]) for row in rows(topic))
 

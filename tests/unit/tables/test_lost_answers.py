@@ -16,6 +16,11 @@ UNTRUE = ("nothing was changed", "is visible", "as it was", "quicker")
 """What no error may say of a commit that nobody knows the outcome of."""
 
 
+@pytest.mark.each_time(
+    *(f"{kind}-{lie}" for kind in ("landing", "derivation", "compaction") for lie in LOST),
+    "expiry-dropped", "evolution-failed", "layout-replayed", "branch that goes-dropped", "property-failed",
+    "property that goes-replayed",
+)  # fmt: skip
 @pytest.mark.parametrize("lie", LOST)
 @pytest.mark.parametrize("kind", COMMITS)
 def test_a_commit_that_was_applied_is_done_whatever_was_answered(lake: Lake, kind: str, lie: str) -> None:
@@ -58,6 +63,11 @@ def test_no_client_below_the_engine_sends_a_commit_again(
     assert len(sent) == len({*sent})
 
 
+@pytest.mark.each_time(
+    *(f"{kind}-{lie}" for kind in ("landing", "derivation", "compaction") for lie in ("unsent", "refused")),
+    "expiry-unsent", "evolution-refused", "layout-unsent", "branch that goes-refused", "property-unsent",
+    "property that goes-refused",
+)  # fmt: skip
 @pytest.mark.parametrize("lie", ["unsent", "refused"])
 @pytest.mark.parametrize("kind", COMMITS)
 def test_a_commit_that_never_arrived_is_sent_again_or_told_as_it_is(lake: Lake, kind: str, lie: str) -> None:

@@ -48,19 +48,19 @@ def derived(source: Mirror) -> Position:
 
 def test_a_derived_table_that_fails_overnight_goes_on_from_its_position(source: Mirror) -> None:
     read = derived(source)
-    source.land(12)
+    source.land(7)
 
     report = source.keep_up(days=1)
 
     assert "Kept for readers: table unit.totals has not read what came since" in report.text
-    assert "13 snapshots are kept for it until" in report.text
+    assert "8 snapshots are kept for it until" in report.text
     assert standing(read, source.table) == "held"
-    assert increment(source.table, read).rows == 12
+    assert increment(source.table, read).rows == 7
 
 
 def test_when_it_has_read_what_was_kept_for_it_the_snapshots_go(source: Mirror) -> None:
     derived(source)
-    source.land(12)
+    source.land(7)
     source.keep_up(days=1)
     source.connections.catalog.purge_table(READER.identifier)
     derived(source)
@@ -72,7 +72,7 @@ def test_when_it_has_read_what_was_kept_for_it_the_snapshots_go(source: Mirror) 
 
 def test_past_the_bound_nothing_is_kept_for_it(source: Mirror) -> None:
     read = derived(source)
-    source.land(12)
+    source.land(7)
 
     report = source.keep_up(days=8)
 
@@ -83,7 +83,7 @@ def test_past_the_bound_nothing_is_kept_for_it(source: Mirror) -> None:
 def test_a_table_that_is_gone_holds_nothing_back(source: Mirror) -> None:
     derived(source)
     source.connections.catalog.purge_table(READER.identifier)
-    source.land(12)
+    source.land(7)
 
     source.keep_up(days=1)
 
@@ -97,7 +97,7 @@ def test_a_feed_that_is_behind_goes_on_from_its_position(source: Mirror) -> None
     )
     read = at_head(source.table)
     note(TableHandle(source.connections.catalog, NAME), feeds.topic, FedTo(read, sent=3))
-    source.land(12)
+    source.land(7)
 
     report = source.keep_up(days=1)
 
@@ -168,7 +168,7 @@ def test_a_position_in_another_table_of_that_name_holds_nothing_back(source: Mir
     )
     table = source.connections.catalog.load_table(READER.identifier)
     table.append(table.scan().to_arrow(), snapshot_properties=other.properties())
-    source.land(12)
+    source.land(7)
 
     source.keep_up(days=1)
 

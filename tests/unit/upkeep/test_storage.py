@@ -130,7 +130,13 @@ class Week:
 
 @pytest.fixture(
     scope="module",
-    params=[(50_000, 1), (500_000, 1), (5_000_000, 1), (50_000_000, 1), (5_000_000, 10)],
+    params=[
+        (50_000, 1),
+        pytest.param((500_000, 1), marks=pytest.mark.nightly),  # in between
+        (5_000_000, 1),
+        pytest.param((50_000_000, 1), marks=pytest.mark.nightly),  # as 10 partitions of 5 GB
+        (5_000_000, 10),
+    ],
     ids=["50 MB a week", "500 MB a week", "5 GB a week", "50 GB a week", "10 partitions"],
 )
 def week(request: pytest.FixtureRequest) -> Week:

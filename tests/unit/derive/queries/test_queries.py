@@ -139,9 +139,9 @@ def test_a_query_that_takes_too_long_to_read_is_refused(text: str) -> None:
 
 
 def test_many_unions_and_long_lists_are_read() -> None:
-    columns = ", ".join(f"c{n} + {n} * coalesce(d{n}, (SELECT max(e) FROM u)) AS c{n}" for n in range(2_000))
+    columns = ", ".join(f"c{n} + {n} * coalesce(d{n}, (SELECT max(e) FROM u)) AS c{n}" for n in range(1_000))
 
-    assert len(parse_query(f"SELECT {columns} FROM t", "q.sql").columns) == 2_000
+    assert len(parse_query(f"SELECT {columns} FROM t", "q.sql").columns) == 1_000
     assert parse_query(f"SELECT a FROM t{' UNION ALL SELECT a FROM t' * 150}", "q.sql").columns == ("a",)
 
 
