@@ -97,12 +97,16 @@ def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Depl
     assert clouds.everything() == before
 
 
-def test_a_run_that_is_killed_while_it_waits_goes_on(clouds: ThreeClouds, frazil: Deploying) -> None:
+@pytest.mark.parametrize("made", [(3,), (3, 6)], ids=["once", "again and again"])
+@pytest.mark.each_time("once")
+def test_a_run_that_is_killed_while_it_waits_goes_on(
+    clouds: ThreeClouds, frazil: Deploying, made: tuple[int, ...]
+) -> None:
     before = clouds.everything()
     clouds.confluent.delay(provision=1.0)
-    assert frazil.run("create", in_wait=3) == -signal.SIGKILL
-    assert clouds.everything() != before
-    assert frazil.run("create", in_wait=6) == -signal.SIGKILL
+    for wait in made:
+        assert frazil.run("create", in_wait=wait) == -signal.SIGKILL
+        assert clouds.everything() != before
     clouds.confluent.delay(**QUICK)
     assert frazil.run("create") == 0
     once = [
@@ -111,8 +115,9 @@ def test_a_run_that_is_killed_while_it_waits_goes_on(clouds: ThreeClouds, frazil
         if path.endswith("/clusters") and len(ids) > 1
     ]
     assert once == []
-    clouds.confluent.delay(provision=1.0)
-    assert frazil.run("delete", in_wait=1) == -signal.SIGKILL
-    clouds.confluent.delay(**QUICK)
+    if len(made) > 1:
+        clouds.confluent.delay(provision=1.0)
+        assert frazil.run("delete", in_wait=1) == -signal.SIGKILL
+        clouds.confluent.delay(**QUICK)
     assert frazil.run("delete") == 0
     assert clouds.everything() == before

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +34,7 @@ from frazil_local.generators.producer import produce
 from frazil_local.generators.shipments import SHIPMENTS
 from kit.records.flights import FLIGHTS
 from kit.records.topics import create_topic
-from kit.runs.waiting import PATIENCE
+from kit.runs.shell import Command, Shell
 
 
 def read(settings: Settings, connections: Connections, topic: str) -> list[Message]:
@@ -50,16 +47,6 @@ def read(settings: Settings, connections: Connections, topic: str) -> list[Messa
     reader.close()
     assert len(messages) == count
     return sorted(messages, key=lambda m: (m.partition(), m.offset()))
-
-
-def generate_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [Path(sys.executable).with_name("frazil"), "generate", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
 
 
 def test_topic_and_subject_are_made_and_any_deserializer_reads_the_trades(
@@ -250,28 +237,28 @@ def test_a_record_that_can_not_arrive_is_an_error(
         produce(stack, fresh_name, [record])
 
 
-def test_the_command_prints_one_json_document(stack: Settings, fresh_name: str) -> None:
-    done = generate_command("stock_trades", "--count", "50", "--topic", fresh_name, "--json")
-    assert done.returncode == 0, done.stderr
-    (report,) = json.loads(done.stdout)
+def test_the_command_prints_one_json_document(shell: Shell, fresh_name: str) -> None:
+    done = shell("generate", "stock_trades", "--count", "50", "--topic", fresh_name, "--json")
+    assert done.code == 0, done.err
+    (report,) = done.document
     assert (report["topic"], report["records"]) == (fresh_name, 50)
 
 
-def test_the_command_writes_several_kinds_to_topics_of_their_own_only(fresh_name: str) -> None:
-    done = generate_command("skyone", "sunset", "--count", "1", "--topic", fresh_name)
-    assert done.returncode != 0
-    assert f"{fresh_name} can't take records of 2 kinds." in done.stderr
+def test_the_command_writes_several_kinds_to_topics_of_their_own_only(
+    frazil: Command, fresh_name: str
+) -> None:
+    done = frazil("generate", "skyone", "sunset", "--count", "1", "--topic", fresh_name)
+    assert done.code != 0
+    assert f"{fresh_name} can't take records of 2 kinds." in done.err
 
 
 def test_the_command_offers_every_generator_and_the_database_that_changes() -> None:
     assert {kind.value for kind in Kind} == {*GENERATORS, Kind.NORTHWIND}
 
 
-def test_the_command_says_in_one_message_that_kafka_is_down(
-    stack: Settings, fresh_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FRAZIL_KAFKA__BOOTSTRAP_SERVERS", "127.0.0.1:1")
-    done = generate_command("stock_trades", "--count", "1", "--topic", fresh_name)
-    assert done.returncode == 5
-    assert "Kafka does not answer" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_the_command_says_in_one_message_that_kafka_is_down(frazil: Command, fresh_name: str) -> None:
+    nowhere = {"FRAZIL_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1"}
+    done = frazil("generate", "stock_trades", "--count", "1", "--topic", fresh_name, **nowhere)
+    assert done.code == 5
+    assert "Kafka does not answer" in done.err
+    assert "Traceback" not in done.err

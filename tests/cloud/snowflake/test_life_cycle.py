@@ -149,6 +149,7 @@ def test_the_table_follows_glue_by_itself_and_one_that_stays_behind_is_named(mad
     assert made.changes() == made.faults() == {}
 
 
+@pytest.mark.nightly
 def test_a_table_that_is_written_all_the_time_is_behind_too_where_its_refresh_does_nothing(
     made: InSnowflake,
 ) -> None:

@@ -88,7 +88,7 @@ def test_of_all_tables_one_that_is_not_made_yet_waits_and_is_no_failure(
     assert f"{later} waits: There is no table {later}" in every.err
 
 
-def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
+def test_each_kind_of_work_goes_through_and_what_spark_does_in_a_process_of_its_own(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:
     """Where nothing was done before: PySpark makes something else of its functions without a session."""
@@ -103,7 +103,10 @@ def test_each_kind_of_work_goes_through_in_a_process_of_its_own(
 
     (planned,) = frazil("expire", "--rows", name, "--dry-run", "--json").document
     expired = shell("expire", "--rows", name, "--json")
-    others = [shell(*command, name, "--json") for command in (("compact",), ("expire",), ("orphans",))]
+    others = [
+        shell("compact", name, "--json"),
+        *(frazil(each, name, "--json") for each in ("expire", "orphans")),
+    ]
 
     assert (expired.code, expired.err) == (0, "")
     (report,) = expired.document

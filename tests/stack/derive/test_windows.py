@@ -189,6 +189,7 @@ def test_a_window_that_begins_at_no_time_is_refused(source: Source, make_table: 
     assert make_table(sql.format(source.name), kind="windows", window=WINDOW).derive().rows == 1
 
 
+@pytest.mark.nightly
 def test_a_late_row_is_kept_apart_once_though_the_derivation_is_killed(
     source: Source, make_table: MakeTable
 ) -> None:

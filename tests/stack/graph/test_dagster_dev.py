@@ -52,6 +52,7 @@ def test_records_are_landed_shown_and_derived_from_and_files_compacted_without_a
     assert sorted(rows) == [1, 2]
 
 
+@pytest.mark.nightly
 def test_a_code_server_of_its_own_loads_the_workspace_from_any_folder(tmp_path: Path) -> None:
     (tmp_path / "dagster.yaml").touch()
     program = str(Path(sys.executable).with_name("dagster"))

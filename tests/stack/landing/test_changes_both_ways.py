@@ -115,7 +115,7 @@ def numbers(report: LandingReport) -> tuple[int, ...]:
     return report.records, report.inserted, report.updated, report.deleted, report.dead_letters
 
 
-@pytest.mark.each_time("soft-embedded")
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mode", "written"),
     [("hard", "json"), ("soft", "embedded"), ("log", "avro"), ("rows that move", "avro")],

@@ -99,6 +99,7 @@ def test_a_landing_that_slept_for_hours_past_a_competitor_is_refused_and_leaves_
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_two_processes_that_land_at_once_double_nothing(topic: Topic) -> None:
     topic.trades(40)
     both = [landing_process(topic), landing_process(topic)]

@@ -181,7 +181,7 @@ def test_a_topic_that_loses_records_in_between_ends_as_by_itself_and_the_others_
         assert adds_up(topic)
 
 
-@pytest.mark.each_time("rest-published")
+@pytest.mark.nightly
 @pytest.mark.parametrize("step", ["written", "published"])
 def test_landings_of_one_job_that_are_killed_half_way_land_every_record_once(
     make_topic: MakeTopic, step: str

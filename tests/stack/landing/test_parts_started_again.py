@@ -36,8 +36,11 @@ from kit.stack.shared_stack import all_parts_alike, free_offset
 from kit.wires.killed import NAMESPACE
 from resources.connections import spark_resource
 
-# Spark's client says so where it gives up; pytest would make an error of it.
-pytestmark = pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
+pytestmark = [
+    pytest.mark.nightly,  # test_parts_that_die.py has a process that goes on each time
+    # Spark's client says so where it gives up; pytest would make an error of it.
+    pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED"),
+]
 
 PARTS = ("storage", "aws", "kafka", "registry", "spark")
 """What landings need."""
@@ -126,7 +129,6 @@ def passes(does: Does, topic: Topic, met: list[Exception]) -> bool:
     return True
 
 
-@pytest.mark.each_time("spark")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_started_again_while_a_process_is_idle_costs_it_two_tries_at_most(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -165,7 +167,6 @@ def is_done(part: str, topic: Topic) -> bool:
     return len(data_files(topic)) == 1
 
 
-@pytest.mark.each_time("snowflake")
 @pytest.mark.parametrize("part", OTHERS)
 def test_who_shows_and_who_compacts_go_on_when_their_part_was_started_again_while_they_were_idle(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -182,7 +183,6 @@ def test_who_shows_and_who_compacts_go_on_when_their_part_was_started_again_whil
         assert is_done(part, topic)
 
 
-@pytest.mark.each_time("snowflake")
 @pytest.mark.parametrize("part", OTHERS)
 def test_who_shows_and_who_compacts_go_on_when_their_part_is_started_again_while_they_work(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str
@@ -223,7 +223,6 @@ def all_the_time(does: Does, topic: Topic, other: list[Exception]) -> Iterator[N
         thread.join()
 
 
-@pytest.mark.each_time("kafka")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_started_again_while_a_process_lands_ends_no_later_landing_of_it(
     own_stack: Stack, processes: Processes, fresh_name: str, part: str

@@ -130,7 +130,9 @@ def values(table: Table) -> list[int]:
         pytest.param(
             "kafka", "planned", "Kafka (stopped answering|does not answer)", marks=pytest.mark.nightly
         ),
-        ("storage", "planned", "catalog or its storage stopped answering"),
+        pytest.param(
+            "storage", "planned", "catalog or its storage stopped answering", marks=pytest.mark.nightly
+        ),
         ("storage", "audited", "catalog does not answer"),
         ("aws", "audited", "catalog does not answer"),
         # Last: gRPC keeps a process for a while from a server that was gone.
@@ -161,8 +163,12 @@ def test_what_dies_is_named_and_the_next_landing_takes_every_record_once(
     assert out.strip() == "10", err
     assert quantities(topic) == list(range(20))
     assert run_check("row_count", topic.spec, Clients(connections.settings)).passed
+    if part in OWNERS or part == "storage":  # whoever met it goes on, too
+        topic.trades(3)
+        assert land(topic.spec, connections).records == 3
 
 
+@pytest.mark.nightly
 def test_storage_without_room_is_named_and_the_next_landing_takes_every_record_once(
     own_stack: Stack, fresh_name: str
 ) -> None:

@@ -149,6 +149,7 @@ def test_a_redrive_in_between_does_not_overtake_a_landing(letters: Topic) -> Non
     assert_all_adds_up(letters)
 
 
+@pytest.mark.nightly
 def test_of_two_redrives_at_once_one_is_dropped(letters: Topic) -> None:
     def overtake(step: str) -> None:
         if step == "audited":

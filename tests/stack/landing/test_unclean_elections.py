@@ -21,7 +21,10 @@ from kit.records.topics import Topic
 from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 
-pytestmark = pytest.mark.plain(why="a log is cut at exact offsets")
+pytestmark = [
+    pytest.mark.nightly,  # test_cut_logs.py has a log that is cut and grows again, of one broker
+    pytest.mark.plain(why="a log is cut at exact offsets"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +99,6 @@ def test_a_log_that_lost_its_end_to_an_unclean_election_and_grew_past_the_positi
     assert_all_adds_up(topic.spec, topic.connections)
 
 
-@pytest.mark.nightly
 def test_a_leader_that_hands_over_loses_nothing_and_landings_go_on(brokers: Brokers, topic: Topic) -> None:
     brokers.stop(1)
     assert_led_by(topic, 2)
@@ -121,7 +123,6 @@ def test_a_client_that_asked_the_broker_that_died_soon_asks_another_one(
     wait_for(lambda: records_landed(topic) == 5)
 
 
-@pytest.mark.nightly
 def test_a_partition_that_nobody_leads_keeps_no_other_topic_from_being_landed(
     brokers: Brokers, topic: Topic
 ) -> None:

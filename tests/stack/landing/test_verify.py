@@ -96,7 +96,7 @@ def without_headers(rows: pa.Table) -> pa.Table:
     return with_column(rows, "$$headers", [None] * len(rows))
 
 
-@pytest.mark.each_time("rest-gone--", "rest-last_digit--", "rest-of_another_partition--")
+@pytest.mark.each_time("rest-gone--", "rest-last_digit--")
 @pytest.mark.parametrize(
     ("change", "expected", "columns"),
     [
@@ -171,7 +171,7 @@ def of_a_deleted_key(rows: pa.Table) -> pa.Table:
     return with_column(rows, "key", ["k2" if key == "k0" else key for key in rows["key"].to_pylist()])
 
 
-@pytest.mark.each_time("rest-older-expected2", "rest-of_a_deleted_key-expected3")
+@pytest.mark.each_time("rest-of_a_deleted_key-expected3")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
