@@ -216,32 +216,39 @@ def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> Non
     assert own.pids == before
 
 
-def test_data_survives_down_and_up_and_a_crash_of_all_that_holds_it(own: Own, fresh_name: str) -> None:
+def test_data_survives_a_crash_of_all_that_holds_it(own: Own, fresh_name: str) -> None:
+    write_everywhere(Clients(own.settings), fresh_name)
+    running = own.pids
+
+    kill(psutil.Process(running[name]) for name in KEEPERS)
+    crashed = own.parts
+    own.up(*only(KEEPERS))
+
+    assert {crashed[name].state for name in KEEPERS} == {"dead"}
+    assert read_everywhere(Clients(own.settings), fresh_name) == written(fresh_name)
+
+
+@pytest.mark.nightly
+def test_data_survives_down_and_up(own: Own, fresh_name: str) -> None:
     write_everywhere(Clients(own.settings), fresh_name)
     before = own.pids
 
     assert own.frazil("down").returncode == 0
     left = [pid for pid in before.values() if is_up(pid)]
     own.up(*only(KEEPERS))
-    after_down = read_everywhere(Clients(own.settings), fresh_name)
-
-    running = own.pids
-    kill(psutil.Process(running[name]) for name in KEEPERS)
-    crashed = own.parts
-    own.up(*only(KEEPERS))
-    after_crash = read_everywhere(Clients(own.settings), fresh_name)
 
     assert left == []
-    assert {crashed[name].state for name in KEEPERS} == {"dead"}
-    assert after_down == written(fresh_name)
-    assert after_crash == written(fresh_name)
+    assert read_everywhere(Clients(own.settings), fresh_name) == written(fresh_name)
 
 
 def test_wipe_clears_the_data_and_keeps_the_ports(own: Own) -> None:
     ports = own.home.ports.read_text()
 
+    before = own.pids
+
     assert own.frazil("down", "--wipe").returncode == 0
 
+    assert [pid for pid in before.values() if pid and is_up(pid)] == []
     assert not (own.home.root / "data").exists()
     assert not own.home.profile.exists()
     assert own.home.ports.read_text() == ports
@@ -258,6 +265,7 @@ def test_a_taken_port_is_named_with_the_process_that_holds_it(unstarted: Own) ->
     assert unstarted.parts["aws"].state == "down"
 
 
+@pytest.mark.nightly
 def test_a_part_that_cannot_start_fails_with_the_end_of_its_log(unstarted: Own) -> None:
     log = unstarted.home.data("kafka") / "log"
     log.mkdir()
