@@ -16,15 +16,19 @@ _TAG = "frazil.tag."
 _OWN = ("Description", "Owner")
 
 Labels = Mapping[str, str]
-"""By `Description`, `Owner`, and the parameters of tags; of Snowflake by the comment of each view."""
+"""By `Description`, `Owner`, and the parameters of tags; of Snowflake by each view's comment, and tags."""
 
 
 def labels_of(spec: AnyTable) -> Labels:
     """Those that the spec has, as far as Glue takes them; what it does not say others may."""
     owner = cut(", ".join(spec.owners), NAME)  # Glue's TableInput: Owner has at most 255 letters
     own = {"Description": fitting({"Description": spec.description})["Description"], "Owner": owner}
-    tags = {f"{_TAG}{name}": value for name, value in spec.tags.items()}
-    return {name: text for name, text in own.items() if text} | tags
+    return {name: text for name, text in own.items() if text} | labels_of_tags(spec.tags)
+
+
+def labels_of_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags by the names that they have among labels."""
+    return {f"{_TAG}{name}": value for name, value in tags.items()}
 
 
 def labels_in(entry: Mapping[str, Any]) -> Labels:

@@ -33,8 +33,11 @@ from frazil_local.snowflake.language.statements import (
     Describe,
     Drop,
     DropDatabase,
+    GetTags,
     Grant,
+    Name,
     Refresh,
+    SetTags,
     Show,
     ShowGrants,
     Statement,
@@ -91,10 +94,14 @@ class Account:
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
-        of_table = isinstance(statement, Refresh | Call | DropDatabase)
+        of_table = isinstance(statement, Refresh | Call | DropDatabase | SetTags | GetTags)
         of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
         with self._one_at_a_time:
             return self._of_table(statement, session) if of_table else self._of_object(statement, session)
+
+    def _tag(self, name: Name, session: Session) -> str:
+        """The whole name of a tag; refuses where there is none."""
+        return self._objects.get("TAG", session.full(name)).plain_name
 
     def _of_table(self, statement: Statement, session: Session) -> Result | None:
         match statement:
@@ -108,6 +115,8 @@ class Account:
                 return self._alter_table(statement, session)
             case Refresh():
                 return self._refresh(statement, session)
+            case SetTags() | GetTags():
+                return self._of_tags(statement, session)
             case Describe():
                 return self._describe_table(statement, session)
             case Show():
@@ -118,8 +127,9 @@ class Account:
 
     def _of_object(self, statement: Statement, session: Session) -> Result | None:
         match statement:
-            case Create():
-                return self._create(statement)
+            case Create(kind=kind, name=name):
+                full = session.full(name) if kind == "TAG" else name
+                return self._create(replace(statement, name=full))
             case Alter():
                 return self._alter(statement)
             case Drop():
@@ -173,6 +183,23 @@ class Account:
         if not (statement.if_exists and self._tables.find(full) is None):
             self._tables.refresh(full)
         return _DONE
+
+    def _of_tags(self, statement: SetTags | GetTags, session: Session) -> Result:
+        if isinstance(statement, GetTags):
+            return self._get_tags(statement, session)
+        full = session.full(statement.name)
+        before: Any = self._tables.get(full).properties.get("TAGS", {})
+        given = {self._tag(name, session): value for name, value in statement.tags}
+        self._tables.change(full, {"TAGS": {**before, **given}})
+        return _DONE
+
+    def _get_tags(self, statement: GetTags, session: Session) -> Result:
+        values: list[str | None] = []
+        for tag, table in statement.asked:
+            tags: Any = self._tables.get(session.full(table)).properties.get("TAGS", {})
+            values.append(tags.get(self._tag(tag, session)))
+        names = tuple(f"SYSTEM$GET_TAG({number})" for number in range(len(values)))
+        return Result(names, (tuple(values),))
 
     def _describe_table(self, statement: Describe, session: Session) -> Result | None:
         full = session.full(statement.name)

@@ -182,6 +182,7 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
         "category": _constant("SECURITY"),
         "enabled": lambda o: o.text("ENABLED").lower(),
     },
+    "TAG": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
     "ICEBERG TABLE": {
         **_BEGIN,
         **_INSIDE,

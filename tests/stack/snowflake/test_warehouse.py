@@ -12,11 +12,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from pyiceberg.types import LongType
 
-from frazil.checks.drift import find_drift
+from frazil.checks.drift import Drift, find_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
-from frazil.publishing.snowflake.connection import open_snowflake
+from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.names import Things, things
@@ -150,6 +150,51 @@ def test_the_views_say_what_the_spec_says_also_after_somebody_said_something_els
     assert comments == query(connections.settings, asked) == [(comment,)]
     assert (differs.state, agrees.state) == ("labels", "in step")
     assert f"_clean is mine and should be {comment[:20]}" in differs.why
+
+
+def test_tags_of_the_spec_are_set_on_the_table_and_only_those_that_differ(
+    connections: Connections, trades: Trades, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain, tier = f"{fresh_name}_domain", f"{fresh_name}_tier"
+    name, schema = trades.names.table, f"frazil.{trades.names.table.namespace}"
+    own = with_settings(connections, tag_schema=schema)
+    given = {"topic": "any", "namespace": name.namespace, "table": name.table}
+    spec = TableSpec(**given, tags={domain: "desk", tier: "gold"})  # type: ignore[arg-type]
+    table, tags, sent = f"{schema}.{name.table}", [f"{schema}.{tag}" for tag in spec.tags], []
+    target = Snowflake(spec, own.settings)
+    asked = "select " + ", ".join(f"system$get_tag('{tag}', '{table}', 'table')" for tag in tags)
+
+    def drift() -> Drift:
+        return next(each for each in find_drift([spec], own) if each.target == "snowflake")
+
+    def heard(connection: Any, sql: str) -> Any:
+        sent.append(sql)
+        return rows(connection, sql)
+
+    Snowflake(spec, connections.settings).sync(connections)
+    lacking = drift()
+    with pytest.raises(MissingError, match=domain.upper()):
+        target.sync(own)
+    for tag in tags:
+        query(connections.settings, f"create tag {tag}")
+    first = drift()
+    target.sync(own)
+    values, whole = query(connections.settings, asked), drift()
+    query(connections.settings, f"alter iceberg table {table} set tag {tags[1]} = 'lead'")
+    other = drift()
+    monkeypatch.setattr("frazil.publishing.snowflake.tags.rows", heard)
+    target.sync(own)
+    target.sync(own)
+
+    assert (lacking.state, type(lacking.error)) == ("refused", MissingError)
+    assert first.why.split("; ") == [
+        f"tag {domain} is missing and should be desk", f"tag {tier} is missing and should be gold"
+    ]  # fmt: skip
+    assert (values, whole.state) == ([("desk", "gold")], "in step")
+    assert (other.state, other.why) == ("labels", f"tag {tier} is lead and should be gold")
+    assert [sql.count("SET TAG") for sql in sent] == [0, 1, 0]
+    assert domain.upper() not in sent[1]
+    assert query(connections.settings, asked) == [("desk", "gold")]
 
 
 def test_a_role_that_is_named_may_read_table_and_view(

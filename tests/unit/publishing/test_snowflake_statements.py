@@ -30,8 +30,10 @@ from frazil_local.snowflake.language.statements import (
     Describe,
     Drop,
     DropDatabase,
+    GetTags,
     Grant,
     Refresh,
+    SetTags,
     Show,
     ShowGrants,
     Use,
@@ -55,6 +57,11 @@ INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "us-east-1")
         ("describe table t", Describe("ICEBERG TABLE", ("T",), plain=True)),
         ('ALTER ICEBERG TABLE a."b".c REFRESH', Refresh(("A", "b", "C"))),
         ("alter user u unset rsa_public_key_2", Alter("USER", ("U",), unset=("RSA_PUBLIC_KEY_2",))),
+        (
+            "alter iceberg table t set tag a.b.\"c\" = 'x', d = 'y'",
+            SetTags(("T",), ((("A", "B", "c"), "x"), (("D",), "y"))),
+        ),
+        ("select system$get_tag('a.b.c', 't', 'table')", GetTags(((("A", "B", "C"), ("T",)),))),
         ("use role r", Use("ROLE", "R")),
         ("revoke role r from user u", Grant(("USAGE",), "ROLE", ("R",), "USER", "U", revoke=True)),
         (
@@ -196,6 +203,7 @@ def test_each_statement_stands_on_its_page() -> None:
         statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades"),
         statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
         statements.show_views_like(VIEW), statements.comments_in([VIEW]),
+        statements.get_tags(TABLE, [VIEW]), statements.set_tags(TABLE, [(VIEW, "x")]),
         statements.comment_on_view(VIEW, "It's"), *statements.grant_reading(TABLE, [VIEW], "READER"),
     )  # fmt: skip
     begin = re.compile(r"SELECT SYSTEM\S+?(?=\()|[A-Z_, ]+")

@@ -161,6 +161,18 @@ def comment_on_view(view: Relation, comment: str) -> str:
     return f"COMMENT ON VIEW {view} IS {text(comment)}"
 
 
+def get_tags(table: Relation, tags: Sequence[Relation]) -> str:
+    """Asks for the values of tags of a table, in one row; null for one that it does not have."""
+    of = f"{text(str(table))}, 'table'"
+    return f"SELECT {', '.join(f'SYSTEM$GET_TAG({text(str(tag))}, {of})' for tag in tags)}"
+
+
+def set_tags(table: Relation, values: Sequence[tuple[Relation, str]]) -> str:
+    """Sets tags, and leaves others alone."""
+    given = ", ".join(f"{tag} = {text(value)}" for tag, value in values)
+    return f"ALTER ICEBERG TABLE {table} SET TAG {given}"
+
+
 def show_views_like(view: Relation) -> str:
     """Lists a view, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
     return f"SHOW VIEWS LIKE {text(view.name)} IN SCHEMA {double_quoted(view.database, view.schema)}"

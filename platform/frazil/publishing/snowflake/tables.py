@@ -15,7 +15,7 @@ from frazil.connections import Connections
 from frazil.errors import DifferentError
 from frazil.publishing.columns import Column
 from frazil.publishing.glue import Glue
-from frazil.publishing.labels import Labels
+from frazil.publishing.labels import Labels, labels_of_tags
 from frazil.publishing.pointer import waited
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.comments import as_labels, comment_of, comments_of, keep_comments
@@ -35,6 +35,7 @@ from frazil.publishing.snowflake.statements import (
     integration_of,
     volume_of,
 )
+from frazil.publishing.snowflake.tags import keep_tags, tags_of, tags_on
 from frazil.publishing.target import Shown
 from frazil.publishing.views.queries import CLEAN, CURRENT, clean_columns, clean_sql, current_sql
 from frazil.quoting import double_quoted
@@ -81,7 +82,7 @@ class Snowflake:
         self.upstream = self._glue.path  # that is where Snowflake looks
         self._spec, self._current = spec, spec if isinstance(spec, TableSpec) and spec.current_by else None
         current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
-        self._comment = comment_of(spec)
+        self._comment, self._tags = comment_of(spec), tags_of(spec, settings)
         self._views = (self.view, *((current,) if self._current else ()))
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
         self.about = (
@@ -130,7 +131,9 @@ class Snowflake:
             before = self._location(connection)
             if before is None:
                 self._make(connection)
-            elif before != current:
+            # Before newer rows are shown: a masking policy of a tag hides values of these, too.
+            keep_tags(connection, self.table, self._tags, self._spec.tags)
+            if before not in (None, current):
                 rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
             self._keep_view(connection)
             self._keep_current(connection, changed=before != current)
@@ -157,10 +160,11 @@ class Snowflake:
             if location is None:
                 return None
             seen = columns_or_none(connection, self.view) or ()
-            comments = comments_of(connection, self._views) if self._comment else None
+            comments = comments_of(connection, self._views) if self._comment else {}
+            tags = tags_on(connection, self.table, self._tags)
             counted = self._count(connection) if counts else None
         columns = tuple(Column(name) for name, _ in seen)
-        labels = None if comments is None else as_labels(comments)
+        labels = {**as_labels(comments), **labels_of_tags(tags)} if self._comment or self._tags else None
         name = self.relations[0]
         return Shown(self.path, self.upstream, name, location, False, counted, columns=columns, labels=labels)
 
@@ -170,8 +174,9 @@ class Snowflake:
         return tuple(map(Column, clean_columns(self._spec, names)))
 
     def labels(self) -> Labels:
-        """See `Target`: the comments of the views."""
-        return as_labels({view.name: self._comment for view in self._views}) if self._comment else {}
+        """See `Target`: the comments of the views, and the table's tags."""
+        comments = {view.name: self._comment for view in self._views} if self._comment else {}
+        return {**as_labels(comments), **labels_of_tags(self._spec.tags if self._tags else {})}
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""

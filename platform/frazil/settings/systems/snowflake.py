@@ -41,6 +41,12 @@ class SnowflakeSettings(SystemSettings):
         "the tables.",
     )
     catalog_integration: str = Field("FRAZIL_GLUE", description="The integration with Glue.")
+    tag_schema: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_$]*\.[A-Za-z_][A-Za-z0-9_$]*$",
+        description="DATABASE.SCHEMA of the tags that tables get by `tags` of their specs. Default: they get "
+        "none.",
+    )
     storage_base_url: str | None = Field(
         None, description="What the volume may read. Default: the warehouse of the owning catalog."
     )

@@ -20,10 +20,12 @@ from frazil_local.snowflake.language.statements import (
     Describe,
     Drop,
     DropDatabase,
+    GetTags,
     Grant,
     Kind,
     Name,
     Refresh,
+    SetTags,
     Show,
     ShowGrants,
     Statement,
@@ -38,6 +40,7 @@ _SYSTEM_FUNCTIONS = (
     "SYSTEM$VERIFY_CATALOG_INTEGRATION",
     "SYSTEM$GET_ICEBERG_TABLE_INFORMATION",
 )
+_GET_TAG = "SYSTEM$GET_TAG"
 
 
 def parse_statement(sql: str) -> Statement | None:
@@ -118,6 +121,8 @@ def _alter(tokens: Tokens) -> Statement | None:
         return None
     if_exists = tokens.take("IF", "EXISTS")
     name = tokens.name()
+    if kind == "ICEBERG TABLE" and tokens.take("SET", "TAG"):
+        return SetTags(name, tokens.tags())
     if tokens.take("SET"):
         return Alter(kind, name, assigned=tokens.properties(), if_exists=if_exists)
     if tokens.take("UNSET"):
@@ -209,6 +214,8 @@ def _use(tokens: Tokens) -> Statement | None:
 
 def _select(tokens: Tokens) -> Statement | None:
     function = tokens.word()
+    if function == _GET_TAG:
+        return _get_tags(tokens)
     if function not in _SYSTEM_FUNCTIONS:
         return None
     tokens.take(function)
@@ -217,6 +224,23 @@ def _select(tokens: Tokens) -> Statement | None:
     tokens.expect(TokenType.R_PAREN)
     aliased = tokens.take("AS") or not tokens.at_end()
     return Call(function, argument, tokens.name()[-1] if aliased else f"{function}('{argument}')")
+
+
+def _get_tags(tokens: Tokens) -> GetTags:
+    asked: list[tuple[Name, Name]] = []
+    while tokens.take(_GET_TAG):
+        tokens.expect(TokenType.L_PAREN)
+        tag = parse_name(tokens.string())
+        tokens.expect(TokenType.COMMA)
+        table = parse_name(tokens.string())
+        tokens.expect(TokenType.COMMA)
+        if (domain := tokens.string()).upper() != "TABLE":
+            raise syntax_error(f"{_GET_TAG} of a {domain} is not known here.")
+        tokens.expect(TokenType.R_PAREN)
+        asked.append((tag, table))
+        if not tokens.at_end():
+            tokens.expect(TokenType.COMMA)
+    return GetTags(tuple(asked))
 
 
 def _kind(tokens: Tokens, plural: str = "", kinds: tuple[Kind, ...] = _KINDS) -> Kind | None:

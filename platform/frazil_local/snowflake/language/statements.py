@@ -14,6 +14,7 @@ Kind: TypeAlias = Literal[
     "CATALOG INTEGRATION",
     "SECURITY INTEGRATION",
     "ICEBERG TABLE",
+    "TAG",
     "DATABASE",
     "SCHEMA",
     "TABLE",
@@ -87,6 +88,21 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTags:
+    """`ALTER ICEBERG TABLE <name> SET TAG <tag> = '<value>', ...`."""
+
+    name: Name
+    tags: tuple[tuple[Name, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GetTags:
+    """`SELECT SYSTEM$GET_TAG('<tag>', '<table>', 'table'), ...`: each tag with the table."""
+
+    asked: tuple[tuple[Name, Name], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """`SHOW <kinds> [LIKE <pattern>] [IN [ACCOUNT | DATABASE | SCHEMA] <name>]`."""
 
@@ -153,6 +169,8 @@ Statement: TypeAlias = (
     | DropDatabase
     | Describe
     | Refresh
+    | SetTags
+    | GetTags
     | Show
     | Grant
     | ShowGrants

@@ -112,6 +112,15 @@ class Tokens:
         """`NAME = value` pairs to the end or to a closing bracket, commas between them or not."""
         return dict(self._listed(self._property))
 
+    def tags(self) -> tuple[tuple[Name, str], ...]:
+        """`tag = 'value'` pairs to the end, commas between them."""
+        return tuple(self._listed(self._tag))
+
+    def _tag(self) -> tuple[Name, str]:
+        name = self.name()
+        self.expect(TokenType.EQ)
+        return name, self.string()
+
     def _property(self) -> tuple[str, Value]:
         name = self._word()
         self.expect(TokenType.EQ)

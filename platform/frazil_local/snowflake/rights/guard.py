@@ -5,6 +5,8 @@ Left out: future grants, managed access schemas, database roles, secondary roles
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from frazil_local.snowflake.answers import Refused
@@ -20,6 +22,7 @@ from frazil_local.snowflake.language.statements import (
     Kind,
     Name,
     Refresh,
+    SetTags,
     Statement,
     Use,
 )
@@ -70,6 +73,8 @@ class Guard:
                 self._check_owner(kind, _full(kind, name, session), session)
             case Refresh(name=name):
                 self._check_owner("ICEBERG TABLE", session.full(name), session)
+            case SetTags(name=name, tags=tags):
+                self._check_tags(session.full(name), [tag for tag, _ in tags], session)
             case DropDatabase(name=database):
                 self._check_owner("DATABASE", (database,), session)
             case Grant(on_kind=on_kind, on_name=name):
@@ -110,7 +115,9 @@ class Guard:
         kind, name = statement.kind, statement.name
         if statement.or_replace:
             self._check_owner(kind, _full(kind, name, session), session)
-        if kind == "ICEBERG TABLE":
+        if kind == "TAG":
+            self._need(session, "SCHEMA", session.full(name)[:2], "CREATE TAG")
+        elif kind == "ICEBERG TABLE":
             self._check_iceberg(session.full(name), statement, session)
         else:
             self._check_on_account(kind, session)
@@ -124,6 +131,15 @@ class Guard:
         self._need(session, "SCHEMA", name[:2], "CREATE ICEBERG TABLE")
         self._need(session, "EXTERNAL VOLUME", named("EXTERNAL_VOLUME"), "USAGE")
         self._need(session, "INTEGRATION", named("CATALOG"), "USAGE")
+
+    def _check_tags(self, table: Name, tags: Iterable[Name], session: Session) -> None:
+        """Sets them who has APPLY TAG on the account, or owns the table and has APPLY on each tag."""
+        if self._holds(session, "ACCOUNT", ("ACCOUNT",), "APPLY TAG"):
+            return
+        self._check_owner("ICEBERG TABLE", table, session)
+        for tag in map(session.full, tags):
+            if self._objects.find("TAG", tag):  # what is missing is said to be missing
+                self._need(session, "TAG", tag, "APPLY")
 
     def _check_on_account(self, kind: str, session: Session) -> None:
         role, privilege = _ON_ACCOUNT[kind]
@@ -189,4 +205,4 @@ class Guard:
 
 
 def _full(kind: str, name: Name, session: Session) -> Name:
-    return session.full(name) if kind in ("ICEBERG TABLE", "TABLE", "VIEW") else name
+    return session.full(name) if kind in ("ICEBERG TABLE", "TAG", "TABLE", "VIEW") else name
