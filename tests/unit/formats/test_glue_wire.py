@@ -8,9 +8,16 @@ import zlib
 import pyarrow as pa
 import pytest
 
+from frazil.exact import rows_of
+from frazil.formats.bare import differences
+from frazil.formats.halves import schemas_of
 from frazil.formats.protobuf.indexes import glue_messages
-from frazil.formats.protocol import WriterSchema
+from frazil.formats.protocol import VALUE, WriterSchema
+from frazil.formats.registry.glue import number_of
 from frazil.formats.wires.glue import GlueWire
+from frazil.formats.wires.known import naming_of
+from frazil.spec.topic import TableSpec
+from kit.wires.aws.recorded import records, schema, values
 
 VERSION = uuid.UUID("b7b4a7f0-9c96-4e4a-a687-fb5de9ef0c63")
 OTHER = uuid.UUID("00000000-9c96-4e4a-a687-fb5de9ef0c63")
@@ -78,3 +85,23 @@ def test_messages_are_counted_as_aws_counts_them() -> None:
     indexes = glue_messages(WriterSchema(1, 1, text, "PROTOBUF"), "s")
 
     assert indexes == (b"\2\0", b"\4\0\2", b"\6\0\2\0", b"\4\0\0")
+
+
+@pytest.mark.parametrize("compression", ["NONE", "ZLIB"])
+@pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
+def test_what_aws_serializers_in_java_wrote_is_what_their_producer_had(kind: str, compression: str) -> None:
+    version, text = schema(kind)
+    writer = WriterSchema(number_of(version), 1, text, kind, glue_id=version)
+    of_type = {"record_type": "shop.Order"} if kind == "PROTOBUF" else {}
+    schemas = schemas_of(TableSpec(topic="orders", **of_type), VALUE, [writer])
+    raw, naming, decoder = records(kind, compression), naming_of(schemas), schemas.decoder()
+    nothing = pa.array([[]] * len(raw), pa.list_(pa.string()))
+
+    decoded = decoder.arrow().decode(naming.prefixed(pa.array(raw), nothing, nothing))
+
+    rows = rows_of(pa.RecordBatch.from_struct_array(decoded.data))
+    assert decoded.ok.to_pylist() == [True] * len(raw)
+    assert [{name: row[name] for name in values()[0]} for row in rows] == values()
+    for each, row in zip(raw, rows, strict=True):
+        independent = decoder.values(naming.prefixed_one(each, ()))
+        assert list(differences(decoder.columns, independent or {}, row)) == []

@@ -16,7 +16,7 @@ from frazil.formats.protobuf.format import Protobuf
 from frazil.formats.protobuf.messages import Messages, PtarsMessages, UpbMessages
 from frazil.formats.protobuf.schema import message_to_logical
 from frazil.formats.protocol import VALUE, HalfSchemas
-from frazil.formats.wires.prefix import Header, WireError, header_of
+from frazil.formats.wires.prefix import Header, WireError, by_header, header_of
 from kit.drawn.damage import FRAME, damaged
 from kit.formats import protobuf_oracle as oracle
 from kit.formats.formats import same
@@ -104,6 +104,18 @@ def test_what_is_no_header_has_a_reason(raw: bytes, code: str) -> None:
 
     assert raised.value.reason[0] == code
     assert batches(WIDE).explain(raw)[0] == code
+
+
+def test_headers_of_schemas_that_are_not_known_are_not_read_at_all() -> None:
+    """A topic of several formats: what follows an id in Avro and JSON looks like many indexes of messages."""
+    own, foreign = b"\0\0\0\0\7", b"\0\0\0\0\6"
+    raw = pa.array(
+        [foreign + b"\2\2x", own + b"\0x", b"{text}", None, own + b"\2\2x", foreign + b"\0x", b"\0"]
+    )
+
+    groups = {header.indexes: places.tolist() for header, places in by_header(raw, {7})}
+
+    assert groups == {(0,): [1], (1,): [4]}
 
 
 @pytest.mark.parametrize("cls", DECODERS)

@@ -180,7 +180,7 @@ class ProtobufBatches:
 
     def _groups(self, raw: pa.Array) -> Iterable[tuple[Header, np.ndarray]]:
         if self._recipe.framed:
-            return by_header(raw)
+            return by_header(raw, self._places)
         return [(self._header(b""), pc.indices_nonzero(raw.is_valid()).to_numpy())]
 
     def _part(self, schema_id: int, indexes: tuple[int, ...], payloads: pa.Array) -> pa.StructArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -84,15 +84,18 @@ def header_of(raw: bytes) -> Header:
     return Header(schema_id, tuple(indexes) or FIRST, at)
 
 
-def by_header(raw: pa.Array) -> Iterator[tuple[Header, np.ndarray]]:
-    """Places of records by header, one header after the other; records without one are left out.
+def by_header(raw: pa.Array, known: Container[int]) -> Iterator[tuple[Header, np.ndarray]]:
+    """Places of records by header, one header after the other.
 
-    Short headers are told apart in bulk, others one by one (400,000 records a second).
+    Records without one are left out, and those of schemas that are not known: other formats' headers look
+    like long ones. Short headers are told apart in bulk, others one by one (400,000 records a second).
     """
     import numpy as np
 
     others: dict[Header, list[int]] = {}
     for head, places in _by_head(raw, _SHORT):
+        if head[:1] != b"\0" or int.from_bytes(head[1:HEADER], "big") not in known:
+            continue
         if len(head) == _SHORT and head[0] == head[-1] == 0:
             yield Header(int.from_bytes(head[1:HEADER], "big"), FIRST, _SHORT), places
         else:
