@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,26 +17,6 @@ if TYPE_CHECKING:
 
 
 _NUMBERS = count()
-
-
-def pytest_collection_finish() -> None:
-    """PyIceberg's own transactions copy all metadata each time that they look at it; Frazil's do not."""
-    if "pyiceberg.table" in sys.modules:
-        _look_at_metadata_once()
-
-
-def _look_at_metadata_once() -> None:
-    from pyiceberg.table import Transaction
-    from pyiceberg.table.update import update_table_metadata
-
-    def table_metadata(transaction: Any) -> Any:
-        seen = transaction.__dict__.get("seen")
-        if seen is None or seen[0] is not transaction._updates:
-            updated = update_table_metadata(transaction._table.metadata, transaction._updates)
-            seen = transaction.__dict__["seen"] = transaction._updates, updated
-        return seen[1]
-
-    pytest.MonkeyPatch().setattr(Transaction, "table_metadata", property(table_metadata))
 
 
 @pytest.fixture(scope="session")
