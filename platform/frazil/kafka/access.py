@@ -12,12 +12,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from frazil.settings.files import file_text
 from frazil.settings.identity import aws_session, keys_of_now
 from frazil.settings.refusals import aws_refusal
 from frazil.settings.secret import revealed
 from frazil.settings.systems.aws import AwsSettings
 from frazil.settings.systems.kafka import KafkaSettings
-from frazil.settings.systems.system import file_text
 
 _SECURITY = "org.apache.kafka.common.security"
 _MODULES = {

@@ -15,6 +15,7 @@ from frazil.pipelines.file import Pipeline, load_pipeline
 from frazil.publishing.targets import TARGETS
 from frazil.publishing.views.target import Views
 from frazil.publishing.views.wanted import view_names
+from frazil.settings.files import expanded
 from frazil.settings.profile import Settings
 from frazil.spec.names import LONGEST_NAME, AssetPath, TableName, legal, things
 from frazil.spec.table import AnyTable
@@ -87,10 +88,17 @@ def pipeline_folders(settings: Settings) -> list[Path]:
 def folders_in(written: str, shipped: str) -> list[Path]:
     """The folders of a setting, separated like PATH; where it is empty, those that come with Frazil."""
     if written:
-        return [Path(p).expanduser().absolute() for p in written.split(os.pathsep) if p]
+        return [_folder(Path(p), shipped) for p in written.split(os.pathsep) if p]
     package = importlib.util.find_spec("assets")
     places = package.submodule_search_locations if package else None
     return [Path(place) / shipped for place in places or ()]
+
+
+def _folder(written: Path, kind: str) -> Path:
+    try:
+        return expanded(written).absolute()
+    except ValueError as e:
+        raise SpecError(f"{written}: {e}.", todo=f"Fix FRAZIL_{kind.upper()}.") from None
 
 
 def folders_with_file(root: Path, kind: str = "pipelines") -> list[Path]:

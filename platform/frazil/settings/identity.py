@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frazil.settings.files import file_text
 from frazil.settings.secret import revealed
 from frazil.settings.systems.aws import AwsSettings
-from frazil.settings.systems.system import file_text
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials

@@ -28,6 +28,7 @@ from pydantic_settings import (
 
 from frazil.errors import MALFORMED, UsageError
 from frazil.settings.connection import ConnectionSettings
+from frazil.settings.files import File
 from frazil.settings.identity import aws_session
 from frazil.settings.profile_file import profile_in_force, profile_path, read_profile
 from frazil.settings.reference import KEEP, Keep
@@ -40,7 +41,7 @@ from frazil.settings.systems.registry import RegistrySettings
 from frazil.settings.systems.rest import RestSettings
 from frazil.settings.systems.snowflake import SnowflakeSettings
 from frazil.settings.systems.spark import SparkSettings
-from frazil.settings.systems.system import File, SystemSettings
+from frazil.settings.systems.system import SystemSettings
 from frazil.settings.systems.telemetry import LineageSettings, LogSettings, TracingSettings
 
 if TYPE_CHECKING:

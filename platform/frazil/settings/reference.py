@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from frazil.settings.files import expanded
+
 if TYPE_CHECKING:
     from botocore.session import Session
 
@@ -113,7 +115,7 @@ def _from_environment(name: str, _: object) -> str:
 
 def _from_file(path: str, _: object) -> str:
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+        return expanded(Path(path)).read_text(encoding="utf-8").strip()
     except OSError as e:
         raise ValueError(f"{path} can't be read: {e.strerror}") from None
 

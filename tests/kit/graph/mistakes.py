@@ -52,6 +52,7 @@ SETTINGS = [
     ("FRAZIL_REGISTRY__USER_INFO", "me", "write user:password"),
     ("FRAZIL_KAFKA__PASWORD", "x", "is it FRAZIL_KAFKA__PASSWORD?"),
     ("FRAZIL_PIPELINES", "/nowhere", "there is no such folder of pipelines"),
+    ("FRAZIL_PIPELINES", "~nobody-here/pipelines", "this machine knows no user of that name"),
     ("FRAZIL_PROFILE", "/nowhere.json", "There is no such profile."),
 ]
 """A variable and its value."""

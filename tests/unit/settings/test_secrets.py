@@ -60,6 +60,7 @@ def test_aws_may_keep_it() -> None:
     [
         ("env:NOWHERE", "there is no environment variable NOWHERE"),
         ("file:/nowhere/at/all", "/nowhere/at/all can't be read"),
+        ("file:~nobody-here/login", "this machine knows no user of that name"),
         ("aws-secret:nowhere", "secretsmanager does not give it"),
         ("aws-ssm:nowhere", "ssm does not give it"),
     ],

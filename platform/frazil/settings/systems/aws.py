@@ -7,8 +7,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from frazil.settings.files import File
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import File, OptionalUrl, SystemSettings
+from frazil.settings.systems.system import OptionalUrl, SystemSettings
 
 
 def _region() -> str:

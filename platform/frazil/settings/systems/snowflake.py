@@ -6,8 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from frazil.settings.files import File
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import File, SystemSettings
+from frazil.settings.systems.system import SystemSettings
 
 
 class SnowflakeSettings(SystemSettings):

@@ -6,8 +6,9 @@ import re
 
 from pydantic import Field, field_validator
 
+from frazil.settings.files import File
 from frazil.settings.secret import Secret
-from frazil.settings.systems.system import File, SystemSettings
+from frazil.settings.systems.system import SystemSettings
 
 _ADDRESS = re.compile(r"(sc|spark|k8s)://.|local(\[.+\])?$|yarn$")
 _SECRET = re.compile("token|secret|password|key|authorization", re.IGNORECASE)

@@ -10,19 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from frazil.errors import ConfigureError
+from frazil.settings.files import File
 from frazil.settings.secret import Secret
-
-
-def file_text(file: Path, what: str, kind: str, todo: str) -> str:
-    """The text of a file that a setting names; a ConfigureError where it is not there, or of no such kind."""
-    try:
-        return file.read_text(encoding="ascii")
-    except (OSError, ValueError) as e:
-        raise ConfigureError(
-            f"{what} can't be read.",
-            where=f"{file}: {getattr(e, 'strerror', None) or f'this is no {kind}'}",
-            todo=todo,
-        ) from None
 
 
 def _is_url(given: str) -> str:
@@ -42,17 +31,6 @@ Url = Annotated[str, AfterValidator(_is_url)]
 
 OptionalUrl = Annotated[str | None, AfterValidator(lambda given: _is_url(given) if given else None)]
 """The same, where there may be none; empty text takes back what a profile or a shell said before."""
-
-
-def _expanded(given: Path) -> Path:
-    try:
-        return given.expanduser()
-    except RuntimeError:
-        raise ValueError("this machine knows no user of that name") from None
-
-
-File = Annotated[Path, AfterValidator(_expanded)]
-"""A file or a folder; `~` is the home of who runs Frazil, as a shell has it."""
 
 
 class SystemSettings(BaseModel):

@@ -5,11 +5,11 @@ PyIceberg's names: `pyiceberg.io`, `pyiceberg.catalog.rest`. Java's: `AwsPropert
 
 from __future__ import annotations
 
+from frazil.settings.files import file_text
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 from frazil.settings.systems.aws import S3Settings
 from frazil.settings.systems.rest import RestSettings
-from frazil.settings.systems.system import file_text
 from frazil.tables.catalogs.file_io import S3_CA
 from frazil.tables.catalogs.pyiceberg import OWN_CODE
 
