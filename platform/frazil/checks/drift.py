@@ -176,12 +176,13 @@ class _Compared:
                 table = handle_of(self.spec, self.connections).load()
         except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
             table = explain(e)
+        rows = self._rows(table) if self.counts and not isinstance(table, FrazilError) else None
         before: dict[AssetPath, Drift] = {}
         for target in targets_of(self.spec, self.connections.settings):
             seen = self.seen[target.path]
             drift = self._drift(target, seen, table, before.get(target.upstream))
-            if drift and self.counts and not isinstance(table, FrazilError):
-                drift = self._counted(drift, seen, table)
+            if drift and rows is not None and not isinstance(table, FrazilError):
+                drift = self._counted(drift, seen, table, rows)
             if drift:
                 before[target.path] = drift
                 yield drift
@@ -210,11 +211,19 @@ class _Compared:
             return replace(drift, state="labels", why="; ".join(lines), todo=self._sync)
         return drift
 
-    def _counted(self, drift: Drift, seen: Seen, table: Table) -> Drift:
-        """A drift with its rows; one that differs in nothing else differs if these do."""
+    def _rows(self, table: Table) -> int | FrazilError:
+        """The rows of the table, or why nobody knows."""
         try:
-            rows = live_rows(self.connections, self.things.table, table.current_snapshot())
-            shown = rows_shown(seen, table, self.connections) if isinstance(seen, Shown) else None
+            return live_rows(self.connections, self.things.table, table.current_snapshot())
+        except Exception as e:  # noqa: BLE001 - it is why nobody knows
+            return explain(e)
+
+    def _counted(self, drift: Drift, seen: Seen, table: Table, rows: int | FrazilError) -> Drift:
+        """A drift with its rows; one that differs in nothing else differs if these do."""
+        if isinstance(rows, FrazilError):
+            return _without_state(drift, rows)
+        try:
+            shown = rows_shown(seen, table, rows, self.connections) if isinstance(seen, Shown) else None
         except Exception as e:  # noqa: BLE001 - it is why nobody knows
             return _without_state(drift, explain(e))
         drift = replace(drift, rows=rows, rows_shown=shown)

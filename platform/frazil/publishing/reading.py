@@ -58,10 +58,16 @@ def read_all(
     return {**seen, **_in_one_session(of_snowflake, connections, counts=counts)}
 
 
-def rows_shown(seen: Shown, table: Table, connections: Connections) -> int | None:
+def rows_shown(seen: Shown, table: Table, rows: int, connections: Connections) -> int | None:
     """How many rows readers of a target see; None where nobody knows.
 
     As the target counts them; else those of the metadata that it names, which engines read.
+
+    Args:
+        seen: What the target shows.
+        table: The table.
+        rows: Its own, at its head.
+        connections: To where it is.
     """
     if seen.rows is not None:
         return seen.rows
@@ -69,6 +75,8 @@ def rows_shown(seen: Shown, table: Table, connections: Connections) -> int | Non
     if metadata is None:
         return None
     at = metadata.current_snapshot_id
+    if at == table.metadata.current_snapshot_id:
+        return rows
     snapshot = None if at is None else metadata.snapshot_by_id(at)
     if number(summary_of(snapshot), "total-delete-files") and table.metadata.snapshot_by_id(at or 0) is None:
         return None  # Spark reads the table's own snapshots only
