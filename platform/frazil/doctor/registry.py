@@ -65,7 +65,7 @@ def _ask(
             raise
         return
     if (unasked := versions[-1].contract.for_readers) and not asks_rules:
-        names = ", ".join(f"{rule.name} ({rule.type})" for rule in unasked)
+        names = ", ".join(rule.title for rule in unasked)
         raise Unproven(
             f"its rules {names} are for readers, and Frazil asks none: write rules: enforce, or checks"
         )

@@ -159,8 +159,7 @@ class HalfSchemas:
     def unasked_rules(self) -> tuple[str, ...]:
         """Rules of its versions that readers shall follow, and that nobody asks here, by name."""
         writers = () if self.asks_rules else self.writers
-        rules = (rule for writer in writers for rule in writer.contract.for_readers)
-        return tuple(dict.fromkeys(f"{rule.name} ({rule.type})" for rule in rules))
+        return tuple(dict.fromkeys(r.title for writer in writers for r in writer.contract.for_readers))
 
     @property
     def columns(self) -> Struct:

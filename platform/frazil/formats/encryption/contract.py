@@ -35,6 +35,11 @@ class Rule:
     on_failure: str = ""  # what is done where a condition is false; of WRITEREAD perhaps two, by a comma
 
     @property
+    def title(self) -> str:
+        """Its name and type, for people."""
+        return f"{self.name} ({self.type})"
+
+    @property
     def encrypts(self) -> bool:
         """Whether clients encrypt fields by it."""
         return self.type == _OF_FIELDS

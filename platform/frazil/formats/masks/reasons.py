@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from frazil.formats.batches.oversize import TOO_LARGE
 from frazil.formats.logical import Struct, find
 from frazil.formats.protocol import UNREADABLE, Reason
+from frazil.formats.rules.batch import RULE
 
 _FIELD = re.compile(r"\bfield ([^\s:,;{}\[\]]+)")
 
@@ -22,7 +24,7 @@ def withheld(reason: Reason, key: Struct, value: Struct) -> Reason:
     """The reason; where its words may hold a value, the code and the field alone."""
     code, words = reason
     plain = code.removeprefix("key_")
-    if plain in _PLAIN or plain.startswith(("too_large", "rule:")):
+    if plain in _PLAIN or plain.startswith((TOO_LARGE, RULE)):
         return reason
     named = _FIELD.search(words)
     known = named and any(find(columns, named[1].replace("[]", "")) for columns in (key, value))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from frazil.expressions.arrow import Rows
+
     Flags = NDArray[np.bool_]
+
+RULE = "rule:"
+"""Begins the code of a reason: a record fails a rule of its schema; the rule's name follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +71,28 @@ class JudgingColumns:
         ok = flags_of(decoded.ok)
         writers = np.where(ok, decoded.writer.fill_null(-1).to_numpy(zero_copy_only=False), -1)
         for place, own in self.conditions.items():
-            rows = writers == place
-            for condition in own if rows.any() else ():
-                failing = np.zeros(len(rows), bool)
-                failing[rows] = ~_passing(condition.expression, decoded.data, rows)
+            chosen = writers == place
+            if not chosen.any():
+                continue
+            rows = _rows(own, decoded.data, chosen)
+            for condition in own:
+                failing = np.zeros(len(chosen), bool)
+                # Where it is null, CEL has an error.
+                failing[chosen] = ~flags_of(rows.flags(condition.expression.root).fill_null(False))
                 yield condition, failing
 
 
-def _passing(asked: Expression, data: pa.StructArray, rows: Flags) -> Flags:
-    """Which of the rows it is true of; where it is null, CEL has an error."""
+def _rows(asked: Iterable[Condition], data: pa.StructArray, flags: Flags) -> Rows:
+    """The columns of which conditions speak, of some rows."""
     import pyarrow as pa
 
     from frazil.expressions.arrow import Rows
 
-    names = {path[0] for path in asked.columns}
-    chosen = None if rows.all() else pa.array(rows)
+    names = {path[0] for each in asked for path in each.expression.columns}
+    chosen = None if flags.all() else pa.array(flags)
     columns = {
         own.name: column if chosen is None else column.filter(chosen)
         for own, column in zip(data.type, data.flatten(), strict=True)
         if own.name in names
     }
-    return flags_of(Rows(columns, int(rows.sum()), 0).flags(asked.root).fill_null(False))
+    return Rows(columns, int(flags.sum()), 0)

@@ -12,11 +12,8 @@ from frazil.formats.encryption.contract import Rule
 from frazil.formats.encryption.decoder import NotedDecoder
 from frazil.formats.logical import Struct
 from frazil.formats.protocol import ArrowDecoder, Decoder, Format, HalfSchemas, Reason, WriterSchema
-from frazil.formats.rules.batch import Condition, JudgingColumns
+from frazil.formats.rules.batch import RULE, Condition, JudgingColumns
 from frazil.formats.rules.conditions import condition_of
-
-RULE = "rule:"
-"""Begins the code of a reason: a record fails a rule of its schema; the rule's name follows."""
 
 _READ = ("AVRO", "JSON")
 
@@ -112,7 +109,7 @@ def _follow(rule: Rule, rules: tuple[Rule, ...]) -> None:
 
 def _refusal(subject: str, writer: WriterSchema, rule: Rule, why: str) -> ConfigureError:
     return ConfigureError(
-        f"Rule {rule.name} ({rule.type}) of the schema can't be asked: {why}.",
+        f"Rule {rule.title} of the schema can't be asked: {why}.",
         where=f"subject {subject}, version {writer.version}: {rule.expr:.200}",
         meaning="Nothing was landed.",
         todo="Write rules: ignore, and what must hold as checks (docs/checks.md).",
