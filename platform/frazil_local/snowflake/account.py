@@ -126,10 +126,11 @@ class Account:
         return None
 
     def _of_object(self, statement: Statement, session: Session) -> Result | None:
+        if isinstance(statement, Create | Alter | Drop):
+            statement = replace(statement, name=session.full_of(statement.kind, statement.name))
         match statement:
-            case Create(kind=kind, name=name):
-                full = session.full(name) if kind == "TAG" else name
-                return self._create(replace(statement, name=full))
+            case Create():
+                return self._create(statement)
             case Alter():
                 return self._alter(statement)
             case Drop():

@@ -102,7 +102,7 @@ class StrictAccount(Account):
     def _follow(self, statement: Statement, session: Session) -> None:
         match statement:
             case Create(kind=kind, name=name):
-                full = session.full(name) if kind in ("ICEBERG TABLE", "TAG") else name
+                full = session.full_of(kind, name)
                 if not self._privileges.has_owner(kind, full):
                     self._privileges.own(session.role, kind, full)
             case Drop(kind="ROLE", name=name):

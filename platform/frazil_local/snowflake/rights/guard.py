@@ -70,7 +70,7 @@ class Guard:
             case Create():
                 self._check_create(statement, session)
             case Alter(kind=kind, name=name) | Drop(kind=kind, name=name):
-                self._check_owner(kind, _full(kind, name, session), session)
+                self._check_owner(kind, session.full_of(kind, name), session)
             case Refresh(name=name):
                 self._check_owner("ICEBERG TABLE", session.full(name), session)
             case SetTags(name=name, tags=tags):
@@ -114,7 +114,7 @@ class Guard:
     def _check_create(self, statement: Create, session: Session) -> None:
         kind, name = statement.kind, statement.name
         if statement.or_replace:
-            self._check_owner(kind, _full(kind, name, session), session)
+            self._check_owner(kind, session.full_of(kind, name), session)
         if kind == "TAG":
             self._need(session, "SCHEMA", session.full(name)[:2], "CREATE TAG")
         elif kind == "ICEBERG TABLE":
@@ -202,7 +202,3 @@ class Guard:
 
     def _holds(self, session: Session, kind: str, name: Name, *privileges: str) -> bool:
         return self._privileges.holds(session.role, kind, name, *privileges)
-
-
-def _full(kind: str, name: Name, session: Session) -> Name:
-    return session.full(name) if kind in ("ICEBERG TABLE", "TAG", "TABLE", "VIEW") else name

@@ -25,3 +25,7 @@ class Session:
         if len(known) < len(current):
             raise Refused(90105, "22000", "This session does not have a current database or schema.")
         return (*known, *name)
+
+    def full_of(self, kind: str, name: Name) -> Name:
+        """The name of an object of a kind: with database and schema where it lies in one."""
+        return self.full(name) if kind in ("ICEBERG TABLE", "TAG", "TABLE", "VIEW") else name
