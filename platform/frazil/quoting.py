@@ -26,6 +26,8 @@ _PLAIN = re.compile(
 )
 """A name that YAML takes for a text without quotes."""
 
+_PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
+
 _FILTERED = re.compile(r"(?!(?:and|or|not|is|in|null|nan|like|between|true|false)$)[a-z_][\w$]*", re.A | re.I)
 """A name that a filter takes without quotes."""
 
@@ -60,6 +62,11 @@ def literal(value: str | int | float | bool) -> str:
 def comparable(column: str, kind: str) -> str:
     """SQL of a column as Spark can sort it and group by it: a map, which it can't, as JSON."""
     return f"to_json(struct({column}))" if "map<" in kind else column
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The parts of a name, as Snowflake's SHOW writes it: quoted where they have to be."""
+    return tuple(quoted.replace('""', '"') or plain for quoted, plain in _PART.findall(name))
 
 
 def _joined(parts: tuple[str, ...], mark: str) -> str:

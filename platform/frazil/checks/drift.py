@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 State = Literal[
-    "in step", "missing", "behind", "columns", "labels", "rows", "held", "foreign", "left over", "refused",
-    "down"
+    "in step", "missing", "behind", "columns", "grants", "labels", "rows", "held", "foreign", "left over",
+    "refused", "down"
 ]  # fmt: skip
-"""Of a table in a target. `held`: a blocking check keeps it back; `columns`, `labels`: only they differ;
-`rows`: it shows the current metadata, and other rows; `left over`: the Iceberg table is gone; `refused`,
-`down`: the target does not tell."""
+"""Of a table in a target. `held`: a blocking check keeps it back; `columns`, `grants`, `labels`: only
+they differ; `rows`: it shows the current metadata, and other rows; `left over`: the Iceberg table is gone;
+`refused`, `down`: the target does not tell."""
 
-_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns", "labels"})
+_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns", "grants", "labels"})
 """What publishing brings in step."""
 
 
@@ -207,6 +207,9 @@ class _Compared:
             return self._published(target, self._late(drift, target, table, seen), "behind", before)
         if lines := differences(seen.columns, target.columns(table)):
             return replace(drift, state="columns", why="; ".join(lines), todo=self._sync)
+        if seen.lacks:
+            why = f"role {self.connections.settings.snowflake.role} lacks {', '.join(seen.lacks)}"
+            return replace(drift, state="grants", why=why, todo=self._sync)
         if lines := label_differences(seen.labels, target.labels()):
             return replace(drift, state="labels", why="; ".join(lines), todo=self._sync)
         return drift

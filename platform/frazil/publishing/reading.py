@@ -11,8 +11,11 @@ from frazil.errors import FrazilError, NotAllowedError, explain
 from frazil.publishing.glue import Glue
 from frazil.publishing.glue_answers import entries_of, glue_errors
 from frazil.publishing.pointer import metadata_shown
+from frazil.publishing.snowflake.connection import connection_errors, statement_errors
+from frazil.publishing.snowflake.grants import RoleRights, rights_of
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
+from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath
 from frazil.tables.catalogs.handle import name_of
 from frazil.tables.metadata.snapshots import number, summary_of
@@ -20,6 +23,7 @@ from frazil.tables.spark.session import live_rows
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
+    from snowflake.connector import SnowflakeConnection
 
 _FEW = 5
 """Entries of one database that are asked for one by one."""
@@ -104,9 +108,17 @@ def _in_one_session(
         return {}
     try:
         with connections.snowflake() as connection:
-            return _each(targets, lambda target: target.read_by(connection, counts=counts))
+            rights = _role_rights(connection, connections.settings)
+            return _each(targets, lambda target: target.read_by(connection, counts=counts, rights=rights))
     except Exception as e:  # noqa: BLE001 - it is what each of them shows
         return {target.path: explain(e) for target in targets}
+
+
+def _role_rights(connection: SnowflakeConnection, settings: Settings) -> RoleRights:
+    """What the role that should read holds, in one statement for all tables."""
+    role = settings.snowflake.role
+    with connection_errors(settings), statement_errors(f"role {role}"):
+        return rights_of(connection, role)
 
 
 def _each(targets: Sequence[Any], read: Callable[[Any], Shown | None]) -> dict[AssetPath, Seen]:

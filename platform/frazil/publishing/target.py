@@ -38,6 +38,8 @@ class Shown:
     columns: tuple[Column, ...] | None = None
     # What it tells people of the table; None where it has no room for that, or nobody asked.
     labels: Labels | None = None
+    # Rights that those lack who should read it there, as people say them.
+    lacks: tuple[str, ...] = ()
     account: str = ""  # of the cloud that the target is in, where its answer names it
     # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
     waited: float | None = None

@@ -83,10 +83,10 @@ class Account:
         """Hears what fakesnow is about to do."""
 
     def done(self, sql: str, session: Session) -> None:
-        """Hears what fakesnow did: what is replaced loses its grants, unless they are copied."""
+        """Hears what fakesnow did: what is dropped or replaced loses its grants, unless they are copied."""
         deed = deed_of(parse_one(sql, read="snowflake"), session)
         if deed and deed.drops_grants:
-            self._objects.revoke_all(deed.kind, deed.name)
+            self._objects.revoke_within(deed.name)
 
     def may_take(self, user: str, role: str) -> bool:
         """Whether a user may take a role."""
@@ -174,6 +174,7 @@ class Account:
 
     def _drop_database(self, statement: DropDatabase) -> Result:
         if self._tables.drop_database(statement.name):
+            self._objects.revoke_within((statement.name,))
             return message(f"{statement.name} successfully dropped.")
         if statement.if_exists:
             return _NOTHING_DROPPED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,10 @@ _SET_OPTION = """
 update grants set grant_option = ? where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)
 """
 _REVOKE = "delete from grants where (privilege, on_kind, on_name, to_kind, to_name) = (?, ?, ?, ?, ?)"
+_REVOKE_WITHIN = """
+delete from grants where privilege != 'OWNERSHIP' and on_kind in ('DATABASE', 'SCHEMA', 'TABLE', 'VIEW')
+and (on_name = ?1 or instr(on_name, ?2) = 1)
+"""
 _DISOWN = "delete from grants where privilege = 'OWNERSHIP' and (on_kind, on_name) = (?, ?)"
 
 
@@ -152,11 +156,10 @@ class Objects:
             if (g.on_kind, g.on_name) == on
         ]
 
-    def revoke_all(self, kind: str, name: Name) -> None:
-        """Takes away what was granted on an object; its owner stays."""
-        for owned in self.grants_on(kind, name):
-            if owned.privileges != ("OWNERSHIP",):
-                self.grant(replace(owned, revoke=True))
+    def revoke_within(self, name: Name) -> None:
+        """Takes away what was granted on a relation, and on what is in it; owners stay."""
+        plain = ".".join(name)
+        self._run(_REVOKE_WITHIN, plain, f"{plain}.")
 
     def close(self) -> None:
         """Closes the file."""

@@ -34,7 +34,8 @@ class Deed:
     @property
     def drops_grants(self) -> bool:
         """Whether what was granted on the one before is gone with it."""
-        return self.verb == "CREATE" and self.or_replace and not self.copies_grants
+        replaces = self.verb == "CREATE" and self.or_replace and not self.copies_grants
+        return replaces or self.verb == "DROP"
 
 
 def deed_of(tree: exp.Expr, session: Session) -> Deed | None:

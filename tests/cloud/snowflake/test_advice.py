@@ -13,8 +13,8 @@ from frazil.clients import Clients
 from frazil.doctor.snowflake import _Account
 from frazil.errors import ConfigureError, DifferentError, MissingError, NotAllowedError, RepairError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
+from frazil.publishing.snowflake.making import make_volume
 from frazil.publishing.snowflake.statements import volume_of
-from frazil.publishing.snowflake.tables import _make_volume
 from frazil.quoting import double_quoted
 from frazil.settings.profile import Settings
 from frazil_cloud.aws.client import Aws
@@ -192,19 +192,19 @@ def test_a_volume_of_another_place_stays_beside_a_new_one_or_is_dropped(
     elsewhere = settings_of(snowflake, **{**account, "storage_base_url": "s3://elsewhere/"})
     here = settings_of(snowflake, **account)
     with open_snowflake(elsewhere) as connection:
-        _make_volume(connection, volume_of(elsewhere))
+        make_volume(connection, volume_of(elsewhere))
         with pytest.raises(DifferentError, match="of another place") as refused:
-            _make_volume(connection, volume_of(here))
+            make_volume(connection, volume_of(here))
         assert "if nobody else reads by it" in refused.value.todo
 
         if way == "dropped":
             rows(connection, f"drop external volume {double_quoted(volume_of(here).name)}")
         else:
             here = settings_of(snowflake, **{**account, "external_volume": f"{name}_2"})
-        _make_volume(connection, volume_of(here))
-        _make_volume(connection, volume_of(here))  # it is there, and of that place
+        make_volume(connection, volume_of(here))
+        make_volume(connection, volume_of(here))  # it is there, and of that place
         if way == "a new name":
-            _make_volume(connection, volume_of(elsewhere))  # which is as it was
+            make_volume(connection, volume_of(elsewhere))  # which is as it was
 
 
 def test_a_readers_role_is_made_by_the_statement_that_the_doctor_names(snowflake: CloudSnowflake) -> None:

@@ -197,21 +197,45 @@ def test_tags_of_the_spec_are_set_on_the_table_and_only_those_that_differ(
     assert query(connections.settings, asked) == [("desk", "gold")]
 
 
-def test_a_role_that_is_named_may_read_table_and_view(
-    connections: Connections, trades: Trades, fresh_name: str
+def test_a_role_that_is_named_may_read_and_gets_back_only_what_it_lost(
+    connections: Connections, trades: Trades, fresh_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    role = f"{fresh_name}_reader".upper()
+    role, sent = f"{fresh_name}_reader".upper(), list[str]()
     query(connections.settings, f"create role {role}")
-    state = sync_snowflake(with_settings(connections, role=role), trades.names)
+    own, name = with_settings(connections, role=role), trades.names.table
+    spec = TableSpec(topic="any", namespace=name.namespace, table=name.table)
+    state, listed = sync_snowflake(own, trades.names), f"show grants to role {role}"
+    schema, view = state.name.rpartition(".")[0], state.facts["view"]
 
-    granted = {row[1:4] for row in query(connections.settings, f"show grants to role {role}")}
-    schema = state.name.rpartition(".")[0]
+    def drift() -> Drift:
+        return next(each for each in find_drift([spec], own) if each.target == "snowflake")
+
+    def heard(connection: Any, sql: str) -> Any:
+        sent.append(sql)
+        return rows(connection, sql)
+
+    granted = {row[1:4] for row in query(connections.settings, listed)}
+    before = drift()
+    query(connections.settings, f"revoke select on table {state.name} from role {role}")
+    query(connections.settings, f"drop view {view}")
+    query(connections.settings, f"create view {view} as select symbol, ratio from {state.name}")
+    lost = drift()
+    monkeypatch.setattr("frazil.publishing.snowflake.grants.rows", heard)
+    sync_snowflake(own, trades.names)
+    after = drift()
+    again, _ = list(sent), sync_snowflake(own, trades.names)
+
     assert granted == {
         ("USAGE", "DATABASE", "FRAZIL"),
         ("USAGE", "SCHEMA", schema),
         ("SELECT", "TABLE", state.name),
-        ("SELECT", "VIEW", state.facts["view"]),
+        ("SELECT", "VIEW", view),
     }
+    assert granted == {row[1:4] for row in query(connections.settings, listed)}
+    assert (before.state, lost.state, after.state) == ("in step", "grants", "in step")
+    assert lost.why == f"role {role} lacks SELECT on table {state.name}, SELECT on view {view}"
+    assert [sql.split(" ON ")[1].split()[0] for sql in again] == ["TABLE", "VIEW"]
+    assert sent == again
 
 
 def test_a_role_that_is_not_there_is_named(connections: Connections, trades: Trades) -> None:

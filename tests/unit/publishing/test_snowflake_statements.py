@@ -8,6 +8,7 @@ import pytest
 from frazil.errors import ConfigureError
 from frazil.formats.columns.columns import metadata_names
 from frazil.publishing.snowflake import statements
+from frazil.publishing.snowflake.grants import grant, rights_to_read, show_grants_to
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.statements import (
     Integration,
@@ -170,7 +171,7 @@ def test_the_engine_asks_for_the_metadata_of_the_quoted_table() -> None:
 
 
 def test_a_role_that_may_read_is_granted_the_schema_and_the_rows() -> None:
-    read = [parse_statement(sql) for sql in statements.grant_reading(TABLE, [VIEW], "READER")]
+    read = [parse_statement(grant(right, "READER")) for right in rights_to_read(TABLE, [VIEW])]
 
     assert [(g.privileges, g.on_kind, g.on_name) for g in read if isinstance(g, Grant)] == [
         (("USAGE",), "DATABASE", ("FRAZIL",)),
@@ -204,7 +205,8 @@ def test_each_statement_stands_on_its_page() -> None:
         statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
         statements.show_views_like(VIEW), statements.comments_in([VIEW]),
         statements.get_tags(TABLE, [VIEW]), statements.set_tags(TABLE, [(VIEW, "x")]),
-        statements.comment_on_view(VIEW, "It's"), *statements.grant_reading(TABLE, [VIEW], "READER"),
+        statements.comment_on_view(VIEW, "It's"), show_grants_to("READER"),
+        *(grant(right, "READER") for right in rights_to_read(TABLE, [VIEW])),
     )  # fmt: skip
     begin = re.compile(r"SELECT SYSTEM\S+?(?=\()|[A-Z_, ]+")
     begun = {match[0].strip() for sql in statements_sent if (match := begin.match(sql))}

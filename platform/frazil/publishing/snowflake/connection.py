@@ -30,6 +30,8 @@ _UNKNOWN = "The Iceberg table is right; Snowflake shows it as it is now, or what
 
 _MISSING = (2003, 2043)  # object does not exist or not authorized
 _NOT_ALLOWED = (3001, 3013)
+NOT_SHOWN = (*_MISSING, *_NOT_ALLOWED)
+"""Numbers of errors of what is not there, or not for Frazil's role."""
 _EQUALITY_DELETES = 91968
 
 _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
@@ -124,6 +126,14 @@ def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, .
         raise
 
 
+def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]]:
+    """All rows, each by the names of its columns: SHOW gets new columns in between."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [column.name.lower() for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
 def columns_of(connection: SnowflakeConnection, relation: Relation) -> tuple[tuple[str, int], ...]:
     """Names and type codes of the columns of a table or view."""
     with connection.cursor() as cursor:
@@ -143,11 +153,8 @@ def columns_or_none(connection: SnowflakeConnection, view: Relation) -> tuple[tu
 
 def view_text(connection: SnowflakeConnection, view: Relation) -> str:
     """The statement that made a view; empty where there is no such view, or its role may not see it."""
-    with connection.cursor() as cursor:
-        cursor.execute(show_views_like(view))
-        places = {column.name.lower(): place for place, column in enumerate(cursor.description)}
-        made = (row for row in cursor.fetchall() if row[places["name"]] == view.name)
-        return next((str(row[places["text"]] or "").rstrip("; \n") for row in made), "")
+    made = (row for row in named_rows(connection, show_views_like(view)) if row["name"] == view.name)
+    return next((str(row["text"] or "").rstrip("; \n") for row in made), "")
 
 
 @contextmanager

@@ -84,8 +84,13 @@ class Relation:
     schema: str
     name: str
 
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """The parts of the name."""
+        return self.database, self.schema, self.name
+
     def __str__(self) -> str:
-        return double_quoted(self.database, self.schema, self.name)
+        return double_quoted(*self.parts)
 
 
 def text(value: str) -> str:
@@ -176,14 +181,3 @@ def set_tags(table: Relation, values: Sequence[tuple[Relation, str]]) -> str:
 def show_views_like(view: Relation) -> str:
     """Lists a view, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
     return f"SHOW VIEWS LIKE {text(view.name)} IN SCHEMA {double_quoted(view.database, view.schema)}"
-
-
-def grant_reading(table: Relation, views: Sequence[Relation], role: str) -> tuple[str, ...]:
-    """Lets a role read a table and its views: the schema and the rows need a grant each."""
-    to = f"TO ROLE {double_quoted(role)}"
-    return (
-        f"GRANT USAGE ON DATABASE {double_quoted(table.database)} {to}",
-        f"GRANT USAGE ON SCHEMA {double_quoted(table.database, table.schema)} {to}",
-        f"GRANT SELECT ON TABLE {table} {to}",
-        *(f"GRANT SELECT ON VIEW {view} {to}" for view in views),
-    )

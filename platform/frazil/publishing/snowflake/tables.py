@@ -8,11 +8,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import quote
 
 from frazil.connections import Connections
-from frazil.errors import DifferentError
 from frazil.publishing.columns import Column
 from frazil.publishing.glue import Glue
 from frazil.publishing.labels import Labels, labels_of_tags
@@ -28,9 +27,10 @@ from frazil.publishing.snowflake.connection import (
     statement_errors,
     view_text,
 )
+from frazil.publishing.snowflake.grants import RoleRights, keep_reading, lacking, rights_to_read
+from frazil.publishing.snowflake.making import make_integration, make_schema, make_volume
 from frazil.publishing.snowflake.statements import (
     Relation,
-    Volume,
     check_location,
     integration_of,
     volume_of,
@@ -84,6 +84,7 @@ class Snowflake:
         current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
         self._comment, self._tags = comment_of(spec), tags_of(spec, settings)
         self._views = (self.view, *((current,) if self._current else ()))
+        self._rights = rights_to_read(self.table, self._views)
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
         self.about = (
             f"Snowflake's Iceberg table `{'.'.join(self.path[1:])}`, read in place. Materializing it makes "
@@ -139,9 +140,7 @@ class Snowflake:
             self._keep_current(connection, changed=before != current)
             if self._comment:
                 keep_comments(connection, self._views, self._comment)
-            role = self._settings.snowflake.role
-            for grant in statements.grant_reading(self.table, self._views, role.upper()) if role else ():
-                rows(connection, grant)
+            keep_reading(connection, self._rights, self._settings.snowflake.role)
             shown = before if before == current else self._location(connection)
             now = self._shown(connection, shown, changed=before != current, made_now=before is None)
         is_new = now.metadata_location == current != before
@@ -153,8 +152,16 @@ class Snowflake:
             location = self._location(connection)
             return None if location is None else self._shown(connection, location)
 
-    def read_by(self, connection: SnowflakeConnection, *, counts: bool = False) -> Shown | None:
-        """The same by an open session, with the columns of the clean view; `counts`: and with its rows."""
+    def read_by(
+        self, connection: SnowflakeConnection, *, counts: bool = False, rights: RoleRights = None
+    ) -> Shown | None:
+        """The same by an open session, with the columns of the clean view.
+
+        Args:
+            connection: That session.
+            counts: Whether its rows are counted.
+            rights: What the role that should read holds.
+        """
         with connection_errors(self._settings), statement_errors(str(self.table)):
             location = self._location(connection)
             if location is None:
@@ -165,8 +172,11 @@ class Snowflake:
             counted = self._count(connection) if counts else None
         columns = tuple(Column(name) for name, _ in seen)
         labels = {**as_labels(comments), **labels_of_tags(tags)} if self._comment or self._tags else None
-        name = self.relations[0]
-        return Shown(self.path, self.upstream, name, location, False, counted, columns=columns, labels=labels)
+        lacks = tuple(map(str, lacking(self._rights, rights)))
+        return Shown(
+            self.path, self.upstream, self.relations[0], location, False, counted,
+            columns=columns, labels=labels, lacks=lacks,
+        )  # fmt: skip
 
     def columns(self, table: Table) -> tuple[Column, ...]:
         """See `Target`: those of the clean view. Types are the metadata's."""
@@ -197,14 +207,9 @@ class Snowflake:
     def _make(self, connection: SnowflakeConnection) -> None:
         table, glue = self.table, self._glue.database
         volume, integration = volume_of(self._settings), integration_of(self._settings, glue)
-        _make_schema(connection, table)
-        _make_volume(connection, volume)
-        # Asked first, for making it needs a privilege even where it is there.
-        if (
-            rows_or_none(connection, f"DESCRIBE CATALOG INTEGRATION {double_quoted(integration.name)}")
-            is None
-        ):
-            rows(connection, statements.create_integration(integration))
+        make_schema(connection, table)
+        make_volume(connection, volume)
+        make_integration(connection, integration)
         rows(connection, statements.create_table(table, volume, integration, glue, self._name.table))
 
     def _keep_view(self, connection: SnowflakeConnection) -> None:
@@ -255,34 +260,3 @@ class Snowflake:
 
     def _count(self, connection: SnowflakeConnection) -> int:
         return int(rows(connection, f"SELECT COUNT(*) FROM {self.table}")[0][0])
-
-
-def _make_schema(connection: SnowflakeConnection, table: Relation) -> None:
-    """Asked first, for making a database needs a privilege even where it is there."""
-    database = double_quoted(table.database)
-    shown = rows_or_none(connection, f"SHOW SCHEMAS IN DATABASE {database}")
-    if not shown:
-        rows(connection, f"CREATE DATABASE IF NOT EXISTS {database}")
-    if table.schema not in {row[1] for row in shown or ()}:
-        rows(connection, f"CREATE SCHEMA IF NOT EXISTS {double_quoted(table.database, table.schema)}")
-
-
-def _make_volume(connection: SnowflakeConnection, volume: Volume) -> None:
-    described = rows_or_none(connection, f"DESCRIBE EXTERNAL VOLUME {double_quoted(volume.name)}")
-    if described is None:
-        rows(connection, statements.create_volume(volume))
-        return
-    base_url = _base_url(described)
-    if base_url.rstrip("/") + "/" != volume.base_url:
-        raise DifferentError(
-            f"Snowflake's external volume {volume.name} is of another place.",
-            where=f"it reads {base_url}, the tables are below {volume.base_url}",
-            meaning="The Iceberg table is right; Snowflake does not show it.",
-            todo="Set FRAZIL_SNOWFLAKE__EXTERNAL_VOLUME to a new name, or drop the volume if nobody "
-            "else reads by it.",
-        )
-
-
-def _base_url(described: list[tuple[Any, ...]]) -> str:
-    locations = [row[3] for row in described if str(row[1]).startswith("STORAGE_LOCATION_")]
-    return str(json.loads(locations[0])["STORAGE_BASE_URL"])

@@ -6,12 +6,11 @@ Its words are not always those of GRANT: see terraform-provider-snowflake, `pkg/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from frazil.quoting import double_quoted
+from frazil.quoting import double_quoted, parts_of
 
 _MEANT: Mapping[str, str] = {
     "VOLUME": "EXTERNAL VOLUME",
@@ -38,7 +37,6 @@ _WRITTEN = frozenset(
 )  # fmt: skip
 """Kinds that GRANT and REVOKE name by a name alone; functions need their arguments, too."""
 _FUTURE = "FUTURE "
-_PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ def present_grant(row: Mapping[str, Any]) -> PresentGrant:
 def future_of(row: Mapping[str, Any]) -> PresentGrant:
     """A row of SHOW FUTURE GRANTS TO, whose name ends in the kind: `LAKE.SHOP.<TABLE>`."""
     kind = _MEANT.get(word := _words(row["grant_on"]), word)
-    inside = _parts(str(row["name"]).rpartition(".<")[0])
+    inside = parts_of(str(row["name"]).rpartition(".<")[0])
     place = "SCHEMA" if inside[1:] else "DATABASE"
     grant = Grant(str(row["privilege"]), f"{_FUTURE}{_plural(kind)} IN {place}", inside)
     return PresentGrant(grant, _says_yes(row, "grant_option"))
@@ -94,8 +92,8 @@ def unquoted(name: str) -> str:
 
 def _grant_of(row: Mapping[str, Any]) -> Grant:
     if role := row.get("role"):
-        return Grant("USAGE", "ROLE", _parts(str(role)))
-    word, name = _words(row["granted_on"]), _parts(str(row["name"]))
+        return Grant("USAGE", "ROLE", parts_of(str(role)))
+    word, name = _words(row["granted_on"]), parts_of(str(row["name"]))
     kind = "INTEGRATION" if word.endswith(" INTEGRATION") else _MEANT.get(word, word)
     privilege = str(row["privilege"])
     if (privilege, kind, name) == ("USAGE", "DATABASE", ("SNOWFLAKE",)):
@@ -113,8 +111,3 @@ def _plural(kind: str) -> str:
 
 def _says_yes(row: Mapping[str, Any], column: str) -> bool:
     return str(row.get(column) or "").lower() in ("true", "y", "yes")
-
-
-def _parts(name: str) -> tuple[str, ...]:
-    """The parts of a name, as SHOW writes them: quoted where they have to be."""
-    return tuple(quoted.replace('""', '"') or plain for quoted, plain in _PART.findall(name))
