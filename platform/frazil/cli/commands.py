@@ -59,6 +59,9 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
     "recovery.rebuild": {
         "rebuild-catalog": "Bring tables back into a catalog that lost them, from what lies in the bucket.",
     },
+    "recovery.undelete": {
+        "undelete": "Bring files back that were deleted by mistake, from the versions that a bucket keeps.",
+    },
     "work.upgrade": {
         "upgrade-table": "Upgrade a table to Iceberg's format version 3, with an id for each row.",
     },
