@@ -80,6 +80,13 @@ class Clients:
         return glue_client(self.settings)
 
     @cached_property
+    def lake_formation(self) -> Any:
+        """Lake Formation's boto3 client."""
+        from frazil.tables.catalogs.catalog import lake_formation_client
+
+        return lake_formation_client(self.settings)
+
+    @cached_property
     def _session(self) -> SparkSession:
         from frazil.tables.spark.session import open_spark
 

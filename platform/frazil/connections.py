@@ -44,6 +44,10 @@ class Connections(Protocol):
         """Glue's boto3 client."""
 
     @property
+    def lake_formation(self) -> Any:
+        """Lake Formation's boto3 client."""
+
+    @property
     def spark(self) -> SparkSession:
         """The Spark session of landings and derivations."""
 

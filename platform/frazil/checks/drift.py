@@ -94,7 +94,7 @@ def _of_part(
     specs: Sequence[AnyTable], connections: Connections, now: float, *, counts: bool
 ) -> Iterator[Drift]:
     targets = [target for spec in specs for target in targets_of(spec, connections.settings)]
-    seen = read_all(targets, connections, counts=counts)
+    seen = read_all(targets, connections, counts=counts, tags=True)
 
     def drifts(spec: AnyTable) -> list[Drift]:
         return list(_Compared(spec, connections, seen, now, counts).drifts())

@@ -22,6 +22,7 @@ from frazil.publishing.adoption import adopt, is_adopted
 from frazil.publishing.columns import Column, columns_in, differences
 from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_of, glue_errors, send
 from frazil.publishing.labels import Labels, label_differences, labelled, labels_in, labels_of
+from frazil.publishing.lf_tags import LfTags, lf_tags_of
 from frazil.publishing.pointer import is_foreign, waited, ways_on
 from frazil.publishing.target import Shown
 from frazil.settings.profile import Settings
@@ -52,9 +53,12 @@ class Glue:
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
         self._foreign_commits = spec.foreign_commits
-        self._labels = labels_of(spec)
         self.maker = "Tableflow's catalog integration" if spec.is_read_only else ""
         self.database = ("" if self.maker else settings.glue.database) or self._table.namespace
+        own = not self.maker and settings.catalog != "glue"  # else others write the entry
+        self._labels = labels_of(spec) if own else {}
+        tags = {} if self.maker else lf_tags_of(spec, settings)
+        self.lf_tags = LfTags(self.database, self._table.table, tags, settings.glue.catalog_id or "")
         self.path: AssetPath = (self.word, self.database, self._table.table)
         self.upstream: AssetPath = ("iceberg", *self._table.identifier)
         self.relations: tuple[str, ...] = (f"{self.database}.{self._table.table}",)
@@ -84,12 +88,17 @@ class Glue:
     def read(self, connections: Connections) -> Shown | None:
         """See `Target`."""
         with self._errors():
-            entry = self._entry(connections.glue)
-        return self.shown_by(entry)
+            shown = self.shown_by(self._entry(connections.glue))
+            return self.with_lf_tags(shown, connections) if shown else None
 
     def shown_by(self, entry: dict[str, Any] | None) -> Shown | None:
         """What an entry of this table shows; None where there is none."""
         return self._shown(entry, changed=False) if entry else None
+
+    def with_lf_tags(self, shown: Shown, connections: Connections) -> Shown:
+        """The same with the LF-tags that are compared, each of which Lake Formation is asked for."""
+        tags = self.lf_tags.read(connections)
+        return replace(shown, labels={**(shown.labels or {}), **tags}) if tags else shown
 
     def columns(self, table: Table) -> tuple[Column, ...] | None:
         """See `Target`; the columns of entries that others write are theirs."""
@@ -99,7 +108,7 @@ class Glue:
 
     def labels(self) -> Labels:
         """See `Target`."""
-        return {} if self.maker or self._settings.catalog == "glue" else self._labels
+        return {**self._labels, **self.lf_tags.labels}
 
     def sync(self, connections: Connections) -> Shown:
         """See `Target`. After a refusal or a lost answer the entry is looked up before it is sent again.
@@ -141,6 +150,7 @@ class Glue:
             table = TableHandle(connections.catalog, self._table).load()
         current = table.metadata_location
         if entry and _parameter(entry, "metadata_location") == current and not self._differs(entry, table):
+            self.lf_tags.keep(connections)
             return self._shown(entry, changed=current in sent, replaced=_first(sent))
         foreign = self._foreign(entry, table) if entry else ""
         if foreign and self._foreign_commits == "adopt":
@@ -150,11 +160,13 @@ class Glue:
         before = _parameter(entry, "metadata_location") if entry else None  # `glue_table` changes the entry
         entry_now = dict(entry or {})
         wanted = labelled(
-            glue_table(table, self._table.table, entry, {_PUT: current}), entry_now, self.labels()
+            glue_table(table, self._table.table, entry, {_PUT: current}), entry_now, self._labels
         )
         if entry is None:
             send(client, partial(client.create_table, DatabaseName=self.database, TableInput=wanted))
+            self.lf_tags.keep(connections)
         else:
+            self.lf_tags.keep(connections)
             update = partial(client.update_table, DatabaseName=self.database, TableInput=wanted)
             send(client, partial(update, VersionId=entry["VersionId"], SkipArchive=True))
         shown = self._shown(self._entry(client) or {}, changed=True, replaced=_first(sent))
@@ -163,7 +175,7 @@ class Glue:
     def _differs(self, entry: dict[str, Any], table: Table) -> bool:
         """Whether somebody changed the columns of the entry, or what it says, and left its pointer alone."""
         columns = differences(columns_in(entry), self.columns(table))
-        return bool(columns or label_differences(labels_in(entry), self.labels()))
+        return bool(columns or label_differences(labels_in(entry), self._labels))
 
     def _foreign(self, entry: dict[str, Any], table: Table) -> str:
         """The metadata that another engine put there; empty where none did, or that is gone or adopted.

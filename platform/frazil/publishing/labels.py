@@ -13,6 +13,10 @@ from frazil.tables.catalogs.glue_limits import NAME, cut, fitting
 
 _TAG = "frazil.tag."
 
+LF_TAG = "LF-tag "
+"""Before the key of a tag of Lake Formation. What was not asked for is not among the labels that are shown;
+an empty value is none."""
+
 _OWN = ("Description", "Owner")
 
 Labels = Mapping[str, str]
@@ -47,18 +51,27 @@ def labelled(made: Mapping[str, Any], before: Mapping[str, Any], wanted: Labels)
 
 def label_differences(shown: Labels | None, wanted: Labels) -> tuple[str, ...]:
     """Where labels differ, one sentence each; none where they are not known."""
-    return () if shown is None else tuple(_differences(shown, wanted))
+    if shown is None:
+        return ()
+    known = {name: text for name, text in wanted.items() if name in shown or not name.startswith(LF_TAG)}
+    return tuple(_differences(_present(shown), _present(known)))
+
+
+def _present(labels: Labels) -> Labels:
+    return {name: text for name, text in labels.items() if text or not name.startswith(LF_TAG)}
 
 
 def _differences(shown: Labels, wanted: Labels) -> Iterator[str]:
     for name, text in wanted.items():
         if shown.get(name) != text:
             yield f"{_word(name)} is {shown.get(name, 'missing')!s:.60} and should be {text:.60}"
-    for name in (name for name in shown if name.startswith(_TAG) and name not in wanted):
+    for name in (name for name in shown if name.startswith((_TAG, LF_TAG)) and name not in wanted):
         yield f"{_word(name)} is none of the spec's"
 
 
 def _word(name: str) -> str:
+    if name.startswith(LF_TAG):
+        return name
     return f"tag {name.removeprefix(_TAG)}" if name.startswith(_TAG) else f"the {name.lower()}"
 
 

@@ -140,6 +140,11 @@ class Settings(BaseSettings):
         return self.glue.endpoint or self.aws.endpoint
 
     @property
+    def lf_endpoint(self) -> str | None:
+        """Where Lake Formation is, if that is not AWS."""
+        return self.glue.lf_endpoint or self.aws.endpoint
+
+    @property
     def of_upkeep(self) -> Settings:
         """The same environment as upkeep sees it: Spark is upkeep's, where it has one of its own."""
         return self.with_changes(spark={"remote": self.spark.upkeep_remote or self.spark.remote})

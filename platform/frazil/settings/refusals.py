@@ -42,6 +42,9 @@ _STRANGE_AUTHORITY = re.compile("curlCode: 60|SSL peer certificate")
 
 _DENIED = ("AccessDenied", "AccessDeniedException", "LakeFormation")
 
+_BY_LAKE_FORMATION = "Lake Formation permission"
+"""What AWS says of a right that no policy of IAM gives: `Insufficient Lake Formation permission(s): ...`."""
+
 _KEYS = "Fix FRAZIL_AWS__ACCESS_KEY and FRAZIL_AWS__SECRET_KEY."
 _NOBODY = (
     "Set FRAZIL_AWS__PROFILE or FRAZIL_AWS__ACCESS_KEY, or give this machine a role (docs/connect.md). For a "
@@ -112,6 +115,14 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
         return _unknown(code, text)
     if operation.startswith("AssumeRole"):
         return _nobody(text, _ROLE)
+    if _BY_LAKE_FORMATION in text:
+        return NotAllowedError(
+            f"Lake Formation does not allow {operation}.",
+            where=f"{text:.300}",
+            meaning=STAYS,
+            todo="Let an administrator of the data lake grant to Frazil's role what it names "
+            "(docs/permissions.md).",
+        )
     match = _SAID.search(text)
     action, resource = (match["action"], match["resource"]) if match else (f"glue:{operation}", None)
     return _denied(action, resource or "*", text)

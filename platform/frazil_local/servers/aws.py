@@ -1,8 +1,8 @@
 """The AWS stand-in, `python -m frazil_local.servers.aws`: moto, with a Glue that Iceberg can rely on.
 
-`UpdateTable` honours VersionId and SkipArchive, nothing is forgotten, and what botocore's model of Glue does
-not allow is refused. As shipped, moto takes texts of any length, and ignores VersionId: of 200 rows that 4
-concurrent writers committed, 130 were left.
+`UpdateTable` honours VersionId and SkipArchive, nothing is forgotten but tags, and what botocore's model of
+Glue does not allow is refused, and so are tags that Lake Formation does not have. As shipped, moto takes
+texts of any length, and ignores VersionId: of 200 rows that 4 concurrent writers committed, 130 were left.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from werkzeug.serving import run_simple
 
 from frazil_local.ports import LOOPBACK
 from frazil_local.servers.glue_model import refusals
+from frazil_local.servers.lake_formation import forget_tags, keep_tags
 
 _TABLE = """CREATE TABLE IF NOT EXISTS entry (
     account TEXT, region TEXT, database TEXT, name TEXT, document TEXT,
@@ -91,11 +92,12 @@ class Kept:
 
 
 def keep_glue(kept: Kept) -> None:
-    """Makes moto serve `StrictGlue`, beginning with what was kept when the last server ended."""
+    """Makes moto serve `StrictGlue`, beginning with what was kept when the last server ended; and tags."""
     for entry in kept:
         _restore(entry)
     StrictGlue.kept = kept
     urls.url_paths["{0}/$"] = StrictGlue.dispatch
+    keep_tags()
 
 
 class StrictGlue(GlueResponse):
@@ -135,6 +137,7 @@ class StrictGlue(GlueResponse):
         thing = known.tables.get(name) if known and name else known
         if thing is None:
             self.kept.drop(account, region, database, name)
+            forget_tags(account, region, database, name)
         else:
             self.kept.put(Entry(account, region, database, name, _document(thing, name)))
 

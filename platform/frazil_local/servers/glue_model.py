@@ -1,4 +1,4 @@
-"""What botocore's model of Glue says of each request: the stand-in refuses what Glue itself would.
+"""What botocore's model of a service says of each request: the stand-in refuses what Glue itself would.
 
 moto takes texts of any length, and any letters.
 """
@@ -16,14 +16,14 @@ _SUPPLEMENTARY = "\\uD800\\uDC00-\\uDBFF\\uDFFF"
 """All letters beyond 16 bits, as Java writes them."""
 
 
-def refusals(action: str, request: dict[str, Any]) -> list[str]:
-    """Why Glue would refuse a request, a sentence for each fault; none where it would take it."""
-    return list(_faults(_model().operation_model(action).input_shape, request, ""))
+def refusals(action: str, request: dict[str, Any], service: str = "glue") -> list[str]:
+    """Why AWS would refuse a request, a sentence for each fault; none where it would take it."""
+    return list(_faults(_model(service).operation_model(action).input_shape, request, ""))
 
 
 @cache
-def _model() -> Any:
-    return botocore.session.get_session().get_service_model("glue")
+def _model(service: str) -> Any:
+    return botocore.session.get_session().get_service_model(service)
 
 
 def _faults(shape: Any, value: Any, at: str) -> Iterator[str]:

@@ -89,6 +89,17 @@ def test_a_first_entry_whose_answer_is_lost_is_there_once(lake: Lake, wire: Wire
     assert Glue(SPEC, lake.settings).read(lake) is not None
 
 
+def test_glue_keeps_one_version_of_an_entry_however_often_it_is_published(lake: Lake) -> None:
+    glue = Glue(SPEC, lake.settings)
+    glue.sync(lake)
+    moved_on(lake)
+    glue.sync(lake)
+
+    kept = lake.glue.get_table_versions(DatabaseName=glue.database, TableName="orders")["TableVersions"]
+
+    assert [version["VersionId"] for version in kept] == ["2"]
+
+
 def test_a_glue_that_never_answers_is_said_to_be_silent_and_nothing_is_claimed(
     lake: Lake, wire: Wire
 ) -> None:

@@ -83,3 +83,9 @@ class GlueSettings(SystemSettings):
     catalog_id: str | None = Field(None, description="Account of the catalog. Default: the identity's own.")
     warehouse: str = Field("s3://lake/warehouse", description="Bucket and prefix of Glue-owned tables.")
     database: str | None = Field(None, description="Glue database. Default: the namespace.")
+    lf_tags: str = Field(
+        "",
+        description="Which `tags` of specs tables have as LF-tags of Lake Formation, too, separated by "
+        "commas. Default: they have none.",
+    )
+    lf_endpoint: OptionalUrl = Field(None, description="Address of a Lake Formation that is not Amazon's.")

@@ -97,22 +97,32 @@ def glue_client(settings: Settings, session: Session | None = None) -> Any:
 
     It sends nothing twice: a replayed `UpdateTable` would look like a refusal.
     """
+    client = _client("glue", settings.glue_endpoint, session or aws_session(settings.aws))
+    for action in ("CreateTable", "UpdateTable"):
+        client.meta.events.register(f"provide-client-params.glue.{action}", fit_request)
+    if settings.glue.catalog_id:
+        client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
+    return client
+
+
+def lake_formation_client(settings: Settings) -> Any:
+    """Lake Formation's client; it sends nothing twice, as Glue's."""
+    return _client("lakeformation", settings.lf_endpoint, aws_session(settings.aws))
+
+
+def _client(service: str, endpoint: str | None, session: Session) -> Any:
     from botocore.config import Config
 
-    client = (session or aws_session(settings.aws)).create_client(
-        "glue",
-        endpoint_url=settings.glue_endpoint,
+    client = session.create_client(
+        service,
+        endpoint_url=endpoint,
         config=Config(
             connect_timeout=client_properties.CONNECT_SECONDS,
             read_timeout=client_properties.READ_SECONDS,
             retries={"total_max_attempts": 1, "mode": "standard"},
         ),
     )
-    client.meta.events.register("after-call.glue", _refuse_cut)
-    for action in ("CreateTable", "UpdateTable"):
-        client.meta.events.register(f"provide-client-params.glue.{action}", fit_request)
-    if settings.glue.catalog_id:
-        client.meta.events.register("provide-client-params.glue", partial(_names, settings.glue.catalog_id))
+    client.meta.events.register(f"after-call.{service}", _refuse_cut)
     return client
 
 
