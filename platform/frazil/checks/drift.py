@@ -15,7 +15,7 @@ from frazil.errors import FrazilError, NotYetError, RetryError, explain
 from frazil.publishing.columns import differences
 from frazil.publishing.labels import label_differences
 from frazil.publishing.pointer import is_foreign, is_in_step, metadata_shown, ways_on
-from frazil.publishing.reading import Seen, read_all, rows_shown
+from frazil.publishing.reading import Seen, read_all, resting, rows_shown
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of
 from frazil.spec.names import AssetPath, Things, things
@@ -96,8 +96,10 @@ def _of_part(
     targets = [target for spec in specs for target in targets_of(spec, connections.settings)]
     seen = read_all(targets, connections, counts=counts, tags=True)
 
+    known = {} if counts else dict(resting(specs, seen, connections))
+
     def drifts(spec: AnyTable) -> list[Drift]:
-        return list(_Compared(spec, connections, seen, now, counts).drifts())
+        return list(_Compared(spec, connections, seen, known, now, counts).drifts())
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="drift") as pool:
         for of_table in pool.map(drifts, specs):
@@ -147,6 +149,7 @@ class _Compared:
     spec: AnyTable
     connections: Connections
     seen: Mapping[AssetPath, Seen]
+    known: Mapping[AssetPath, Table | FrazilError]
     now: float
     counts: bool
 
@@ -170,12 +173,8 @@ class _Compared:
 
     def drifts(self) -> Iterator[Drift]:
         """A drift for each target; none where neither the table nor an entry of it is there."""
-        table: Table | FrazilError
-        try:
-            with catalog_errors(self.connections.settings):
-                table = handle_of(self.spec, self.connections).load()
-        except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
-            table = explain(e)
+        path = self.things.iceberg_path
+        table = self.known[path] if path in self.known else self._loaded()
         rows = self._rows(table) if self.counts and not isinstance(table, FrazilError) else None
         before: dict[AssetPath, Drift] = {}
         for target in targets_of(self.spec, self.connections.settings):
@@ -186,6 +185,13 @@ class _Compared:
             if drift:
                 before[target.path] = drift
                 yield drift
+
+    def _loaded(self) -> Table | FrazilError:
+        try:
+            with catalog_errors(self.connections.settings):
+                return handle_of(self.spec, self.connections).load()
+        except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
+            return explain(e)
 
     def _drift(
         self, target: Target, seen: Seen, table: Table | FrazilError, before: Drift | None

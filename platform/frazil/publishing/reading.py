@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,9 +16,13 @@ from frazil.publishing.snowflake.connection import connection_errors, statement_
 from frazil.publishing.snowflake.grants import RoleRights, rights_of
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
+from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
-from frazil.spec.names import AssetPath
+from frazil.spec.names import AssetPath, things
+from frazil.spec.table import AnyTable
+from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import name_of
+from frazil.tables.catalogs.pointers import Pointer, load_pointers, table_of
 from frazil.tables.metadata.snapshots import number, summary_of
 from frazil.tables.spark.session import live_rows
 
@@ -64,6 +68,36 @@ def read_all(
     for database, own in of_glue.items():
         seen |= _of_database(database, own, connections, tags=tags)
     return {**seen, **_in_one_session(of_snowflake, connections, counts=counts)}
+
+
+def resting(
+    specs: Iterable[AnyTable], seen: Mapping[AssetPath, Seen], connections: Connections
+) -> Iterator[tuple[AssetPath, Table | FrazilError]]:
+    """Those tables whose targets all name the catalog's own metadata, by assets; and why one is unknown.
+
+    A table has its columns of now here, and its head. Once the catalog does not answer it is asked for no
+    other table.
+    """
+    settings = connections.settings
+    targets = {things(spec, settings).table: targets_of(spec, settings) for spec in specs}
+    plain = [name for name, of in targets.items() if all(isinstance(t, (Glue, Snowflake)) for t in of)]
+    for pointer in load_pointers(connections.catalog, plain, {}, columns=True):
+        if pointer.error or all(_names(seen[t.path], pointer.location) for t in targets[pointer.name]):
+            yield ("iceberg", *pointer.name.identifier), _table_or_why(pointer, connections)
+
+
+def _names(seen: Seen, location: str | None) -> bool:
+    return isinstance(seen, Shown) and seen.metadata_location == location
+
+
+def _table_or_why(pointer: Pointer, connections: Connections) -> Table | FrazilError:
+    try:
+        with catalog_errors(connections.settings):
+            if pointer.error is not None:
+                raise pointer.error
+            return table_of(pointer, connections.catalog)
+    except Exception as e:  # noqa: BLE001 - it is why nothing can be compared
+        return explain(e)
 
 
 def rows_shown(seen: Shown, table: Table, rows: int, connections: Connections) -> int | None:

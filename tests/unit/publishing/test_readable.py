@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from frazil.checks.drift import find_drift, repair_drift
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
-from kit.readers.mirrored import NAME, Mirror
+from kit.readers.mirrored import NAME, Mirror, one_record
 from kit.wires.wire import Wire
 
 FEW = Upkeep(min_snapshots=2, max_snapshots=5)
@@ -32,9 +34,11 @@ def test_landings_behind_a_glue_that_is_not_moved_leave_what_it_shows_readable(m
     assert mirror.shown == mirror.table.metadata_location
 
 
+@pytest.mark.parametrize("landings", [15, pytest.param(1_000, marks=pytest.mark.nightly)])
 def test_while_glue_is_down_whatever_it_may_show_is_kept_and_one_sync_brings_it_in_step(
-    mirror: Mirror, wire: Wire
+    mirror: Mirror, wire: Wire, landings: int
 ) -> None:
+    mirror.ledger = one_record
     mirror.land(3)
     shown = mirror.sync()
     wire.always("refused", lambda _: True)
@@ -44,12 +48,50 @@ def test_while_glue_is_down_whatever_it_may_show_is_kept_and_one_sync_brings_it_
             assert "does not answer" in mirror.keep_up().text
         assert mirror.athena(shown) == [0, 1, 2]
 
-    mirror.land(15, read)
+    mirror.land(1, read)
+    first = mirror.table.current_snapshot()
+    mirror.land(landings - 1, read)
+    (down,) = find_drift([mirror.spec], mirror.connections)
     wire.calm()
+    (behind,) = find_drift([mirror.spec], mirror.connections)
 
-    assert mirror.athena(mirror.sync()) == list(range(18))
+    assert (down.state, down.why) == ("down", "Glue does not answer.")
+    assert first is not None
+    assert (behind.state, behind.since) == ("behind", first.timestamp_ms / 1000)
+    assert mirror.athena(mirror.sync()) == list(range(3 + landings))
+    assert not find_drift([mirror.spec], mirror.connections)[0].differs
     assert "does not answer" not in mirror.keep_up().text
     assert len(mirror.table.snapshots()) == FEW.max_snapshots
+
+
+@pytest.mark.parametrize("landings", [5, pytest.param(1_000, marks=pytest.mark.nightly)])
+def test_while_a_blocking_check_fails_readers_see_good_rows_and_drift_says_since_when(
+    mirror: Mirror, landings: int
+) -> None:
+    mirror.ledger = one_record
+    mirror.land(3)
+    shown = mirror.sync()
+    mirror.table.append(pa.table({"quantity": [-1]}))  # a row that no offset accounts for
+    first = mirror.table.current_snapshot()
+
+    def tick() -> None:
+        if mirror.landed % 5 == 0:
+            drifts = find_drift([mirror.spec], mirror.connections)
+            assert repair_drift(mirror.spec, drifts, mirror.connections) == (drifts, [])
+        assert mirror.athena(mirror.shown) == [0, 1, 2]
+
+    mirror.land(landings, tick)
+    (kept_back,) = find_drift([mirror.spec], mirror.connections)
+    mirror.table.delete("quantity < 0")
+    ((after,), _) = repair_drift(
+        mirror.spec, find_drift([mirror.spec], mirror.connections), mirror.connections
+    )
+
+    assert first is not None
+    assert (kept_back.state, kept_back.since, mirror.synced) == ("held", first.timestamp_ms / 1000, shown)
+    assert kept_back.why.startswith("row_count: ")
+    assert after.repaired
+    assert mirror.athena(mirror.shown) == list(range(3 + landings))
 
 
 def test_metadata_files_do_not_pile_up_once_nobody_is_shown_them(mirror: Mirror) -> None:

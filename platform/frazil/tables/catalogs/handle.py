@@ -74,7 +74,7 @@ class TableHandle:
 
     def _loaded(self) -> Table:
         with answers():
-            return _vouched(self.catalog.load_table(self.name.identifier))
+            return vouched(self.catalog.load_table(self.name.identifier))
 
 
 def handle_of(spec: AnyTable, connections: Connections) -> TableHandle:
@@ -93,7 +93,7 @@ def name_of(table: Table) -> TableName:
     return TableName(".".join(namespace), name)
 
 
-def _vouched(table: Table) -> Table:
+def vouched(table: Table) -> Table:
     """The table, unless PyIceberg would run code that it names, at the next commit."""
     code = table.properties.get(_PLACES)
     if code is None:

@@ -14,17 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import answers, is_lost, is_outage
-from frazil.tables.catalogs.handle import TableHandle
-from frazil.tables.catalogs.pyiceberg import ask_for_table, read_metadata
+from frazil.tables.catalogs.handle import TableHandle, vouched
+from frazil.tables.catalogs.pyiceberg import ask_for_table, read_metadata, storage_of
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.catalog.glue import GlueCatalog
     from pyiceberg.catalog.rest import RestCatalog
+    from pyiceberg.table import Table
     from pyiceberg.table.metadata import TableMetadata
 
 AT_ONCE = 8
@@ -34,6 +36,8 @@ _LOCATION = re.compile(rb'\s*\{\s*"metadata-location"\s*:\s*"([^"\\]+)"')
 
 Enough = Callable[[Mapping[str, str]], bool]
 """Whether a snapshot whose summary says this tells enough; else the one before it is looked at, too."""
+
+_Trim = Callable[[dict[str, Any]], "TableMetadata"]
 
 _Load = Callable[[TableName, str | None], "Pointer"]
 
@@ -45,8 +49,8 @@ class Pointer:
     name: TableName
     # Of its metadata; None where there is no such table, or where it could not be loaded.
     location: str | None = None
-    # None where its metadata is known already. It has no columns, and no branch but `main`; the snapshots of
-    # that as far back as they were asked for.
+    # None where its metadata is known already. It has no columns but those of now where they were asked for,
+    # and no branch but `main`; the snapshots of that as far back as they were asked for.
     metadata: TableMetadata | None = None
     error: Exception | None = None
 
@@ -56,6 +60,8 @@ def load_pointers(
     names: Iterable[TableName],
     known: Mapping[TableName, str],
     enough: Enough = lambda _: True,
+    *,
+    columns: bool = False,
 ) -> Iterator[Pointer]:
     """The tables, in order; `known` says where the metadata was that was last seen of each.
 
@@ -64,7 +70,7 @@ def load_pointers(
     in its `Pointer`. So does an outage; nobody is asked any more after it.
     """
     names = list(names)
-    load = _loader(catalog, names, enough)
+    load = _loader(catalog, names, partial(_trimmed, enough=enough, columns=columns), enough)
     outages: list[Exception] = []
 
     def pointer(name: TableName) -> Pointer:
@@ -81,6 +87,16 @@ def load_pointers(
         yield from pool.map(pointer, names)
 
 
+def table_of(pointer: Pointer, catalog: Catalog) -> Table:
+    """The table of a pointer with metadata, for those who read only what that has of it."""
+    from pyiceberg.table import Table
+
+    assert pointer.metadata is not None
+    assert pointer.location is not None
+    storage = storage_of(catalog, pointer.location)
+    return vouched(Table(pointer.name.identifier, pointer.metadata, pointer.location, storage, catalog))
+
+
 def _asked(handle: TableHandle, load: _Load, known: str | None) -> Pointer:
     try:
         with answers():
@@ -91,20 +107,22 @@ def _asked(handle: TableHandle, load: _Load, known: str | None) -> Pointer:
     return _loaded(handle)  # asks again, and again
 
 
-def _loader(catalog: Catalog, names: list[TableName], enough: Enough) -> _Load:
+def _loader(catalog: Catalog, names: list[TableName], trimmed: _Trim, enough: Enough) -> _Load:
     from pyiceberg.catalog.rest import RestCatalog
 
     if isinstance(catalog, RestCatalog):
-        return lambda name, known: _from_rest(catalog, name, known, enough)
+        return lambda name, known: _from_rest(catalog, name, known, trimmed, enough)
     from pyiceberg.catalog.glue import GlueCatalog  # imports boto3, which REST does not need
 
     if isinstance(catalog, GlueCatalog):
         locations = _glue_locations(catalog, names)
-        return lambda name, known: _from_glue(catalog, name, known, locations.get(name), enough)
+        return lambda name, known: _from_glue(catalog, name, known, locations.get(name), trimmed)
     return lambda name, _: _loaded(TableHandle(catalog, name))
 
 
-def _from_rest(catalog: RestCatalog, name: TableName, known: str | None, enough: Enough) -> Pointer:
+def _from_rest(
+    catalog: RestCatalog, name: TableName, known: str | None, trimmed: _Trim, enough: Enough
+) -> Pointer:
     for snapshots in ("refs", "all"):
         response = ask_for_table(catalog, name.identifier, snapshots)
         if response.status_code != 200:
@@ -115,17 +133,17 @@ def _from_rest(catalog: RestCatalog, name: TableName, known: str | None, enough:
         response_body = json.loads(response.content)
         if snapshots == "all" or _line(response_body["metadata"], enough)[1]:
             break
-    return Pointer(name, response_body["metadata-location"], _trimmed(response_body["metadata"], enough))
+    return Pointer(name, response_body["metadata-location"], trimmed(response_body["metadata"]))
 
 
 def _from_glue(
-    catalog: GlueCatalog, name: TableName, known: str | None, location: str | None, enough: Enough
+    catalog: GlueCatalog, name: TableName, known: str | None, location: str | None, trimmed: _Trim
 ) -> Pointer:
     if location is None:
         return Pointer(name)
     if location == known:
         return Pointer(name, known)
-    return Pointer(name, location, _trimmed(json.loads(read_metadata(catalog, location)), enough))
+    return Pointer(name, location, trimmed(json.loads(read_metadata(catalog, location))))
 
 
 def _loaded(handle: TableHandle) -> Pointer:
@@ -147,15 +165,17 @@ def _line(raw: Mapping[str, Any], enough: Enough) -> tuple[list[dict[str, Any]],
     return line, not line
 
 
-def _trimmed(raw: dict[str, Any], enough: Enough) -> TableMetadata:
-    """Metadata without columns and partitions; with all snapshots where none of `main` tells enough."""
+def _trimmed(raw: dict[str, Any], enough: Enough, *, columns: bool) -> TableMetadata:
+    """Metadata without partitions and columns; with all snapshots where none of `main` tells enough."""
     from pyiceberg.table.metadata import TableMetadataUtil
 
     if raw["format-version"] == 1:  # what has to be there is another list
         return TableMetadataUtil.parse_obj(raw)
     line, only_line = _line(raw, enough)
+    at = raw["current-schema-id"]
+    own = [each for each in raw["schemas"] if columns and each["schema-id"] == at]
     left = {
-        "schemas": [{"type": "struct", "schema-id": raw["current-schema-id"], "fields": []}],
+        "schemas": own or [{"type": "struct", "schema-id": at, "fields": []}],
         "partition-specs": [{"spec-id": raw["default-spec-id"], "fields": []}],
         "sort-orders": [{"order-id": raw["default-sort-order-id"], "fields": []}],
         "snapshots": line if only_line else raw["snapshots"],
