@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -43,6 +44,16 @@ PAIRS: dict[str, dict[str, Any]] = {
 """Catalogs by name. Everything that asks for `lake` runs on the first pair, which is the default of
 users. Another one is an exception with a reason: `@pytest.mark.also("glue", why="...")`; with `nightly=True`
 it is left to `make nightly`, where other tests of every day show the same of that catalog."""
+
+
+def pytest_configure() -> None:
+    """Hears Ctrl-C also where a shell began this in the background, which has it ignored.
+
+    A run of Dagster gives SIGTERM the handler of SIGINT, and what is ignored here is ignored by all that is
+    started here: each stop of a server, later in the same process, waited 30 s until it killed it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,6 +119,11 @@ def test_its_log_is_for_its_owner_and_the_one_before_is_kept(started: Started) -
         stop(running, started.file)
 
     assert "first" in (started.folder / "part.previous.log").read_text()
+
+
+def test_what_ran_in_this_process_before_lets_servers_hear_that_they_shall_stop() -> None:
+    """What is ignored here is ignored by all that is started here."""
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
 
 
 def test_a_stopped_process_is_gone_and_so_is_its_file(started: Started) -> None:
