@@ -9,6 +9,7 @@ import streamlit as st
 from frazil.errors import UsageError
 from frazil.exact import shown
 from frazil_dashboard.page import Chart
+from frazil_dashboard.plots import Plot, specification
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,18 +31,15 @@ def draw(chart: Chart, table: pa.Table) -> None:
         case "table":
             st.dataframe(table, hide_index=True, width="stretch")
         case "line" | "bar":
-            _plot(chart, _measured(chart, table))
+            rows = _measured(chart, table)
+            show_plot(chart.title, Plot(chart.kind, chart.x, chart.y, chart.colour), rows)
     if len(table) == chart.rows and chart.kind != "number":
         st.caption(f"These are the first {chart.rows:,} rows.")
 
 
-def _plot(chart: Chart, table: pa.Table) -> None:
-    """Draws lines, or bars in the order of the rows; nobody would see a line of one point."""
-    how: dict[str, Any] = {"x": chart.x, "y": chart.y, "color": chart.colour or None, "alt": chart.title}
-    if chart.kind == "line" and len(table.column(chart.x).unique()) > 1:
-        st.line_chart(table, **how)
-    else:
-        st.bar_chart(table, sort=False, **how)
+def show_plot(title: str, plot: Plot, table: pa.Table) -> None:
+    """Draws lines or bars; a screen reader calls them by the title."""
+    st.vega_lite_chart(table, specification(plot, table), alt=title)
 
 
 def _measured(chart: Chart, table: pa.Table) -> pa.Table:

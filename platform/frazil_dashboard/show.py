@@ -19,12 +19,18 @@ from frazil.landing.position.state import BLOCKED
 from frazil.settings.profile import Settings
 from frazil_dashboard.answers import Answers
 from frazil_dashboard.costs import DAYS, read_costs
-from frazil_dashboard.drawing import draw
+from frazil_dashboard.drawing import draw, show_plot
 from frazil_dashboard.health import Health, dead_letters_sql, read_health, read_history
 from frazil_dashboard.layers import LayerPage, read_layers
 from frazil_dashboard.page import Choice, Page
+from frazil_dashboard.plots import Plot
 
 _MARKS = re.compile(r"[!-/:-@\[-`{-~]")
+
+_OF_SNAPSHOTS = {
+    "Rows added by each snapshot": Plot("bar", "time", "rows added"),
+    "Rows": Plot("line", "time", "rows"),
+}
 
 FRESH = 15
 """Seconds for which rows and states are kept; a reader may ask for newer ones."""
@@ -42,7 +48,9 @@ def _health() -> Health:
 
 @st.cache_data(ttl=FRESH, show_spinner="reading the table's snapshots")
 def _history(table: str) -> Any:
-    return read_history(table)
+    import pyarrow as pa
+
+    return pa.Table.from_pylist([*read_history(table)])
 
 
 @st.cache_data(ttl=FRESH, show_spinner="asking each layer")
@@ -99,12 +107,11 @@ def _show_table(health: Health) -> None:
         st.caption("No table has rows yet.")
         return
     name = st.selectbox("Table", landed)
-    history = list(_history(name))
-    left, right = st.columns(2)
-    left.subheader("Rows added by each snapshot", anchor=False)
-    left.bar_chart(history, x="time", y="rows added")
-    right.subheader("Rows", anchor=False)
-    right.line_chart(history, x="time", y="rows")
+    history = _history(name)
+    for column, (title, plot) in zip(st.columns(len(_OF_SNAPSHOTS)), _OF_SNAPSHOTS.items(), strict=True):
+        with column:
+            st.subheader(title, anchor=False)
+            show_plot(title, plot, history)
     row = next(row for row in health.rows if row["table"] == name)
     if row["dead letters"]:
         st.subheader("Dead letters", anchor=False)

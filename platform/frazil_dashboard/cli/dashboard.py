@@ -1,10 +1,8 @@
-"""`frazil dashboard`: starts the pages in place of this process."""
+"""`frazil dashboard`: starts the server of the pages."""
 
 from __future__ import annotations
 
-import os
 import sys
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -13,18 +11,9 @@ from frazil.cli.console import console, print_json
 from frazil.cli.selection import Json, select
 from frazil_dashboard import DASHBOARD
 from frazil_dashboard.pages import load_pages
+from frazil_dashboard.serving import get_ready, serve
 
 app = typer.Typer()
-
-_OPTIONS = {
-    "server.address": "127.0.0.1",
-    "server.headless": "true",
-    "server.fileWatcherType": "none",
-    "browser.gatherUsageStats": "false",
-    "client.toolbarMode": "viewer",
-    "client.showErrorDetails": "none",
-}
-"""Streamlit's: it listens on this machine only, tells nobody of its use, and shows no stack trace."""
 
 
 @app.command("dashboard")
@@ -38,17 +27,11 @@ def dashboard_command(
     """
     DASHBOARD.require()
     pages = load_pages(select((), every=True).connections.settings)  # a mistake is told here already
-    script = find_spec("frazil_dashboard.app")
-    if script is None or script.origin is None:
-        raise RuntimeError("frazil_dashboard has no module app")
-    options = [f"--{name}={value}" for name, value in {**_OPTIONS, "server.port": str(port)}.items()]
+    get_ready()
     url = f"http://127.0.0.1:{port}"
     if as_json:
         print_json({"url": url, "pages": {name: page.title for name, page in pages.items()}})
     else:
         console.print(f"{url} shows the tables. Ctrl-C stops it.")
     sys.stdout.flush()
-    os.dup2(2, 1)  # what Streamlit says is no document
-    os.execv(  # noqa: S606  # this Python, and no shell
-        sys.executable, [sys.executable, "-m", "streamlit", "run", *options, script.origin]
-    )
+    serve(port)

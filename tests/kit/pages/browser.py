@@ -61,6 +61,12 @@ class Browser:
         command = {"cmd": "Page.captureScreenshot", "params": {"clip": clip}}
         return b64decode(self._do("goog/cdp/execute", **command)["data"])
 
+    def prefer(self, scheme: str) -> None:
+        """Says to pages that the person at the browser likes `dark` or `light` ones."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        command = {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
+        self._do("goog/cdp/execute", **command)
+
     def text(self) -> str:
         """What the page shows."""
         return str(self.run("return document.body.innerText"))

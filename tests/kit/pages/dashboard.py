@@ -36,6 +36,10 @@ return Array.from(document.querySelectorAll('[data-testid="stVegaLiteChart"]'), 
 _METRICS = """
 return Array.from(document.querySelectorAll('[data-testid="stMetricValue"]'), value => value.innerText);
 """
+_COLOURS = """
+const style = getComputedStyle(document.querySelector('[data-testid="stApp"]'));
+return [style.color, style.backgroundColor].map(colour => colour.match(/[0-9]+/g).slice(0, 3).map(Number));
+"""
 _VALUE = "return document.querySelector(arguments[0]).value"
 _IS_OPEN = "return document.querySelectorAll('[role=option]').length"
 _SEARCH = """
@@ -75,6 +79,11 @@ class Dashboard:
         """The numbers that stand alone."""
         return list(self.window.run(_METRICS))
 
+    def brightness(self) -> tuple[float, float]:
+        """Of its text and of what lies below, from 0 to 1: https://www.w3.org/TR/WCAG22/#dfn-relative-luminance."""
+        text, ground = (_luminance(colour) for colour in self.window.run(_COLOURS))
+        return text, ground
+
     def value(self, label: str) -> str:
         """What is chosen."""
         return str(self.window.run(_VALUE, _named(label)))
@@ -98,6 +107,11 @@ class Dashboard:
         self.window.run(_SEARCH, place)
         wait_for(lambda: self.window.run(f"return document.querySelector('{_SEARCHED}')"))
         self.window.press(_SEARCHED, text)
+
+
+def _luminance(colour: list[int]) -> float:
+    parts = (c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in colour)
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def _named(label: str) -> str:

@@ -6,8 +6,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import psutil
+import pytest
 import requests
 from streamlit.testing.v1 import AppTest
 
@@ -54,6 +56,22 @@ def show_costs() -> None:
     show_costs()
 
 
+ON_A_READY_SERVER = """
+import json, sys
+from frazil_dashboard.serving import get_ready
+get_ready()
+from streamlit.testing.v1 import AppTest
+import streamlit.web.cli
+before = set(sys.modules)
+script = "from frazil_dashboard.show import show_health; show_health()"
+page = AppTest.from_string(script, default_timeout=120).run()
+late = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(json.dumps({"errors": len(page.error) + len(page.exception), "late": sorted(late)}))
+"""
+SLOW = {"altair", "boto3", "confluent_kafka", "duckdb", "numpy", "pandas", "pyiceberg", "sqlglot"}
+"""Packages of which each takes a page a tenth of a second and more to import."""
+
+
 def shown(page: AppTest) -> str:
     """The first error, without the marks that keep it from being Markdown."""
     return str(page.error[0].value).replace("\\", "")
@@ -98,6 +116,18 @@ def test_the_first_page_says_how_each_table_stands(shell: Shell, topic: Topic, n
     assert {metric.label: metric.value for metric in page.metric}["tables"] == "1"
     assert not page.error
     assert not page.exception
+
+
+@pytest.mark.nightly
+def test_the_first_page_waits_for_no_import(shell: Shell, topic: Topic) -> None:
+    land(topic.spec, topic.connections)
+
+    command = [sys.executable, "-c", ON_A_READY_SERVER]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ})
+
+    document = json.loads(done.stdout.splitlines()[-1])
+    assert document["errors"] == 0
+    assert SLOW.isdisjoint(document["late"])
 
 
 def test_each_layer_stands_beside_its_limit_and_upkeep_that_is_due(

@@ -214,3 +214,16 @@ def test_the_pages_of_all_tables_show_what_lies_in_them(
     assert layers == ["iceberg", "glue", "snowflake"]
     assert (costs["table"], costs["writes"]) == (name, str(int(costs_by_command["total"]["writes"])))
     assert {each["work"] for each in works} >= {"creation", "landing", "storage"}
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_a_page_is_as_dark_as_its_reader_likes_and_can_be_read(
+    shell: Shell, window: Browser, scheme: str
+) -> None:
+    with dashboard_of(shell, window) as page:
+        window.prefer(scheme)
+        page.open("", "Tables", "records that wait")
+        text, ground = page.brightness()
+
+    assert (ground < text) is (scheme == "dark")
+    assert (max(text, ground) + 0.05) / (min(text, ground) + 0.05) >= 4.5, "as WCAG asks of text"

@@ -71,6 +71,16 @@ def test_a_line_of_one_point_is_a_bar() -> None:
     assert marks_of(drawn(line, table)) == ["bar"]
 
 
+def test_a_name_of_a_column_is_a_name_whatever_it_has_in_it() -> None:
+    table = pa.table({"a.b[0]": [1, 2], "it's": [1, 2]})
+    chart = {"title": "T", "kind": "bar", "sql": "SELECT 1", "x": "a.b[0]", "y": "it's"}
+    shown = drawn(chart, table)
+    (plot,) = [e for e in shown.main.children.values() if e.type == "vega_lite_chart"]
+    x, y = (json.loads(plot.proto.spec)["encoding"][axis] for axis in "xy")
+    assert (x["field"], x["title"]) == ("a\\.b\\[0\\]", "a.b[0]")
+    assert (y["field"], y["title"]) == ("it\\'s", "it's")
+
+
 def test_a_column_that_is_not_there_is_named_until_the_chart_names_one_that_is() -> None:
     chart = {"title": "T", "kind": "line", "sql": "SELECT 1", "x": "day", "y": "y"}
     table = pa.table({"x": ["a"], "y": [1]})
