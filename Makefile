@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
+.PHONY: help demo ui up down test nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ schemas: $(READY) ## Take 10,000 drawn schemas of each format, or FRAZIL_TEST_SC
 
 planted: $(READY) ## Plant 1,000 faults into tables, or FRAZIL_TEST_PLANTED, and see that the verifier finds and names each; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_PLANTED=$${FRAZIL_TEST_PLANTED:-1000} pytest tests/unit/verify/test_planted.py --numprocesses 2 --timeout 0
+
+mutants: $(READY) ## Plant bugs into a copy of the engine, and compare what the verifier says of the tables with docs/guarantees.md.
+	pytest tests/stack/test_mutants.py --timeout 0
 
 growth: $(READY) ## Land 2,000 times, or FRAZIL_TEST_GROWTH, in one process, and compare what it holds open: descriptors, threads, memory, files.
 	FRAZIL_TEST_GROWTH=$${FRAZIL_TEST_GROWTH:-2000} pytest tests/stack/landing/test_growth.py -s --timeout 0

@@ -76,18 +76,19 @@ class Log:
             UnverifiableError: The brokers do not answer.
         """
         left = {number: to for number, (start, to) in spans.items() if start < to}
+        at_once = min(_AT_ONCE, sum(to - spans[number][0] for number, to in left.items()))
         with self._consumer() as consumer:
             consumer.assign([TopicPartition(self.topic, number, spans[number][0]) for number in left])
             heard = time.monotonic()
             while left:
-                for message in consumer.consume(_AT_ONCE, timeout=1.0):
+                for message in consumer.consume(at_once, timeout=1.0):
                     heard = time.monotonic()
                     number = partition_of(message)
+                    if number in left and message.error() is None and (message.offset() or 0) < left[number]:
+                        yield message
                     if self._is_over(message, left):
                         left.pop(number, None)
                         consumer.incremental_unassign([TopicPartition(self.topic, number, OFFSET_INVALID)])
-                    elif number in left and message.error() is None:
-                        yield message
                 if time.monotonic() - heard > _PATIENCE:
                     raise UnverifiableError(f"topic {self.topic}: no record within {_PATIENCE:.0f} s")
 
@@ -95,7 +96,7 @@ class Log:
         error, number = message.error(), partition_of(message)
         if error is not None and error.code() != KafkaError._PARTITION_EOF:
             raise UnverifiableError(f"topic {self.topic}: {error.str()}")
-        return number in left and (error is not None or (message.offset() or 0) >= left[number])
+        return number in left and (error is not None or (message.offset() or 0) + 1 >= left[number])
 
     def _consumer(self) -> Consumer:
         return Consumer(
