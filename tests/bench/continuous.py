@@ -113,8 +113,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def write_pipeline(folder: Path, specs: Sequence[Mapping[str, Any]], freshness: str) -> None:
-    """A pipeline of some tables."""
-    shared = {"namespace": NAMESPACE, "freshness": freshness, "publish": []}
+    """A pipeline of some tables; without a freshness they have the default."""
+    shared = {"namespace": NAMESPACE, "publish": []} | ({"freshness": freshness} if freshness else {})
     tables = [{**shared, **spec} for spec in specs]
     file = folder / "continuous" / "defs.yaml"
     file.parent.mkdir()
