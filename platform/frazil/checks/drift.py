@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 State = Literal[
-    "in step", "missing", "behind", "columns", "grants", "labels", "rows", "held", "foreign", "left over",
-    "refused", "down"
+    "in step", "missing", "behind", "columns", "policies", "grants", "labels", "rows", "held", "foreign",
+    "left over", "refused", "down"
 ]  # fmt: skip
-"""Of a table in a target. `held`: a blocking check keeps it back; `columns`, `grants`, `labels`: only
+"""Of a table in a target. `held`: a blocking check keeps it back; `columns` to `labels`: only
 they differ; `rows`: it shows the current metadata, and other rows; `left over`: the Iceberg table is gone;
 `refused`, `down`: the target does not tell."""
 
-_REPAIRED: frozenset[State] = frozenset({"missing", "behind", "columns", "grants", "labels"})
+_REPAIRED: tuple[State, ...] = ("missing", "behind", "columns", "policies", "grants", "labels")
 """What publishing brings in step."""
 
 
@@ -211,13 +211,20 @@ class _Compared:
             return self._foreign(drift, table, seen)
         if not is_in_step(table, seen.metadata_location):
             return self._published(target, self._late(drift, target, table, seen), "behind", before)
-        if lines := differences(seen.columns, target.columns(table)):
-            return replace(drift, state="columns", why="; ".join(lines), todo=self._sync)
-        if seen.lacks:
-            why = f"role {self.connections.settings.snowflake.role} lacks {', '.join(seen.lacks)}"
-            return replace(drift, state="grants", why=why, todo=self._sync)
-        if lines := label_differences(seen.labels, target.labels()):
-            return replace(drift, state="labels", why="; ".join(lines), todo=self._sync)
+        return self._changed(drift, target, table, seen)
+
+    def _changed(self, drift: Drift, target: Target, table: Table, seen: Shown) -> Drift:
+        """One that shows the current metadata, with the first thing in which it differs all the same."""
+        role = self.connections.settings.snowflake.role
+        differing: dict[State, tuple[str, ...]] = {
+            "columns": differences(seen.columns, target.columns(table)),
+            "policies": seen.unmasked,
+            "grants": (f"role {role} lacks {', '.join(seen.lacks)}",) if seen.lacks else (),
+            "labels": label_differences(seen.labels, target.labels()),
+        }
+        for state, lines in differing.items():
+            if lines:
+                return replace(drift, state=state, why="; ".join(lines), todo=self._sync)
         return drift
 
     def _rows(self, table: Table) -> int | FrazilError:

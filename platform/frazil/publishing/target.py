@@ -40,6 +40,8 @@ class Shown:
     labels: Labels | None = None
     # Rights that those lack who should read it there, as people say them.
     lacks: tuple[str, ...] = ()
+    # Columns that are masked otherwise than they should be, one sentence each.
+    unmasked: tuple[str, ...] = ()
     account: str = ""  # of the cloud that the target is in, where its answer names it
     # For how many seconds the newest snapshot had been there before it was shown now; None: it was before.
     waited: float | None = None

@@ -48,6 +48,12 @@ Owners = Annotated[tuple[str, ...], AfterValidator(_reachable)]
 """Who to ask: `team:name`, or e-mail addresses."""
 
 
+def _policy(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][\w$]*(\.[A-Za-z_][\w$]*){2}", name, re.ASCII):
+        raise ValueError(f"{name!r}: write DATABASE.SCHEMA.NAME of a policy in Snowflake")
+    return name
+
+
 class Write(Part):
     """How data files are written. A change holds for new files, and for old ones once rewritten."""
 
@@ -186,6 +192,21 @@ class AnyTable(Part):
         if value is not None and not re.fullmatch(r"[a-z0-9_]{1,255}", value):
             raise ValueError(f"{value!r}: use lower-case letters, digits and _ (Glue takes no other)")
         return value
+
+    column_tags: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="Tags of the table's columns in Snowflake, by column: {email: {pii: email}}. See "
+        "docs/snowflake.md.",
+    )
+    column_policies: dict[str, Annotated[str, AfterValidator(_policy)]] = Field(
+        default_factory=dict,
+        description="Masking policies of columns in Snowflake, by column: {email: GOV.POLICIES.EMAIL}.",
+    )
+
+    @field_validator("column_tags")
+    @classmethod
+    def _columns_taggable(cls, value: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        return {column: cls._taggable(tags) for column, tags in value.items()}
 
     @field_validator("tags")
     @classmethod

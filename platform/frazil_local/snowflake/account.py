@@ -11,6 +11,7 @@ from sqlglot import parse_one
 
 from frazil_local.snowflake.access import Access
 from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing
+from frazil_local.snowflake.iceberg.governance import get_tags, set_policy, set_tags
 from frazil_local.snowflake.iceberg.integrations import (
     checked_integration,
     described_integration,
@@ -35,8 +36,8 @@ from frazil_local.snowflake.language.statements import (
     DropDatabase,
     GetTags,
     Grant,
-    Name,
     Refresh,
+    SetPolicy,
     SetTags,
     Show,
     ShowGrants,
@@ -94,14 +95,10 @@ class Account:
 
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
-        of_table = isinstance(statement, Refresh | Call | DropDatabase | SetTags | GetTags)
+        of_table = isinstance(statement, Refresh | Call | DropDatabase | SetTags | GetTags | SetPolicy)
         of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
         with self._one_at_a_time:
             return self._of_table(statement, session) if of_table else self._of_object(statement, session)
-
-    def _tag(self, name: Name, session: Session) -> str:
-        """The whole name of a tag; refuses where there is none."""
-        return self._objects.get("TAG", session.full(name)).plain_name
 
     def _of_table(self, statement: Statement, session: Session) -> Result | None:
         match statement:
@@ -115,7 +112,7 @@ class Account:
                 return self._alter_table(statement, session)
             case Refresh():
                 return self._refresh(statement, session)
-            case SetTags() | GetTags():
+            case SetTags() | GetTags() | SetPolicy():
                 return self._of_tags(statement, session)
             case Describe():
                 return self._describe_table(statement, session)
@@ -186,22 +183,14 @@ class Account:
             self._tables.refresh(full)
         return _DONE
 
-    def _of_tags(self, statement: SetTags | GetTags, session: Session) -> Result:
+    def _of_tags(self, statement: SetTags | GetTags | SetPolicy, session: Session) -> Result:
         if isinstance(statement, GetTags):
-            return self._get_tags(statement, session)
-        full = session.full(statement.name)
-        before: Any = self._tables.get(full).properties.get("TAGS", {})
-        given = {self._tag(name, session): value for name, value in statement.tags}
-        self._tables.change(full, {"TAGS": {**before, **given}})
+            return get_tags(statement, self._tables, self._objects, session)
+        if isinstance(statement, SetTags):
+            set_tags(statement, self._tables, self._objects, session)
+        else:
+            set_policy(statement, self._tables, self._objects, session)
         return _DONE
-
-    def _get_tags(self, statement: GetTags, session: Session) -> Result:
-        values: list[str | None] = []
-        for tag, table in statement.asked:
-            tags: Any = self._tables.get(session.full(table)).properties.get("TAGS", {})
-            values.append(tags.get(self._tag(tag, session)))
-        names = tuple(f"SYSTEM$GET_TAG({number})" for number in range(len(values)))
-        return Result(names, (tuple(values),))
 
     def _describe_table(self, statement: Describe, session: Session) -> Result | None:
         full = session.full(statement.name)

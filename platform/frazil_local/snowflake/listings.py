@@ -183,6 +183,7 @@ _COLUMNS: dict[str, dict[str, _Column]] = {
         "enabled": lambda o: o.text("ENABLED").lower(),
     },
     "TAG": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
+    "MASKING POLICY": {**_BEGIN, **_INSIDE, **_OWNER, **_COMMENT},
     "ICEBERG TABLE": {
         **_BEGIN,
         **_INSIDE,

@@ -15,7 +15,14 @@ from pyiceberg.types import LongType
 from frazil.checks.drift import Drift, find_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
-from frazil.errors import ConfigureError, DifferentError, FrazilError, MissingError, PartDownError
+from frazil.errors import (
+    ConfigureError,
+    DifferentError,
+    FrazilError,
+    MissingError,
+    PartDownError,
+    RepairError,
+)
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
@@ -86,6 +93,23 @@ def test_a_table_that_is_shown_already_is_not_refreshed_and_said_to_be_as_it_was
 
     assert (first.changed, second.changed) == (True, False)
     assert second.metadata_location == first.metadata_location
+
+
+def test_a_table_that_snowflake_refreshes_itself_is_left_to_frazil_by_the_statement_that_the_error_names(
+    connections: Connections, trades: Trades
+) -> None:
+    state = sync_snowflake(connections, trades.names)
+    rarely = "alter catalog integration frazil_glue set refresh_interval_seconds = 86400"
+    query(connections.settings, rarely)
+    query(connections.settings, f"alter iceberg table {state.name} set auto_refresh = true")
+    trades.append("ZWZZT")
+    trades.show()
+
+    with pytest.raises(RepairError, match=r"AUTO_REFRESH of .* is RUNNING") as refused:
+        sync_snowflake(connections, trades.names)
+    query(connections.settings, str(refused.value.todo).partition(" leaves")[0])
+
+    assert sync_snowflake(connections, trades.names).rows == 2
 
 
 def test_a_table_that_glue_owns_is_shown_from_a_volume_of_its_own(
@@ -195,6 +219,67 @@ def test_tags_of_the_spec_are_set_on_the_table_and_only_those_that_differ(
     assert [sql.count("SET TAG") for sql in sent] == [0, 1, 0]
     assert domain.upper() not in sent[1]
     assert query(connections.settings, asked) == [("desk", "gold")]
+
+
+def test_columns_get_the_tags_and_masking_policies_of_the_spec_before_newer_rows_and_only_once(
+    connections: Connections, trades: Trades, fresh_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag, policy, late = (f"{fresh_name}_{end}" for end in ("pii", "hide", "late"))
+    name, schema, sent = trades.names.table, f"frazil.{trades.names.table.namespace}", list[str]()
+    own = with_settings(connections, tag_schema=schema)
+    given = {"topic": "any", "namespace": name.namespace, "table": name.table}
+    policies = {"symbol": f"{schema}.{policy}", "price": f"{schema}.{late}"}
+    spec = TableSpec(**given, column_tags={"symbol": {tag: "name"}}, column_policies=policies)  # type: ignore[arg-type]
+    table, target = f"{schema}.{name.table}", Snowflake(spec, own.settings)
+
+    def drift() -> Drift:
+        return next(each for each in find_drift([spec], own) if each.target == "snowflake")
+
+    def heard(connection: Any, sql: str) -> Any:
+        sent.append(sql.removeprefix("ALTER ICEBERG TABLE ").split(" ", 1)[1])
+        return rows(connection, sql)
+
+    Snowflake(TableSpec(**given), connections.settings).sync(connections)  # type: ignore[arg-type]
+    with pytest.raises(ConfigureError, match="no column price"):
+        target.sync(own)
+    with trades.table.update_schema() as change:
+        change.add_column("price", LongType())
+    trades.show()
+    query(connections.settings, f"create tag {schema}.{tag}")
+    with pytest.raises(MissingError, match=policy.upper()):
+        target.sync(own)
+    stale = target.read(own)
+    for each in policies.values():
+        query(connections.settings, f"create masking policy {each} as (v string) returns string -> '*'")
+    for module in ("tags", "policies", "refreshing"):
+        monkeypatch.setattr(f"frazil.publishing.snowflake.{module}.rows", heard)
+    target.sync(own)
+    first = [sql for sql in sent if "SET" in sql.split() or sql == "REFRESH"]
+    sent.clear()
+    target.sync(own)
+    again = [sql for sql in sent if "SET" in sql.split() or sql == "REFRESH"]
+    whole = drift()
+    column = f"alter iceberg table {table} modify column symbol"
+    query(connections.settings, f"{column} set tag {schema}.{tag} = 'x'")
+    tagged = drift()
+    query(connections.settings, f"{column} unset masking policy")
+    unmasked = drift()
+    target.sync(own)
+    described = query(connections.settings, f"describe table {table}")
+
+    assert stale
+    assert stale.metadata_location != trades.table.metadata_location
+    assert [sql.split(" SET ")[-1].split('."')[-1] for sql in first] == [
+        f"{policy}\" FORCE".upper(), "REFRESH", f"{late}\" FORCE".upper()
+    ]  # fmt: skip
+    assert again == []
+    masks = {column: each.upper() for column, each in policies.items()}
+    assert (whole.state, tagged.state, unmasked.state) == ("in step", "labels", "policies")
+    assert tagged.why == f"tag {tag} of column symbol is x and should be name"
+    assert unmasked.why == f"the masking policy of column symbol is none and should be {masks['symbol']}"
+    assert {row[0]: row[10] for row in described if row[10]} == masks
+    value = f"select system$get_tag('{schema}.{tag}', '{table}.symbol', 'column')"
+    assert query(connections.settings, value) == [("name",)]
 
 
 def test_a_role_that_is_named_may_read_and_gets_back_only_what_it_lost(

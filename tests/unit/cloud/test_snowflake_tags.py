@@ -1,4 +1,7 @@
-"""Who sets a tag in the stand-in, as Snowflake has it: docs.snowflake.com, "Access control privileges"."""
+"""Who sets tags and masking policies in the stand-in.
+
+As Snowflake has it: docs.snowflake.com, "Access control privileges".
+"""
 
 from __future__ import annotations
 
@@ -7,38 +10,39 @@ from pathlib import Path
 import pytest
 
 from frazil_local.snowflake.answers import Refused
-from frazil_local.snowflake.language.statements import Grant, SetTags
+from frazil_local.snowflake.language.statements import Grant, Kind, SetPolicy, SetTags
 from frazil_local.snowflake.objects import Objects
 from frazil_local.snowflake.rights.guard import Guard
 from frazil_local.snowflake.rights.privileges import Privileges
 from frazil_local.snowflake.rights.session import Session
 
-TABLE, TAG = ("DB", "SHOP", "ORDERS"), ("DB", "SHOP", "DOMAIN")
-APPLY = Grant(("APPLY",), "TAG", TAG, "ROLE", "PUBLISHER")
-ANY_TAG = Grant(("APPLY TAG",), "ACCOUNT", ("ACCOUNT",), "ROLE", "STEWARD")
+TABLE, NAME = ("DB", "SHOP", "ORDERS"), ("DB", "SHOP", "EMAIL")
 
 
+@pytest.mark.parametrize("kind", ["TAG", "MASKING POLICY"])
 @pytest.mark.parametrize(
-    ("role", "grants", "may"),
+    ("role", "applies", "applies_any", "may"),
     [
-        ("PUBLISHER", (), False),
-        ("PUBLISHER", (APPLY,), True),
-        ("STEWARD", (APPLY,), False),
-        ("STEWARD", (ANY_TAG,), True),
+        ("PUBLISHER", False, False, False),
+        ("PUBLISHER", True, False, True),
+        ("STEWARD", True, False, False),
+        ("STEWARD", False, True, True),
     ],
 )
-def test_a_tag_is_set_by_who_owns_the_table_and_may_apply_it_or_may_apply_any(
-    role: str, grants: tuple[Grant, ...], may: bool
+def test_a_table_is_protected_by_who_owns_it_and_may_apply_it_or_may_apply_any(
+    kind: Kind, role: str, applies: bool, applies_any: bool, may: bool
 ) -> None:
     objects = Objects(Path(":memory:"))
     privileges = Privileges(objects)
     objects.add("ICEBERG TABLE", TABLE, {})
-    objects.add("TAG", TAG, {})
+    objects.add(kind, NAME, {})
     privileges.own("PUBLISHER", "ICEBERG TABLE", TABLE)
-    privileges.own("ADMIN", "TAG", TAG)
-    for grant in grants:
-        objects.grant(grant)
-    statement = SetTags(TABLE, ((TAG, "sales"),))
+    privileges.own("ADMIN", kind, NAME)
+    if applies:
+        objects.grant(Grant(("APPLY",), kind, NAME, "ROLE", role))
+    if applies_any:
+        objects.grant(Grant((f"APPLY {kind}",), "ACCOUNT", ("ACCOUNT",), "ROLE", role))
+    statement = SetTags(TABLE, ((NAME, "x"),)) if kind == "TAG" else SetPolicy(TABLE, "EMAIL", NAME)
 
     guard, session = Guard(objects, privileges), Session("ann", role)
     if may:

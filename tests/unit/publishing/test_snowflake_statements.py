@@ -10,6 +10,8 @@ from frazil.formats.columns.columns import metadata_names
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.grants import grant, rights_to_read, show_grants_to
 from frazil.publishing.snowflake.login import connection_arguments
+from frazil.publishing.snowflake.policies import describe_table, set_policy
+from frazil.publishing.snowflake.refreshing import show_table_like
 from frazil.publishing.snowflake.statements import (
     Integration,
     Relation,
@@ -34,6 +36,7 @@ from frazil_local.snowflake.language.statements import (
     GetTags,
     Grant,
     Refresh,
+    SetPolicy,
     SetTags,
     Show,
     ShowGrants,
@@ -62,7 +65,18 @@ INTEGRATION = Integration("FRAZIL_GLUE", "local", ROLE_ARN, "us-east-1")
             "alter iceberg table t set tag a.b.\"c\" = 'x', d = 'y'",
             SetTags(("T",), ((("A", "B", "c"), "x"), (("D",), "y"))),
         ),
-        ("select system$get_tag('a.b.c', 't', 'table')", GetTags(((("A", "B", "C"), ("T",)),))),
+        ("select system$get_tag('a.b.c', 't', 'table')", GetTags(((("A", "B", "C"), ("T",), ""),))),
+        ("select system$get_tag('a', 't.c', 'column')", GetTags(((("A",), ("T",), "C"),))),
+        ("alter iceberg table t modify column c set tag a = 'x'", SetTags(("T",), ((("A",), "x"),), "C")),
+        (
+            "alter iceberg table t modify column c set masking policy a.b.p force",
+            SetPolicy(("T",), "C", ("A", "B", "P")),
+        ),
+        ("alter iceberg table t modify column c unset masking policy", SetPolicy(("T",), "C")),
+        (
+            "create masking policy p as (v string) returns string -> case when true then v else '*' end",
+            Create("MASKING POLICY", ("P",)),
+        ),
         ("use role r", Use("ROLE", "R")),
         ("revoke role r from user u", Grant(("USAGE",), "ROLE", ("R",), "USER", "U", revoke=True)),
         (
@@ -204,7 +218,8 @@ def test_each_statement_stands_on_its_page() -> None:
         statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades"),
         statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
         statements.show_views_like(VIEW), statements.comments_in([VIEW]),
-        statements.get_tags(TABLE, [VIEW]), statements.set_tags(TABLE, [(VIEW, "x")]),
+        statements.get_tags(TABLE, [(VIEW, "")]), statements.set_tags(TABLE, [(VIEW, "x")]),
+        describe_table(TABLE), show_table_like(TABLE),
         statements.comment_on_view(VIEW, "It's"), show_grants_to("READER"),
         *(grant(right, "READER") for right in rights_to_read(TABLE, [VIEW])),
     )  # fmt: skip
@@ -213,6 +228,8 @@ def test_each_statement_stands_on_its_page() -> None:
 
     assert len(begun) == len(statements_sent)
     assert [words for words in begun if words not in PAGE.read_text()] == []
+    on_column = set_policy(TABLE, "EMAIL", VIEW).partition(" MODIFY")[2]
+    assert re.sub(r' "\S+', " ...", f"MODIFY{on_column}") in PAGE.read_text()
 
 
 def test_a_view_leaves_out_rows_that_are_not_there_now() -> None:

@@ -43,7 +43,8 @@ _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
     **dict.fromkeys(_MISSING, (
         MissingError,
         "Snowflake lacks something that the table needs, or hides it from this user.",
-        "`frazil sync` makes what is missing; a role or a tag must be made by an administrator.",
+        "`frazil sync` makes what is missing; a role, a tag or a masking policy must be made by an "
+        "administrator.",
     )),
     **dict.fromkeys(_NOT_ALLOWED, (
         NotAllowedError,

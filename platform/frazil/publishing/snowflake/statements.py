@@ -166,16 +166,25 @@ def comment_on_view(view: Relation, comment: str) -> str:
     return f"COMMENT ON VIEW {view} IS {text(comment)}"
 
 
-def get_tags(table: Relation, tags: Sequence[Relation]) -> str:
-    """Asks for the values of tags of a table, in one row; null for one that it does not have."""
-    of = f"{text(str(table))}, 'table'"
-    return f"SELECT {', '.join(f'SYSTEM$GET_TAG({text(str(tag))}, {of})' for tag in tags)}"
+def get_tags(table: Relation, tags: Sequence[tuple[Relation, str]]) -> str:
+    """Asks for the values of tags, in one row; null for one that is not there.
+
+    Each is of the table, or of the column that is named beside it.
+    """
+    return f"SELECT {', '.join(_get_tag(table, tag, column) for tag, column in tags)}"
 
 
-def set_tags(table: Relation, values: Sequence[tuple[Relation, str]]) -> str:
-    """Sets tags, and leaves others alone."""
+def _get_tag(table: Relation, tag: Relation, column: str) -> str:
+    name = double_quoted(*table.parts, column) if column else str(table)
+    domain = "column" if column else "table"
+    return f"SYSTEM$GET_TAG({text(str(tag))}, {text(name)}, {text(domain)})"
+
+
+def set_tags(table: Relation, values: Sequence[tuple[Relation, str]], column: str = "") -> str:
+    """Sets tags of the table, or of a column, and leaves others alone."""
     given = ", ".join(f"{tag} = {text(value)}" for tag, value in values)
-    return f"ALTER ICEBERG TABLE {table} SET TAG {given}"
+    on = f" MODIFY COLUMN {double_quoted(column)}" if column else ""
+    return f"ALTER ICEBERG TABLE {table}{on} SET TAG {given}"
 
 
 def show_views_like(view: Relation) -> str:

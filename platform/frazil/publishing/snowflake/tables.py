@@ -14,7 +14,7 @@ from urllib.parse import quote
 from frazil.connections import Connections
 from frazil.publishing.columns import Column
 from frazil.publishing.glue import Glue
-from frazil.publishing.labels import Labels, labels_of_tags
+from frazil.publishing.labels import Labels
 from frazil.publishing.pointer import waited
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.comments import as_labels, comment_of, comments_of, keep_comments
@@ -29,13 +29,14 @@ from frazil.publishing.snowflake.connection import (
 )
 from frazil.publishing.snowflake.grants import RoleRights, keep_reading, lacking, rights_to_read
 from frazil.publishing.snowflake.making import make_integration, make_schema, make_volume
+from frazil.publishing.snowflake.protection import Protection
+from frazil.publishing.snowflake.refreshing import refresh
 from frazil.publishing.snowflake.statements import (
     Relation,
     check_location,
     integration_of,
     volume_of,
 )
-from frazil.publishing.snowflake.tags import keep_tags, tags_of, tags_on
 from frazil.publishing.target import Shown
 from frazil.publishing.views.queries import CLEAN, CURRENT, clean_columns, clean_sql, current_sql
 from frazil.quoting import double_quoted
@@ -82,7 +83,7 @@ class Snowflake:
         self.upstream = self._glue.path  # that is where Snowflake looks
         self._spec, self._current = spec, spec if isinstance(spec, TableSpec) and spec.current_by else None
         current = Relation(database, self.table.schema, f"{self.table.name}{CURRENT.upper()}")
-        self._comment, self._tags = comment_of(spec), tags_of(spec, settings)
+        self._comment, self._protection = comment_of(spec), Protection(spec, settings, self.table)
         self._views = (self.view, *((current,) if self._current else ()))
         self._rights = rights_to_read(self.table, self._views)
         self.relations = tuple(f"{r.database}.{r.schema}.{r.name}" for r in (self.table, *self._views))
@@ -128,14 +129,17 @@ class Snowflake:
             table = TableHandle(connections.catalog, self._name).load()
         current = table.metadata_location
         check_location(volume_of(self._settings), current)
+        self._protection.check(field.name for field in table.schema().fields)
         with self._open(connections) as connection:
             before = self._location(connection)
             if before is None:
                 self._make(connection)
-            # Before newer rows are shown: a masking policy of a tag hides values of these, too.
-            keep_tags(connection, self.table, self._tags, self._spec.tags)
+            # Before newer rows are shown: a policy, of a column or of a tag, hides values of these, too.
+            whole = self._protection.keep(connection)
             if before not in (None, current):
-                rows(connection, f"ALTER ICEBERG TABLE {self.table} REFRESH")
+                refresh(connection, self.table)
+                if not whole:  # columns that came with it
+                    self._protection.keep(connection)
             self._keep_view(connection)
             self._keep_current(connection, changed=before != current)
             if self._comment:
@@ -168,14 +172,15 @@ class Snowflake:
                 return None
             seen = columns_or_none(connection, self.view) or ()
             comments = comments_of(connection, self._views) if self._comment else {}
-            tags = tags_on(connection, self.table, self._tags)
+            protected = self._protection.read(connection)
             counted = self._count(connection) if counts else None
         columns = tuple(Column(name) for name, _ in seen)
-        labels = {**as_labels(comments), **labels_of_tags(tags)} if self._comment or self._tags else None
+        wanted = self._comment or self._protection.labels
+        labels = {**as_labels(comments), **protected.labels} if wanted else None
         lacks = tuple(map(str, lacking(self._rights, rights)))
         return Shown(
             self.path, self.upstream, self.relations[0], location, False, counted,
-            columns=columns, labels=labels, lacks=lacks,
+            columns=columns, labels=labels, lacks=lacks, unmasked=protected.policies,
         )  # fmt: skip
 
     def columns(self, table: Table) -> tuple[Column, ...]:
@@ -184,9 +189,9 @@ class Snowflake:
         return tuple(map(Column, clean_columns(self._spec, names)))
 
     def labels(self) -> Labels:
-        """See `Target`: the comments of the views, and the table's tags."""
+        """See `Target`: the comments of the views, and the tags of table and columns."""
         comments = {view.name: self._comment for view in self._views} if self._comment else {}
-        return {**as_labels(comments), **labels_of_tags(self._spec.tags if self._tags else {})}
+        return {**as_labels(comments), **self._protection.labels}
 
     def drop(self, connections: Connections) -> None:
         """See `Target`; the views go first."""

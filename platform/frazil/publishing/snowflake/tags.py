@@ -1,12 +1,14 @@
-"""Tags of a spec on the Iceberg table in Snowflake, where an administrator made tags of these names.
+"""Tags of a spec on an Iceberg table in Snowflake and its columns, where an administrator made such tags.
 
-A masking policy of such a tag then protects the table's columns (docs.snowflake.com, "Tag-based masking
-policies").
+A masking policy of such a tag then protects the column, or all columns of the table (docs.snowflake.com,
+"Tag-based masking policies").
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frazil.publishing.snowflake.connection import rows
@@ -18,27 +20,64 @@ if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
 
-def tags_of(spec: AnyTable, settings: Settings) -> dict[str, Relation]:
-    """Snowflake's tag for each of the spec's; none where the settings name no schema for them."""
-    schema = settings.snowflake.tag_schema
-    if schema is None:
-        return {}
-    database, name = schema.upper().split(".")
-    return {tag: Relation(database, name, tag.upper()) for tag in spec.tags}
+@dataclass(frozen=True, slots=True)
+class WantedTag:
+    """A tag as the spec has it, of the table or of one of its columns."""
+
+    name: str  # the spec's
+    tag: Relation
+    value: str
+    column: str = ""
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return f"{self.name} of column {self.column}" if self.column else self.name
 
 
-def tags_on(connection: SnowflakeConnection, table: Relation, tags: Mapping[str, Relation]) -> dict[str, str]:
-    """The values that a table has of these tags, by their names in the spec, in one statement."""
-    if not tags:
+def tags_of(spec: AnyTable, settings: Settings) -> tuple[WantedTag, ...]:
+    """Those of the spec; none where the settings name no schema for them."""
+    if settings.snowflake.tag_schema is None:
+        return ()
+    database, schema = settings.snowflake.tag_schema.upper().split(".")
+
+    def wanted(tags: Mapping[str, str], column: str = "") -> Iterator[WantedTag]:
+        for name, value in tags.items():
+            yield WantedTag(name, Relation(database, schema, name.upper()), value, column)
+
+    of_columns = (tag for column, tags in spec.column_tags.items() for tag in wanted(tags, column))
+    return (*wanted(spec.tags), *of_columns)
+
+
+def tags_on(
+    connection: SnowflakeConnection, table: Relation, tags: Sequence[WantedTag], columns: Mapping[str, str]
+) -> dict[str, str]:
+    """The values that a table has of these tags, by their labels, in one statement.
+
+    Args:
+        connection: An open session.
+        table: The table.
+        tags: Those.
+        columns: Its columns as Snowflake spells them, by the spec's names.
+    """
+    asked = [tag for tag in tags if not tag.column or tag.column in columns]
+    if not asked:
         return {}
-    (values,) = rows(connection, get_tags(table, list(tags.values())))
-    return {name: str(value) for name, value in zip(tags, values, strict=True) if value is not None}
+    of_columns = [(each.tag, columns.get(each.column, "")) for each in asked]
+    (values,) = rows(connection, get_tags(table, of_columns))
+    shown = zip(asked, values, strict=True)
+    return {tag.label: str(value) for tag, value in shown if value is not None}
 
 
 def keep_tags(
-    connection: SnowflakeConnection, table: Relation, tags: Mapping[str, Relation], wanted: Mapping[str, str]
+    connection: SnowflakeConnection, table: Relation, tags: Sequence[WantedTag], columns: Mapping[str, str]
 ) -> None:
-    """Sets the tags that have another value."""
-    shown = tags_on(connection, table, tags)
-    if values := [(tag, wanted[name]) for name, tag in tags.items() if shown.get(name) != wanted[name]]:
-        rows(connection, set_tags(table, values))
+    """Sets the tags that have another value: one statement for the table, and one for each such column."""
+    shown = tags_on(connection, table, tags, columns)
+    changed: dict[str, list[tuple[Relation, str]]] = defaultdict(list)
+    for tag in tags:
+        is_there = not tag.column or tag.column in columns
+        if is_there and shown.get(tag.label) != tag.value:
+            changed[columns.get(tag.column, "")].append((tag.tag, tag.value))
+    for column, values in changed.items():
+        rows(connection, set_tags(table, values, column))

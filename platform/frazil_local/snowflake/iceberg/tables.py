@@ -83,7 +83,10 @@ class IcebergTables:
         """DESC TABLE: the columns, as the table's metadata had them at the last refresh."""
         if not self.get(name).text("DESCRIBED"):  # made by an earlier version
             self._show(name, self.get(name).properties)
-        return Result(_DESCRIBED, tuple(map(tuple, json.loads(self.get(name).text("DESCRIBED")))))
+        policies: Any = self.get(name).properties.get("POLICIES", {})
+        rows = (dict(zip(_DESCRIBED, row, strict=True)) for row in _described(self.get(name)))
+        masked = ({**row, "policy name": policies.get(row["name"])} for row in rows)
+        return Result(_DESCRIBED, tuple(tuple(row.values()) for row in masked))
 
     def create(self, statement: Create) -> bool:
         """Makes the table; returns False where it was there and IF NOT EXISTS was said."""
@@ -183,6 +186,16 @@ class IcebergTables:
     def _exists(self, query: str, *parameters: str) -> bool:
         with own_cursor(self._fakesnow) as cursor:
             return cursor.execute(query, parameters).fetchone() is not None
+
+
+def columns_of(table: Stored) -> list[str]:
+    """The names of its columns at the last refresh."""
+    return [row[0] for row in _described(table)]
+
+
+def _described(table: Stored) -> list[Any]:
+    described: list[Any] = json.loads(table.text("DESCRIBED", "[]"))
+    return described
 
 
 def _refreshes_itself(table: Stored) -> bool:

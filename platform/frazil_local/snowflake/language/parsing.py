@@ -25,6 +25,7 @@ from frazil_local.snowflake.language.statements import (
     Kind,
     Name,
     Refresh,
+    SetPolicy,
     SetTags,
     Show,
     ShowGrants,
@@ -111,6 +112,9 @@ def _create(tokens: Tokens) -> Statement | None:
         return None
     if_not_exists = tokens.take("IF", "NOT", "EXISTS")
     name = tokens.name()
+    if kind == "MASKING POLICY":
+        tokens.skip_all()  # nothing is masked here
+        return Create(kind, name, {}, or_replace, if_not_exists)
     tokens.take("WITH")
     return Create(kind, name, tokens.properties(), or_replace, if_not_exists)
 
@@ -123,6 +127,8 @@ def _alter(tokens: Tokens) -> Statement | None:
     name = tokens.name()
     if kind == "ICEBERG TABLE" and tokens.take("SET", "TAG"):
         return SetTags(name, tokens.tags())
+    if kind == "ICEBERG TABLE" and tokens.take("MODIFY", "COLUMN"):
+        return _modify_column(tokens, name)
     if tokens.take("SET"):
         return Alter(kind, name, assigned=tokens.properties(), if_exists=if_exists)
     if tokens.take("UNSET"):
@@ -130,6 +136,19 @@ def _alter(tokens: Tokens) -> Statement | None:
     if kind == "ICEBERG TABLE" and tokens.take("REFRESH"):
         return Refresh(name, if_exists)
     raise syntax_error(f"unexpected '{tokens.text()}' in ALTER {kind}.")
+
+
+def _modify_column(tokens: Tokens, table: Name) -> Statement:
+    column = tokens.name()[-1]
+    if tokens.take("SET", "TAG"):
+        return SetTags(table, tokens.tags(), column)
+    if tokens.take("UNSET", "MASKING", "POLICY"):
+        return SetPolicy(table, column)
+    if tokens.take("SET", "MASKING", "POLICY"):
+        policy = tokens.name()
+        tokens.take("FORCE")
+        return SetPolicy(table, column, policy)
+    raise syntax_error(f"unexpected '{tokens.text()}' in MODIFY COLUMN.")
 
 
 def _drop(tokens: Tokens) -> Statement | None:
@@ -227,17 +246,18 @@ def _select(tokens: Tokens) -> Statement | None:
 
 
 def _get_tags(tokens: Tokens) -> GetTags:
-    asked: list[tuple[Name, Name]] = []
+    asked: list[tuple[Name, Name, str]] = []
     while tokens.take(_GET_TAG):
         tokens.expect(TokenType.L_PAREN)
         tag = parse_name(tokens.string())
         tokens.expect(TokenType.COMMA)
         table = parse_name(tokens.string())
         tokens.expect(TokenType.COMMA)
-        if (domain := tokens.string()).upper() != "TABLE":
+        domain = tokens.string().upper()
+        if domain not in ("TABLE", "COLUMN"):
             raise syntax_error(f"{_GET_TAG} of a {domain} is not known here.")
         tokens.expect(TokenType.R_PAREN)
-        asked.append((tag, table))
+        asked.append((tag, table, "") if domain == "TABLE" else (tag, table[:-1], table[-1]))
         if not tokens.at_end():
             tokens.expect(TokenType.COMMA)
     return GetTags(tuple(asked))

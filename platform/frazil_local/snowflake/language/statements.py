@@ -15,6 +15,7 @@ Kind: TypeAlias = Literal[
     "SECURITY INTEGRATION",
     "ICEBERG TABLE",
     "TAG",
+    "MASKING POLICY",
     "DATABASE",
     "SCHEMA",
     "TABLE",
@@ -89,17 +90,27 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class SetTags:
-    """`ALTER ICEBERG TABLE <name> SET TAG <tag> = '<value>', ...`."""
+    """`ALTER ICEBERG TABLE <name> [MODIFY COLUMN <column>] SET TAG <tag> = '<value>', ...`."""
 
     name: Name
     tags: tuple[tuple[Name, str], ...]
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GetTags:
-    """`SELECT SYSTEM$GET_TAG('<tag>', '<table>', 'table'), ...`: each tag with the table."""
+    """`SELECT SYSTEM$GET_TAG('<tag>', '<table>', 'table'), ...`: each tag with the table, and a column."""
 
-    asked: tuple[tuple[Name, Name], ...]
+    asked: tuple[tuple[Name, Name, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy:
+    """`ALTER ICEBERG TABLE <name> MODIFY COLUMN <column> SET MASKING POLICY <policy> [FORCE]`, or UNSET."""
+
+    name: Name
+    column: str
+    policy: Name = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +181,7 @@ Statement: TypeAlias = (
     | Describe
     | Refresh
     | SetTags
+    | SetPolicy
     | GetTags
     | Show
     | Grant

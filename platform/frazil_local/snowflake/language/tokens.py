@@ -19,6 +19,7 @@ _PUNCTUATION = (
 )  # fmt: skip
 _TWO_WORDS = (
     "EXTERNAL VOLUME", "CATALOG INTEGRATION", "SECURITY INTEGRATION", "ICEBERG TABLE", "ICEBERG TABLES",
+    "MASKING POLICY",
 )  # fmt: skip
 
 
@@ -49,6 +50,10 @@ class Tokens:
     def skip(self, count: int) -> None:
         """Steps over tokens that were looked at."""
         self._next += count
+
+    def skip_all(self) -> None:
+        """Steps over the rest."""
+        self._next = len(self._tokens)
 
     def at_end(self) -> bool:
         """Nothing but a semicolon is left."""

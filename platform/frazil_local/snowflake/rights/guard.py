@@ -22,6 +22,7 @@ from frazil_local.snowflake.language.statements import (
     Kind,
     Name,
     Refresh,
+    SetPolicy,
     SetTags,
     Statement,
     Use,
@@ -74,7 +75,10 @@ class Guard:
             case Refresh(name=name):
                 self._check_owner("ICEBERG TABLE", session.full(name), session)
             case SetTags(name=name, tags=tags):
-                self._check_tags(session.full(name), [tag for tag, _ in tags], session)
+                self._check_applied("TAG", session.full(name), [tag for tag, _ in tags], session)
+            case SetPolicy(name=name, policy=policy):
+                policies = [policy] if policy else []
+                self._check_applied("MASKING POLICY", session.full(name), policies, session)
             case DropDatabase(name=database):
                 self._check_owner("DATABASE", (database,), session)
             case Grant(on_kind=on_kind, on_name=name):
@@ -115,8 +119,8 @@ class Guard:
         kind, name = statement.kind, statement.name
         if statement.or_replace:
             self._check_owner(kind, session.full_of(kind, name), session)
-        if kind == "TAG":
-            self._need(session, "SCHEMA", session.full(name)[:2], "CREATE TAG")
+        if kind in ("TAG", "MASKING POLICY"):
+            self._need(session, "SCHEMA", session.full(name)[:2], f"CREATE {kind}")
         elif kind == "ICEBERG TABLE":
             self._check_iceberg(session.full(name), statement, session)
         else:
@@ -132,14 +136,14 @@ class Guard:
         self._need(session, "EXTERNAL VOLUME", named("EXTERNAL_VOLUME"), "USAGE")
         self._need(session, "INTEGRATION", named("CATALOG"), "USAGE")
 
-    def _check_tags(self, table: Name, tags: Iterable[Name], session: Session) -> None:
-        """Sets them who has APPLY TAG on the account, or owns the table and has APPLY on each tag."""
-        if self._holds(session, "ACCOUNT", ("ACCOUNT",), "APPLY TAG"):
+    def _check_applied(self, kind: Kind, table: Name, names: Iterable[Name], session: Session) -> None:
+        """Sets tags and policies who may apply any of the account, or owns the table and may apply each."""
+        if self._holds(session, "ACCOUNT", ("ACCOUNT",), f"APPLY {kind}"):
             return
         self._check_owner("ICEBERG TABLE", table, session)
-        for tag in map(session.full, tags):
-            if self._objects.find("TAG", tag):  # what is missing is said to be missing
-                self._need(session, "TAG", tag, "APPLY")
+        for name in map(session.full, names):
+            if self._objects.find(kind, name):  # what is missing is said to be missing
+                self._need(session, kind, name, "APPLY")
 
     def _check_on_account(self, kind: str, session: Session) -> None:
         role, privilege = _ON_ACCOUNT[kind]

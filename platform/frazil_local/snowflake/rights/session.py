@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from frazil_local.snowflake.answers import Refused
 from frazil_local.snowflake.language.statements import Name
 
+_IN_SCHEMAS = ("ICEBERG TABLE", "TAG", "MASKING POLICY", "TABLE", "VIEW")
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
@@ -28,4 +30,4 @@ class Session:
 
     def full_of(self, kind: str, name: Name) -> Name:
         """The name of an object of a kind: with database and schema where it lies in one."""
-        return self.full(name) if kind in ("ICEBERG TABLE", "TAG", "TABLE", "VIEW") else name
+        return self.full(name) if kind in _IN_SCHEMAS else name

@@ -1,0 +1,78 @@
+"""What protects a table's rows in Snowflake by its spec: tags, also of columns, and masking policies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from frazil.errors import ConfigureError
+from frazil.publishing.labels import labels_of_tags
+from frazil.publishing.snowflake.policies import keep_policies, other_policies, policies_of, policies_on
+from frazil.publishing.snowflake.statements import Relation
+from frazil.publishing.snowflake.tags import keep_tags, tags_of, tags_on
+from frazil.settings.profile import Settings
+from frazil.spec.table import AnyTable
+
+if TYPE_CHECKING:
+    from snowflake.connector import SnowflakeConnection
+
+
+@dataclass(frozen=True)
+class Protected:
+    """How a table is protected now: the values of its tags, and the policies that differ."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    policies: tuple[str, ...] = ()
+
+
+class Protection:
+    """The tags and policies that a spec wants of a table."""
+
+    def __init__(self, spec: AnyTable, settings: Settings, table: Relation) -> None:
+        self._table, self._tags, self._policies = table, tags_of(spec, settings), policies_of(spec)
+        self._named = tuple(
+            dict.fromkeys((*(tag.column for tag in self._tags if tag.column), *self._policies))
+        )
+        self.labels = labels_of_tags({tag.label: tag.value for tag in self._tags})
+
+    def check(self, columns: Iterable[str]) -> None:
+        """Refuses a spec that names a column which the Iceberg table does not have.
+
+        Raises:
+            ConfigureError: It does.
+        """
+        known = {name.upper() for name in columns}
+        if strange := [name for name in self._named if name.upper() not in known]:
+            raise ConfigureError(
+                f"The table has no column {', '.join(strange)}, which the spec wants protected.",
+                where=f"column_tags, column_policies of {self._table}",
+                meaning="The Iceberg table is right; Snowflake shows what it showed before.",
+                todo="Write the column as the table has it (`frazil describe`), or take it out of the spec.",
+            )
+
+    def keep(self, connection: SnowflakeConnection) -> bool:
+        """Sets what differs, on the columns that Snowflake has; returns whether it has all that are named."""
+        shown = policies_on(connection, self._table) if self._named else {}
+        columns = self._spelled(shown)
+        keep_tags(connection, self._table, self._tags, columns)
+        keep_policies(connection, self._table, self._policies, columns, shown)
+        return len(columns) == len(self._named)
+
+    def read(self, connection: SnowflakeConnection) -> Protected:
+        """How the table is protected now."""
+        shown = policies_on(connection, self._table) if self._named else {}
+        columns = self._spelled(shown)
+        tags = tags_on(connection, self._table, self._tags, columns)
+        others = other_policies(self._policies, columns, shown)
+        return Protected(labels_of_tags(tags), tuple(_sentence(*each) for each in others))
+
+    def _spelled(self, shown: Iterable[str]) -> dict[str, str]:
+        """The columns that are named, as Snowflake spells them."""
+        by_name = {name.upper(): name for name in shown}
+        return {name: by_name[name.upper()] for name in self._named if name.upper() in by_name}
+
+
+def _sentence(column: str, policy: Relation, has: tuple[str, ...]) -> str:
+    shown = ".".join(has) or "none"
+    return f"the masking policy of column {column} is {shown} and should be {'.'.join(policy.parts)}"

@@ -1,0 +1,55 @@
+"""Lets Snowflake read a table's newest metadata, unless it does so by itself."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import RepairError
+from frazil.publishing.snowflake.connection import named_rows, rows
+from frazil.publishing.snowflake.statements import Relation, text
+from frazil.quoting import double_quoted
+
+if TYPE_CHECKING:
+    from snowflake.connector import SnowflakeConnection
+
+_RUNNING = "RUNNING"
+
+
+def refresh(connection: SnowflakeConnection, table: Relation) -> None:
+    """Reads the metadata that Glue points to now.
+
+    Raises:
+        RepairError: Snowflake refreshes the table by itself, and then takes no REFRESH.
+    """
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        rows(connection, f"ALTER ICEBERG TABLE {table} REFRESH")
+    except ProgrammingError as e:
+        if status := own_refresh(connection, table):
+            raise _refreshes_itself(table, str(status.get("executionState"))) from e
+        raise
+
+
+def show_table_like(table: Relation) -> str:
+    """Lists a table, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
+    return f"SHOW ICEBERG TABLES LIKE {text(table.name)} IN SCHEMA {double_quoted(*table.parts[:2])}"
+
+
+def own_refresh(connection: SnowflakeConnection, table: Relation) -> dict[str, Any]:
+    """How Snowflake's own refresh of a table stands; empty where it has none."""
+    listed = named_rows(connection, show_table_like(table))
+    own = next((row for row in listed if row["name"] == table.name), {})
+    status: dict[str, Any] = json.loads(own.get("auto_refresh_status") or "{}")
+    return status
+
+
+def _refreshes_itself(table: Relation, state: str) -> RepairError:
+    later = "when it looks into Glue the next time" if state == _RUNNING else "when that refresh runs again"
+    return RepairError(
+        "Snowflake refreshes this table by itself, so it refuses to do it now.",
+        where=f"AUTO_REFRESH of {table} is {state}",
+        meaning=f"The Iceberg table is right; Snowflake shows newer rows {later}.",
+        todo=f"ALTER ICEBERG TABLE {table} SET AUTO_REFRESH = FALSE leaves it to Frazil; then `frazil sync`.",
+    )
