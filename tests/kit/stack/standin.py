@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import os
 import signal
 import socket
@@ -145,6 +147,13 @@ class StandIn:
         with pytest.raises(ProgrammingError) as refused:
             self.rows(*statements)
         return refused.value
+
+
+def statement_of(path: str, body: bytes) -> str:
+    """The statement of a request to Snowflake, if it is one."""
+    if "/query-request" not in path:
+        return ""
+    return str(json.loads(gzip.decompress(body)).get("sqlText", ""))
 
 
 def free_port() -> int:

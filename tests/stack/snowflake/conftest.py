@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 
+from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.settings.profile import Settings
 from kit.readers.trades import Trades, make_trades
 from kit.stack.standin import StandIn, access_sql, over_stack
+from kit.wires.wire import Wire, wired
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +27,12 @@ def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def trades(connections: Connections, fresh_name: str) -> Trades:
     """An Iceberg table with one row, shown in Glue."""
     return make_trades(connections, fresh_name)
+
+
+@pytest.fixture
+def wire_and_clients(connections: Connections) -> Iterator[tuple[Wire, Connections]]:
+    """A calm wire before the stack's Snowflake, and clients that know it by that."""
+    access = connections.settings.snowflake
+    with wired({"snowflake": f"http://{access.host}:{access.port}"}) as (wire, urls):
+        port = urlsplit(urls["snowflake"]).port
+        yield wire, Clients(connections.settings.with_changes(snowflake={"port": port}))

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterator
 from contextlib import suppress
-from urllib.parse import urlsplit
 
 import pytest
 
-from frazil.clients import Clients
 from frazil.connections import Connections
 from frazil.errors import PartDownError
 from frazil.publishing.snowflake import login
 from kit.readers.targets import read_snowflake, sync_snowflake
 from kit.readers.trades import Trades
-from kit.wires.wire import Asked, Fate, Wire, wired
+from kit.stack.standin import statement_of
+from kit.wires.wire import Fate, Wire
 
 FATES: tuple[Fate, ...] = ("dropped", "cut", "failed", "halved", "refused")
-
-
-@pytest.fixture
-def wire_and_clients(connections: Connections) -> Iterator[tuple[Wire, Connections]]:
-    """A calm wire before the stack's Snowflake, and clients that know it by that."""
-    access = connections.settings.snowflake
-    with wired({"snowflake": f"http://{access.host}:{access.port}"}) as (wire, urls):
-        port = urlsplit(urls["snowflake"]).port
-        yield wire, Clients(connections.settings.with_changes(snowflake={"port": port}))
 
 
 @pytest.mark.each_time("dropped", "refused")
@@ -37,7 +25,7 @@ def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
 ) -> None:
     wire, clients = wire_and_clients
     for count, statement in enumerate(("CREATE ICEBERG TABLE", "REFRESH"), 1):
-        wire.once(fate, lambda asked, expected=statement: expected in sql(asked))  # type: ignore[misc]
+        wire.once(fate, lambda asked, expected=statement: expected in statement_of(asked.path, asked.body))  # type: ignore[misc]
         with suppress(PartDownError):
             sync_snowflake(clients, trades.names)
         sync_snowflake(clients, trades.names)
@@ -65,7 +53,7 @@ def test_a_snowflake_that_never_answers_is_given_up_and_named(
     wire_and_clients: tuple[Wire, Connections], trades: Trades, statement: str, impatient: pytest.MonkeyPatch
 ) -> None:
     wire, clients = wire_and_clients
-    wire.always("hangs", lambda asked: statement in sql(asked))
+    wire.always("hangs", lambda asked: statement in statement_of(asked.path, asked.body))
 
     with pytest.raises(PartDownError, match="Snowflake does not answer"):
         sync_snowflake(clients, trades.names)
@@ -77,10 +65,3 @@ def test_a_snowflake_that_never_answers_is_given_up_and_named(
     shown = read_snowflake(clients, trades.names)
     assert shown
     assert shown.rows == 1
-
-
-def sql(asked: Asked) -> str:
-    """The statement of a request, if it is one."""
-    if "/query-request" not in asked.path:
-        return ""
-    return str(json.loads(gzip.decompress(asked.body)).get("sqlText", ""))
