@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from frazil.publishing.snowflake.session import OneSession
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 
@@ -30,6 +31,7 @@ class Clients:
         self._open_spark = open_spark
         self._opening = threading.Lock()
         self._named: dict[str, Clients] = {"": self}
+        self._snowflake: OneSession | None = None
 
     def of(self, spec: AnyTable) -> Clients:
         """The clients of the connection that a spec names, opened once; these clients, if it names none.
@@ -124,7 +126,17 @@ class Clients:
             del self.__dict__[name]
 
     def snowflake(self) -> AbstractContextManager[Any]:
-        """A connection to Snowflake that closes with the context."""
+        """A connection to Snowflake that closes with the context, or the one that is shared."""
         from frazil.publishing.snowflake.connection import open_snowflake
 
-        return open_snowflake(self.settings)
+        return self._snowflake.lent() if self._snowflake else open_snowflake(self.settings)
+
+    @contextmanager
+    def one_snowflake(self) -> Iterator[None]:
+        """While it lasts, what is done one after the other shares a login to Snowflake."""
+        self._snowflake = OneSession(self.settings)
+        try:
+            yield
+        finally:
+            session, self._snowflake = self._snowflake, None
+            session.close()

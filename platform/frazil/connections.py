@@ -56,7 +56,10 @@ class Connections(Protocol):
         """The Spark session of upkeep."""
 
     def snowflake(self) -> AbstractContextManager[Any]:
-        """A connection to Snowflake that closes with the context."""
+        """A connection to Snowflake that closes with the context, or the one that is shared."""
+
+    def one_snowflake(self) -> AbstractContextManager[None]:
+        """While it lasts, what is done one after the other shares a login to Snowflake."""
 
 
 def apart(specs: Iterable[S], connections: Connections) -> Iterator[tuple[list[S], Connections]]:

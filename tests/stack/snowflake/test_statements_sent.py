@@ -7,6 +7,7 @@ import pytest
 from frazil.checks.drift import find_drift
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.errors import MissingError
 from frazil.publishing.snowflake.connection import open_snowflake, rows
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.spec.topic import TableSpec
@@ -78,3 +79,21 @@ def test_tables_at_rest_take_few_statements_and_a_look_at_many_one_session(
     assert [each.state for each in drifts] == ["in step", "in step"]
     assert looked == [GRANTS, INFORMATION, COLUMNS, INFORMATION, COLUMNS, COMMENTS, DESCRIBE, TAGS]
     assert sessions == 1
+
+
+def test_tables_that_are_shown_one_after_the_other_share_a_login_until_one_fails(
+    wire_and_clients: tuple[Wire, Connections], specs: list[TableSpec]
+) -> None:
+    wire, clients = wire_and_clients
+    plain, refused = (Snowflake(spec, clients.settings) for spec in specs)
+
+    with clients.one_snowflake():
+        plain.sync(clients)
+        with pytest.raises(MissingError, match="HIDE"):  # the policy that nobody made
+            refused.sync(clients)
+        for _ in range(3):
+            plain.sync(clients)
+    before = logins(wire)
+    plain.sync(clients)
+
+    assert (before, logins(wire)) == (2, 3)

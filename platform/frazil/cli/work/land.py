@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -203,7 +203,10 @@ def sync_each(selection: Selection[AnyTable], *, every: bool = False) -> Results
 
         return show_all(spec, selection.connections.of(spec), fail)
 
-    return each(selection, "syncing", do, every=every)
+    with ExitStack() as sessions:
+        for part in selection.parts:
+            sessions.enter_context(part.connections.one_snowflake())
+        return each(selection, "syncing", do, every=every)
 
 
 def span_of(text: str) -> tuple[int, Span]:
