@@ -34,6 +34,7 @@ class Counters:
 
     received: float  # bytes that the storage took for the tables' bucket
     puts: float  # objects that clients put there
+    reads: float  # requests that read one of them, or a part, or list them
     cpu: float  # seconds of Spark's Python processes
 
 
@@ -45,8 +46,10 @@ def counters(home: Home) -> Counters:
         if f'bucket="{TABLE_BUCKET}"' in labels
     ]
     received = sum(n for name, _, n in counted if name.endswith("traffic_received_bytes_total"))
-    puts = sum(n for name, labels, n in counted if name.endswith("request_total") and 'type="PUT"' in labels)
-    return Counters(received, puts, sum(map(_used, _workers(home))))
+    requests = [(labels, n) for name, labels, n in counted if name.endswith("request_total")]
+    puts = sum(n for labels, n in requests if 'type="PUT"' in labels)
+    reads = sum(n for labels, n in requests if 'type="GET"' in labels or 'type="LIST"' in labels)
+    return Counters(received, puts, reads, sum(map(_used, _workers(home))))
 
 
 def _workers(home: Home) -> Iterator[psutil.Process]:
@@ -90,6 +93,7 @@ def test_costs_add_up_to_what_the_servers_counted(
     assert total["bytes_in"] == pytest.approx(log_size(stack_home, fresh_name), rel=NEAR)
     assert total["bytes_written"] == pytest.approx(after.received - before.received, rel=NEAR)
     assert total["writes"] <= puts <= total["writes"] + LANDINGS, "a compaction writes manifests again"
+    assert after.reads - before.reads <= total["writes"], "what is not counted is a twelfth of it in money"
     assert 0 < total["task_seconds"] <= worked.cpu - before.cpu, "workers start, and import, beside tasks"
 
 
