@@ -34,8 +34,9 @@ _SHORTER = (
 _S3_ACTIONS = {
     "HeadObject": "s3:GetObject", "GetObject": "s3:GetObject", "DeleteObject": "s3:DeleteObject",
     "DeleteObjects": "s3:DeleteObject", "ListObjectsV2": "s3:ListBucket", "HeadBucket": "s3:ListBucket",
+    "ListObjectVersions": "s3:ListBucketVersions", "GetBucketVersioning": "s3:GetBucketVersioning",
 }  # fmt: skip
-"""By S3's call; all others write."""
+"""By S3's call; all others of PyArrow's write."""
 
 _STRANGE_AUTHORITY = re.compile("curlCode: 60|SSL peer certificate")
 """What PyArrow says of a certificate that no authority it knows has signed; what obstore says is lost."""
@@ -124,7 +125,8 @@ def _by_code(code: str, operation: str, text: str) -> ConfigureError | None:
             "(docs/permissions.md).",
         )
     match = _SAID.search(text)
-    action, resource = (match["action"], match["resource"]) if match else (f"glue:{operation}", None)
+    named = _S3_ACTIONS.get(operation, f"glue:{operation}")
+    action, resource = (match["action"], match["resource"]) if match else (named, None)
     return _denied(action, resource or "*", text)
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from frazil.settings.identity import aws_session
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.client_properties import pyiceberg_properties
 from frazil.upkeep.storage import delete_files
+from kit.clouds.versioned import s3_client, versioned_bucket
 from kit.readers.stored import files_under
 from kit.runs.shell import Command
 
@@ -22,15 +21,7 @@ ROWS = pa.table({"quantity": pa.array(range(100), pa.int64())})
 
 @pytest.fixture
 def bucket(stack: Settings, fresh_name: str) -> str:
-    """A bucket of its own that keeps versions."""
-    name = fresh_name.replace("_", "-")
-    client_of(stack).create_bucket(Bucket=name)
-    client_of(stack).put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
-    return name
-
-
-def client_of(settings: Settings) -> Any:
-    return aws_session(settings.aws).create_client("s3", endpoint_url=settings.s3_endpoint)
+    return versioned_bucket(stack, fresh_name)
 
 
 def catalog_at(settings: Settings, folder: Path) -> SqlCatalog:
@@ -54,10 +45,10 @@ def test_a_table_whose_files_were_deleted_is_there_again(
     for _ in range(2):
         table.append(ROWS)
     files = sorted(files_under(table))
-    client_of(stack).put_object(Bucket=bucket, Key="shops/another", Body=b"")
+    s3_client(stack).put_object(Bucket=bucket, Key="shops/another", Body=b"")
     since = (datetime.now(UTC) - timedelta(minutes=1)).isoformat()
     delete_files(table.io, files)
-    client_of(stack).delete_object(Bucket=bucket, Key="shops/another")
+    s3_client(stack).delete_object(Bucket=bucket, Key="shops/another")
 
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     late = frazil("undelete", "--from", prefix, "--since", tomorrow)

@@ -14,7 +14,7 @@ from frazil.cli.recovery.rebuild import DryRun, From
 from frazil.cli.selection import Json
 from frazil.settings.profile import Settings
 from frazil.telemetry.logs import configure_logs
-from frazil.upkeep.undeletion import Undeleted, undelete
+from frazil.upkeep.versions.undeletion import Undeleted, undelete
 
 app = typer.Typer()
 

@@ -114,7 +114,8 @@ def _prove(
             where="\n".join(f"{each.path}: {each.what}" for each in left[:10]),
             meaning="It is not gone.",
             todo=f"`frazil expire {name}` once the time is up; `frazil orphans {name}` for files that no "
-            f"snapshot names; `frazil compact {name} --everything` for manifests.",
+            f"snapshot names; `frazil compact {name} --everything` for manifests; a lifecycle rule of the "
+            "bucket, or its owner, for older versions.",
         )
 
 

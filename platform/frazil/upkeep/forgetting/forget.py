@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from frazil.connections import Connections
 from frazil.derive.derive import derive
-from frazil.errors import behind
+from frazil.errors import FrazilError, behind
 from frazil.landing.position.ledger import EMPTY, read_ledger
 from frazil.spec.derived import DerivedSpec
 from frazil.spec.names import TableName, writable
@@ -30,7 +30,7 @@ from frazil.upkeep.expiry.references import references_of
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.forgetting.letters import Letters, letters_of_query, letters_of_topic
 from frazil.upkeep.forgetting.made import MadeOf, follow, made_of, refuse_behind
-from frazil.upkeep.forgetting.proof import Proof, prove, unnamed_with
+from frazil.upkeep.forgetting.proof import Proof, older_versions, prove, unnamed_with
 from frazil.upkeep.forgetting.report import ForgetReport
 from frazil.upkeep.forgetting.rows import (
     Going,
@@ -91,9 +91,9 @@ def proofs(
         made = made_of(name, condition, derived, connections)
         for each, own in ((name, condition), *((m.name, m.condition) for m in made if m.condition)):
             handle = TableHandle(catalog, each)
-            yield prove(handle, own)
+            yield prove(handle, own, connections.settings)
             if handle.dead_letters.load_or_none():
-                yield prove(handle.dead_letters, own)
+                yield prove(handle.dead_letters, own, connections.settings)
 
 
 @dataclass
@@ -255,9 +255,19 @@ class _Forgetting:
                 )
                 if table and delete_manifests(table):
                     yield f"{each}: delete files hide rows, or hold values of some ({_APPLY})"
+                if table:
+                    yield from (f"{each}: {kept}" for kept in self._versions(table))
                 if table and self.after <= 0:
                     readers = references_of(spec, self.connections, table, time.time()).readers
                     yield from (f"{each}: {r.name} is behind ({r.todo})" for r in readers if r.since)
+
+    def _versions(self, table: Table) -> Iterator[str]:
+        """What the bucket keeps of files that went; rows are gone by now, so nothing is raised."""
+        try:
+            for kept in older_versions(table, self.connections.settings):
+                yield f"{kept.what} below {kept.path}: delete them, or let a lifecycle rule do it"
+        except FrazilError as e:
+            yield f"nobody knows whether the bucket keeps older versions of files: {e.what} {e.todo}"
 
     def _report(self, gone: tuple[Gone, ...]) -> ForgetReport:
         topic = f"topic {self.spec.topic}"

@@ -1,6 +1,7 @@
 """The proof that values are gone: every object below a table's location is read, named or not.
 
-Of Parquet all rows and texts, of manifests the bounds and partitions too, of anything else its bytes.
+Of Parquet all rows and texts, of manifests the bounds and partitions too, of anything else its bytes. What
+a bucket keeps of files that were deleted is counted, not read: none may be left.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.exact import value_of
+from frazil.settings.profile import Settings
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.upkeep.forgetting.condition import Condition
 from frazil.upkeep.storage import key_of, list_files, named_keys, read_present
+from frazil.upkeep.versions.bucket import Versions, place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,15 +50,27 @@ class Proof:
     found: tuple[Found, ...]
 
 
-def prove(handle: TableHandle, condition: Condition) -> Proof:
-    """Reads every object below a table's location; the table need not name it."""
+def prove(handle: TableHandle, condition: Condition, settings: Settings) -> Proof:
+    """Reads every object below a table's location; the table need not name it.
+
+    Raises:
+        NotAllowedError: Nobody tells whether the bucket keeps older versions of files.
+    """
     table = handle.load()
     files = sorted(list_files(table, ("",)), key=lambda file: file.path)
     search = _Search(table, condition)
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="proving") as pool:
         looks = pool.map(partial(_look, search, table.io), (file.path for file in files))
-        every = tuple(each for some in looks for each in some)
+        every = (*(each for some in looks for each in some), *older_versions(table, settings))
     return Proof(str(handle.name), len(files), sum(file.bytes for file in files), every)
+
+
+def older_versions(table: Table, settings: Settings) -> Iterator[Found]:
+    """The folder of a table, if its bucket keeps versions of files that were deleted there."""
+    place = place_of(table.location())
+    kept = 0 if place is None else Versions(settings, place, table.io.properties).older()
+    if kept:
+        yield Found(table.location(), f"the bucket keeps {kept:,} older versions of files that went")
 
 
 def unnamed_with(handle: TableHandle, condition: Condition) -> Iterator[str]:
