@@ -100,10 +100,10 @@ class Comparison:
         yield from self._baseless(rows[~(known | gone)])
 
     def _altered(self, records: Entries, rows: Entries) -> Iterator[Finding]:
-        differ = (
-            (records["row"] != rows["row"]) & (records["row"] != NOT_COMPARED) & (records["kind"] == GOOD)
-        )
-        return _named("altered", rows[differ])
+        """Rows that are neither what their record makes now nor what it made before a column was there."""
+        differ = (records["row"] != rows["row"]) & (records["older"] != rows["row"])
+        counts = (records["row"] != NOT_COMPARED) & (records["kind"] == GOOD)
+        return _named("altered", rows[differ & counts])
 
     def _not_expired(self, lacking: Entries) -> Entries:
         if self.scope.expired_before is None:

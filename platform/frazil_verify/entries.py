@@ -1,6 +1,6 @@
 """Digests of records and rows, in buckets on disk: what one comparison needs of them, and no more.
 
-Memory is bounded by one bucket of each side, 64 bytes an entry.
+Memory is bounded by one bucket of each side, 80 bytes an entry.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ ENTRY = np.dtype(
         ("time", "i8"),
         ("partition", "i4"),
         ("kind", "i1"),
+        ("older", "S16"),
     ]
 )
+"""`older`: the row of a record that was landed before the table had all columns of today."""
+
 GOOD, BAD, DELETE, SKIPPED = range(4)
 
 Entries = npt.NDArray[np.void]
@@ -47,7 +50,7 @@ class Buckets:
         self._waiting: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
 
     def add(self, bucket: int, entry: tuple[Any, ...]) -> None:
-        """Adds one entry: identity, row, offset, time, partition, kind."""
+        """Adds one entry: identity, row, offset, time, partition, kind, older."""
         waiting = self._waiting[bucket % self.count]
         waiting.append(entry)
         if len(waiting) >= _FLUSH:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,11 +42,17 @@ class Made:
 
 @dataclass(frozen=True)
 class Expected:
-    """Turns records into the rows that the table must have."""
+    """Turns records into the rows that the table must have.
+
+    Args:
+        defaults: Whether a field that a record lacks has its default, as in rows that were landed since the
+            table has its column, or null, as in older ones (docs/types.md).
+    """
 
     request: Request
     schemas: Schemas
     columns: tuple[Column, ...]
+    defaults: bool = True
 
     @cached_property
     def inner(self) -> str:
@@ -88,6 +94,12 @@ class Expected:
             for c in self.columns
             if c.name not in names
         }
+
+    @property
+    def older(self) -> Expected | None:
+        """The same of rows that were landed before some columns were there; None if they would not differ."""
+        may_differ = self._value_reader.has_defaults or self._key_reader.has_defaults
+        return replace(self, defaults=False) if may_differ else None
 
     def __call__(self, message: Message) -> Made:
         """What one record makes of it."""
@@ -139,11 +151,11 @@ class Expected:
     @cached_property
     def _value_reader(self) -> HalfReader:
         wanted = within(self.inner, self.of_value.columns)
-        return HalfReader(self.request.value, self.schemas, wanted)
+        return HalfReader(self.request.value, self.schemas, wanted, self.defaults)
 
     @cached_property
     def _key_reader(self) -> HalfReader:
-        return HalfReader(self.request.key, self.schemas, struct(self.of_key.columns))
+        return HalfReader(self.request.key, self.schemas, struct(self.of_key.columns), self.defaults)
 
     def _key(self, message: Message) -> Sequence[Any]:
         payload = message.key()

@@ -30,7 +30,7 @@ class Verification:
     """One table beside its topic.
 
     Args:
-        folder: Where entries are kept until the end; 64 bytes for each record and each row.
+        folder: Where entries are kept until the end; 80 bytes for each record and each row.
         log: The topic's records.
         schemas: Those that the records name.
     """
@@ -96,6 +96,10 @@ class Verification:
     def _expected(self) -> Expected:
         return Expected(self.request, self.schemas, self._table.columns)
 
+    @cached_property
+    def _older(self) -> Expected | None:
+        return self._expected.older
+
     @property
     def _is_keyed(self) -> bool:
         return self.request.mode != "append"
@@ -118,7 +122,9 @@ class Verification:
                     report.add(finding)
             key = digest(made.key) if self._is_keyed and made.key else _NOWHERE
             place = bucket_of_key(key) if self._is_keyed else bucket_of_place(partition, offset)
-            buckets.add(place, (key, row_digest(made), offset, time * 1000, partition, made.kind))
+            row = row_digest(made)
+            older = row_digest(self._older(message)) if self._older and made.row else row
+            buckets.add(place, (key, row, offset, time * 1000, partition, made.kind, older))
         return buckets
 
     def _rows(self, report: Report) -> Buckets:
@@ -128,7 +134,8 @@ class Verification:
             self._letters.see_row((partition, offset))
             identity = digest(tuple(row[at] for at in key)) if self._is_keyed else _NOWHERE
             bucket = bucket_of_key(identity) if self._is_keyed else bucket_of_place(partition, offset)
-            buckets.add(bucket, (identity, digest(row), offset, 0, partition, GOOD))
+            landed = digest(row)
+            buckets.add(bucket, (identity, landed, offset, 0, partition, GOOD, landed))
         return buckets
 
     def _named(self, findings: Iterable[Finding]) -> Iterator[Finding]:

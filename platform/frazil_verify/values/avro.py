@@ -54,6 +54,19 @@ def without_null(tree: Any) -> Any:
     return branches[0] if len(branches) == 1 else tree
 
 
+def has_defaults(schema: Schema) -> bool:
+    """Whether a field of a schema has a default other than null."""
+    return _has_defaults(parsed(schema))
+
+
+def _has_defaults(tree: Any) -> bool:
+    if isinstance(tree, list):
+        return any(map(_has_defaults, tree))
+    if not isinstance(tree, dict):
+        return False
+    return tree.get("default") is not None or any(map(_has_defaults, tree.values()))
+
+
 class AvroReader:
     """Reads records of one writer's schema as values of wanted fields.
 
@@ -61,10 +74,13 @@ class AvroReader:
         writer: The schema that the records were written with.
         newest: The schema that says what the columns are; its defaults and aliases count.
         wanted: A type `struct` of Iceberg.
+        defaults: Whether a field that the writer lacks has its default, or null.
     """
 
-    def __init__(self, writer: Schema, newest: Schema, wanted: Mapping[str, Any]) -> None:
-        compiler = _Compiler()
+    def __init__(
+        self, writer: Schema, newest: Schema, wanted: Mapping[str, Any], *, defaults: bool = True
+    ) -> None:
+        compiler = _Compiler(defaults)
         bare, self._convert = compiler.compile(parsed(writer), parsed(newest), wanted)
         self._bare: AvroSchema = fastavro.parse_schema(bare)
 
@@ -89,6 +105,7 @@ class AvroReader:
 class _Compiler:
     """Makes of a type its bare copy, and what turns a value of it into a canonical one."""
 
+    defaults: bool
     _numbers: count[int] = field(default_factory=count)
 
     def compile(self, node: Any, newest: Any, want: Any) -> tuple[Any, Convert]:
@@ -117,7 +134,7 @@ class _Compiler:
             wanted = fields_of(newest).get(column.name)
             name = next((n for n in (column.name, *(wanted or {}).get("aliases", ())) if n in own), None)
             if name is None:
-                takes.append(_constant(wanted, column.type))
+                takes.append(_constant(wanted, column.type) if self.defaults else _nothing)
                 continue
             bare[name], convert = self.compile(own[name]["type"], wanted and wanted["type"], column.type)
             takes.append(_taken(name, convert))

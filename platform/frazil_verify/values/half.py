@@ -26,11 +26,13 @@ class HalfReader:
 
     Args:
         wanted: What is read of it: a type `struct` of Iceberg.
+        defaults: Whether a field that a record lacks has its default, or null.
     """
 
     half: Half
     schemas: Schemas
     wanted: Mapping[str, Any]
+    defaults: bool = True
     _readers: dict[int, Read] = field(default_factory=dict)
     _newest: Schema | None = None
     _ids: frozenset[int] = frozenset()
@@ -94,6 +96,12 @@ class HalfReader:
             self._readers[schema.id] = self._made(schema)
         return self._readers[schema.id]
 
+    @property
+    def has_defaults(self) -> bool:
+        """Whether a field that a record lacks may have a default other than null."""
+        of_registry = self.half.format == "registry" and self.newest.kind == "AVRO"
+        return of_registry and avro.has_defaults(self.newest)
+
     def check(self, schema: Schema) -> None:
         """Raises NotComparedError where what is wanted is made in a way that this verifier does not know."""
         if schema.kind == "PROTOBUF":
@@ -103,7 +111,7 @@ class HalfReader:
 
     def _made(self, schema: Schema) -> Read:
         if schema.kind == "AVRO":
-            return avro.AvroReader(schema, self.newest, self.wanted)
+            return avro.AvroReader(schema, self.newest, self.wanted, defaults=self.defaults)
         if schema.kind == "JSON":
             return json_values.JsonReader(schema, self.wanted)
         reader = protobuf.ProtobufReader(schema, self.wanted, self.half.record_type)

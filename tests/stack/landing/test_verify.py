@@ -213,6 +213,27 @@ def test_what_the_verifier_does_not_know_is_said_and_not_judged(make_topic: Make
     assert verified(topic).unverifiable.startswith("validate: strict")
 
 
+def test_rows_from_before_a_field_that_has_a_default_may_be_null_and_nothing_else(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    topic.trades(3)
+    land(topic.spec, topic.connections)
+    older = topic.encode({"side": "BUY", "quantity": 3, "symbol": "ZLATE"})
+    venue = {"name": "venue", "type": "string", "default": "XETRA"}
+    topic.register({**topic.schema, "fields": [*topic.schema["fields"], venue]})
+    topic.send([older, topic.encode({"side": "BUY", "quantity": 4, "symbol": "ZNEW", "venue": "XPAR"})])
+    land(topic.spec, topic.connections)
+    rows = sorted(topic.rows(), key=lambda row: int(row["$$offset"]))
+
+    assert [row["venue"] for row in rows] == [None, None, None, "XETRA", "XPAR"]
+    assert kinds(topic) == {}
+    tamper(topic, lambda rows: with_column(rows, "venue", ["XLON"] * len(rows)))
+    assert kinds(topic) == {"altered": 5}
+    tamper(topic, lambda rows: with_column(rows, "venue", [None] * len(rows)))
+    assert kinds(topic) == {"altered": 1}
+
+
 def test_a_topic_that_was_made_anew_is_not_the_one_that_was_landed(landed: Topic) -> None:
     make_anew(landed)
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,17 +18,22 @@ from frazil_verify.entries import BAD, DELETE, ENTRY, GOOD, SKIPPED, Buckets, En
 SCOPE = Scope(landed={0: (0, 100), 1: (10, 90)}, kept={0: (0, 120), 1: (20, 120)})
 
 
+def entries(*made: tuple[Any, ...]) -> Entries:
+    """Of identity, row, offset, time, partition and kind; older rows are the same."""
+    return np.array([(*each, each[1]) for each in made], ENTRY)
+
+
 @dataclass
 class Made:
     """Records and rows that belong together, until something is planted."""
 
-    records: list[tuple[object, ...]] = field(default_factory=list)
-    rows: list[tuple[object, ...]] = field(default_factory=list)
+    records: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
 
     def compared(self, *, keyed: bool) -> Counter[str]:
         comparison = Comparison(SCOPE)
         compare = comparison.of_keyed if keyed else comparison.of_appended
-        records, rows = np.array(self.records, ENTRY), np.array(self.rows, ENTRY)
+        records, rows = entries(*self.records), entries(*self.rows)
         return Counter(each.kind for each in compare(records, rows))
 
 
@@ -143,7 +149,7 @@ def test_a_fault_among_rows_by_key_is_found_by_its_kind(seed: int, plant: Plant)
 
 def test_rows_of_records_that_the_topic_lost_are_counted_and_no_finding() -> None:
     comparison = Comparison(SCOPE)
-    row = np.array([(b"", digest((1,)), 15, 0, 1, GOOD)], ENTRY)
+    row = entries((b"", digest((1,)), 15, 0, 1, GOOD))
 
     assert not list(comparison.of_appended(row[:0], row))
     assert comparison.unverifiable == 1
@@ -151,8 +157,8 @@ def test_rows_of_records_that_the_topic_lost_are_counted_and_no_finding() -> Non
 
 def test_rows_of_records_that_compaction_may_have_taken_are_counted_and_no_finding() -> None:
     comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, compacts=True))
-    row = np.array([(digest(("k",)), digest((1,)), 50, 0, 1, GOOD)], ENTRY)
-    newer = np.array([(digest(("k",)), digest((2,)), 60, 0, 1, GOOD)], ENTRY)
+    row = entries((digest(("k",)), digest((1,)), 50, 0, 1, GOOD))
+    newer = entries((digest(("k",)), digest((2,)), 60, 0, 1, GOOD))
 
     assert not list(comparison.of_appended(row[:0], row))
     assert not list(comparison.of_keyed(row[:0], row))
@@ -162,7 +168,7 @@ def test_rows_of_records_that_compaction_may_have_taken_are_counted_and_no_findi
 
 def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -> None:
     comparison = Comparison(Scope(SCOPE.landed, SCOPE.kept, expired_before=1000))
-    records = np.array([(b"", b"", at, time, 0, GOOD) for at, time in ((1, 999), (2, 1000))], ENTRY)
+    records = entries(*((b"", b"", at, time, 0, GOOD) for at, time in ((1, 999), (2, 1000))))
 
     findings = list(comparison.of_appended(records, records[:0]))
 
@@ -172,9 +178,7 @@ def test_records_that_a_row_expiry_may_have_taken_are_counted_and_no_finding() -
 
 def test_between_partitions_the_later_timestamp_wins_and_within_one_the_offset() -> None:
     key = digest(("k",))
-    changes = np.array(
-        [(key, b"a", 5, 90, 0, GOOD), (key, b"b", 6, 10, 0, GOOD), (key, b"c", 1, 20, 1, GOOD)], ENTRY
-    )
+    changes = entries((key, b"a", 5, 90, 0, GOOD), (key, b"b", 6, 10, 0, GOOD), (key, b"c", 1, 20, 1, GOOD))
 
     assert newest_changes(changes)["row"].tolist() == [b"c"]
 
@@ -182,7 +186,7 @@ def test_between_partitions_the_later_timestamp_wins_and_within_one_the_offset()
 def test_entries_come_back_from_the_bucket_that_they_were_put_into(tmp_path: Path) -> None:
     buckets = Buckets(tmp_path / "entries", 3)
     for number in range(20_000):
-        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD))
+        buckets.add(number, (b"", digest((number,)), number, 0, 0, GOOD, b""))
 
     buckets_read: list[Entries] = [buckets.entries(bucket) for bucket in range(3)]
 

@@ -18,7 +18,7 @@ from frazil_verify.log.registry import Schema, Schemas
 from frazil_verify.request import Half
 from frazil_verify.table.canonical import values_of
 from frazil_verify.table.metadata import Column
-from frazil_verify.values.avro import AvroReader
+from frazil_verify.values.avro import AvroReader, has_defaults
 from frazil_verify.values.bad import BadRecordError, NotComparedError
 from frazil_verify.values.half import filled
 from frazil_verify.values.json import JsonReader
@@ -79,7 +79,11 @@ def test_a_field_that_the_writer_lacks_has_the_default_of_the_newest_schema() ->
     writer = avro([{"name": "a", "type": "int"}])
     newest = avro([{"name": "b", "type": "string", "default": "d"}, {"name": "c", "type": ["null", "int"]}])
 
-    assert AvroReader(writer, newest, struct(b="string", c="int"))(b"\x02") == ("d", None)
+    wanted = struct(b="string", c="int")
+
+    assert AvroReader(writer, newest, wanted)(b"\x02") == ("d", None)
+    assert AvroReader(writer, newest, wanted, defaults=False)(b"\x02") == (None, None)
+    assert [has_defaults(each) for each in (writer, newest)] == [False, True]
 
 
 def test_a_field_that_was_renamed_is_read_by_its_alias() -> None:
