@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from frazil.errors import FrazilError, PartDownError
 
-Event = Literal["running", "landed", "overtaken", "derived", "failed", "recovered", "waits", "stopping"]
+Event = Literal[
+    "running", "landed", "overtaken", "derived", "failed", "recovered", "waits", "shares", "stopping"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -42,6 +42,9 @@ _log = logging.getLogger(__name__)
 
 Ended = tuple[Turn, Future[LandingReport]]
 
+Own = Callable[[Sequence[TableSpec]], Sequence[TableSpec]]
+"""Which of the tables this runner lands, now."""
+
 
 class Runner:
     """Lands topics until it is stopped.
@@ -52,10 +55,11 @@ class Runner:
 
     def __init__(
         self, topics: Sequence[TableSpec], work: Work, follower: Follower, say: Say,
-        at_once: int = AT_ONCE, look_every: float = LOOK_EVERY,
+        at_once: int = AT_ONCE, look_every: float = LOOK_EVERY, own: Own = lambda specs: specs,
     ) -> None:  # fmt: skip
         self._topics = [spec for spec in topics if not spec.is_read_only]
         self._work, self._follower, self._say, self._at_once = work, follower, say, at_once
+        self._own = own
         self._schedule = Schedule(at_once, small=MOST)
         self._backoff = self._schedule.backoff
         shortest = min((spec.interval.total_seconds() for spec in self._topics), default=0.0)
@@ -113,7 +117,7 @@ class Runner:
 
     def _look(self) -> None:
         self._pace.begin()
-        seen, silent = self._work.look(self._topics)
+        seen, silent = self._work.look(self._own(self._topics))
         due = [each for arrivals in seen for each in arrivals.due]
         self._pace.end(_BUSY if due else _IDLE)
         self._schedule.look(due)

@@ -17,6 +17,7 @@ import pytest
 from frazil.checks.run import run_check
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
+from frazil.tables.catalogs.handle import TableHandle
 from kit.records.topics import TRADE, Topic, create_topic
 from kit.runs.shell import FRAZIL, NAMESPACE, Shell
 from kit.runs.waiting import PATIENCE, wait_for
@@ -37,11 +38,11 @@ def topic(shell: Shell, connections: Connections, fresh_name: str) -> Topic:
 
 
 @contextmanager
-def runner(log: Path, home: Path) -> Iterator[subprocess.Popen[bytes]]:
+def runner(log: Path, home: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """`frazil run --json` in a process; its lines go to a file."""
     with log.open("ab") as out:
         process = subprocess.Popen(
-            [FRAZIL, "run", "--json"], stdout=out, env={**os.environ, "DAGSTER_HOME": str(home)}
+            [FRAZIL, "run", "--json", *options], stdout=out, env={**os.environ, "DAGSTER_HOME": str(home)}
         )
     try:
         yield process
@@ -96,6 +97,44 @@ def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once
 
 
 @pytest.mark.nightly
+def test_runners_that_share_tables_land_each_once_and_the_other_goes_on_with_those_of_one_that_is_killed(
+    shell: Shell, connections: Connections, fresh_name: str, tmp_path: Path, dagster_home: Path
+) -> None:
+    topics = []
+    for n in range(16):
+        name = f"{fresh_name}_{n}"
+        create_topic(connections.admin, name, 1, {})
+        topics.append(Topic(name, connections, TableSpec(topic=name, namespace=NAMESPACE, publish=[])))
+    shell.write(*({"topic": topic.name, "freshness": "2s", "publish": []} for topic in topics))
+    first, second = tmp_path / "first", tmp_path / "second"
+
+    def write() -> None:
+        for topic in topics:
+            topic.trades(EACH)
+
+    def tables(log: Path) -> set[str]:
+        return {line["table"] for line in events(log, "landed")}
+
+    def have_met(log: Path) -> bool:
+        return log.exists() and any(line["runners"] == 2 for line in events(log, "shares"))
+
+    with runner(first, dagster_home, "--share") as one, runner(second, dagster_home, "--share"):
+        wait_for(lambda: have_met(first) and have_met(second))
+        write()
+        wait_for(lambda: sum(map(rows_of, topics)) == 16 * EACH)
+        of_first, of_second = tables(first), tables(second)
+        one.kill()
+        write()
+        wait_for(lambda: sum(map(rows_of, topics)) == 32 * EACH)
+
+    assert of_first
+    assert of_second
+    assert not of_first & of_second
+    assert tables(second) == of_first | of_second
+    assert not events(second, "failed") + events(second, "overtaken")
+
+
+@pytest.mark.nightly
 def test_a_table_that_a_schema_suspended_goes_on_by_itself_after_the_registry_was_mended(
     topic: Topic, tmp_path: Path, dagster_home: Path
 ) -> None:
@@ -120,10 +159,9 @@ def test_a_table_that_a_schema_suspended_goes_on_by_itself_after_the_registry_wa
 
 
 def rows_of(topic: Topic) -> int:
-    snapshot = topic.connections.catalog.load_table(topic.things.table.identifier).current_snapshot()
-    assert snapshot
-    assert snapshot.summary
-    return int(snapshot.summary["total-records"] or 0)
+    table = TableHandle(topic.connections.catalog, topic.things.table).load_or_none()
+    snapshot = table.current_snapshot() if table else None
+    return int(snapshot.summary["total-records"] or 0) if snapshot and snapshot.summary else 0
 
 
 def instance_holds(home: Path, topic: Topic) -> bool:

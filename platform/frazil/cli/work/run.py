@@ -17,7 +17,8 @@ from frazil.clients import Clients
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say
-from frazil.continuous.runner import Runner
+from frazil.continuous.runner import Own, Runner
+from frazil.continuous.sharing import Sharing
 from frazil.continuous.work import WarmWork
 from frazil.errors import InterruptedWorkError, UsageError
 from frazil.process import look_as_python_does, raise_soft_limit
@@ -29,11 +30,15 @@ _log = logging.getLogger(__name__)
 
 _COLOURS = {"failed": "bold red", "waits": "yellow", "recovered": "green", "overtaken": "dim"}
 
+Share = Annotated[
+    bool,
+    typer.Option("--share", help="Share the tables with other runners that have the same ones, and --share."),
+]
 JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON document a line on stdout.")]
 
 
 @app.command("run")
-def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
+def run_command(pipeline: Pipelines = None, share: Share = False, as_json: JsonLines = False) -> None:
     """Land topics without a pause, and update all that follows, until it is stopped.
 
     Looks at Kafka once a second, and lands what is due by land_when and freshness. Then it updates Glue,
@@ -48,10 +53,12 @@ def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
     raise_soft_limit()
     look_as_python_does()
     say = _speaker(as_json=as_json)
-    runner = _runner(selection, say)
-    say(Progress("running", "", f"Landing {len(topics)} topics; Ctrl-C stops it.", {"topics": len(topics)}))
-    with stopped_by_signals(runner.stop) as met:
-        runner.run()
+    with _shared(selection, say, share=share) as own:
+        runner = _runner(selection, say, own)
+        begun = f"Landing {len(topics)} topics; Ctrl-C stops it."
+        say(Progress("running", "", begun, {"topics": len(topics)}))
+        with stopped_by_signals(runner.stop) as met:
+            runner.run()
     if signal.SIGINT in met:
         raise InterruptedWorkError(
             "Stopped by Ctrl-C.",
@@ -60,12 +67,26 @@ def run_command(pipeline: Pipelines = None, as_json: JsonLines = False) -> None:
         )
 
 
-def _runner(selection: Selection[AnyTable], say: Say) -> Runner:
+@contextmanager
+def _shared(selection: Selection[AnyTable], say: Say, *, share: bool) -> Iterator[Own]:
+    """Which tables are this runner's: all, or its share while others are there."""
+    topics = selection.topics.specs
+    if not share:
+        yield lambda specs: specs
+        return
+    sharing = Sharing(topics, selection.connections.of(topics[0]).settings, say)
+    try:
+        yield sharing.own
+    finally:
+        sharing.close()
+
+
+def _runner(selection: Selection[AnyTable], say: Say, own: Own) -> Runner:
     settings = selection.connections.settings
     work = WarmWork(lambda: Clients(settings), run_id=f"run-{time.time_ns()}")
     bulletin = Bulletin(selection.reporters, selection.specs, work.check)
     follower = Follower(selection.specs, work, bulletin, settings, say)
-    return Runner(selection.topics.specs, work, follower, say)
+    return Runner(selection.topics.specs, work, follower, say, own=own)
 
 
 @contextmanager

@@ -28,7 +28,8 @@ class KafkaSettings(AccessSettings):
     group: str = Field(
         "frazil",
         min_length=1,
-        description="A consumer group that the ACLs let this user name; nothing joins it.",
+        description="A consumer group that the ACLs let this user name; only `frazil run "
+        "--share` joins one, whose name begins with it.",
     )
     client: dict[str, str] = Field(
         default_factory=dict,
