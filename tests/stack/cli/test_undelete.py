@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
+from frazil.clients import Clients
 from frazil.settings.profile import Settings
 from frazil.tables.catalogs.client_properties import pyiceberg_properties
 from frazil.upkeep.storage import delete_files
@@ -64,6 +65,28 @@ def test_a_table_whose_files_were_deleted_is_there_again(
     again = frazil("undelete", "--from", prefix, "--since", since)
     for each in (late, again):
         assert (each.code, each.is_clear, "was deleted since" in each.err) == (1, True, True)
+
+
+def test_a_table_without_catalog_and_metadata_files_comes_back_by_the_command_that_is_named(
+    stack: Settings, bucket: str, tmp_path: Path, frazil: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FRAZIL_CATALOG", "glue")
+    prefix, lost = f"s3://{bucket}/shop", catalog_at(stack, tmp_path)
+    lost.create_namespace("shop")
+    table = lost.create_table(("shop", "orders"), ROWS.schema, f"{prefix}/{bucket}/orders")
+    table.append(ROWS)
+    since = (datetime.now(UTC) - timedelta(minutes=1)).isoformat()
+    delete_files(table.io, [path for path in files_under(table) if path.endswith(".metadata.json")])
+
+    refused = frazil("rebuild-catalog", "--from", prefix, "--json")
+    back = frazil("undelete", "--from", prefix, "--since", since)
+    done = frazil("rebuild-catalog", "--from", prefix, "--json")
+
+    assert (refused.code, [each["outcome"] for each in refused.document["tables"]]) == (1, ["failed"])
+    assert "`frazil undelete`" in refused.document["tables"][0]["error"]["todo"]
+    assert (back.code, [each["outcome"] for each in done.document["tables"]]) == (0, ["rebuilt"])
+    glue = Clients(stack.with_changes(catalog="glue")).catalog
+    assert glue.load_table((bucket, "orders")).scan().to_arrow().num_rows == 100
 
 
 def test_a_place_that_can_give_nothing_back_is_named_as_that(frazil: Command) -> None:

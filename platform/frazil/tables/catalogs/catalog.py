@@ -211,8 +211,9 @@ def _file_lost(error: OSError) -> RepairError:
         "A file that a table needs is no longer in the bucket.",
         where=f"{error!s:.300}",
         meaning=STAYS,
-        todo="Bring it back from the bucket's versions. If only new files are lost, `frazil rollback TABLE "
-        "--to SNAPSHOT` goes to before them; else `frazil reset TABLE` begins at the topic's first record.",
+        todo="`frazil undelete` brings it back where the bucket keeps versions. If only new files are lost, "
+        "`frazil rollback TABLE --to SNAPSHOT` goes to before them; else `frazil reset TABLE` begins at the "
+        "topic's first record.",
     )
 
 

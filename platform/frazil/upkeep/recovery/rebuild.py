@@ -194,8 +194,8 @@ def _unsound(
             f"Table {handle} has no metadata file any more.",
             where=f"{place.location}: {kinds} files",
             meaning=UNMADE + " Rows are there, but nothing says which of them are the table's.",
-            todo="Bring metadata files back from the bucket's versions. Or land its topic into a table "
-            "of another name.",
+            todo="`frazil undelete` brings metadata files back where the bucket keeps versions. Or land its "
+            "topic into a table of another name.",
         )
     if as_of and not faults and line.head:
         return RepairError(
@@ -208,5 +208,5 @@ def _unsound(
         f"Table {handle} has no state of which all files are there.",
         where="; ".join([*line.doubts, *faults][:5]),
         meaning=UNMADE,
-        todo="Bring what is missing back from the bucket's versions, and try again.",
+        todo="`frazil undelete` brings back what is missing where the bucket keeps versions; then try again.",
     )
