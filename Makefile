@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week lock wheel sbom audit clean
+.PHONY: help demo ui up down test nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ bench: up ## Measure landings against a bare Spark job, compactions against Iceb
 
 peers: up ## Land the same records by Spark's Structured Streaming, Kafka Connect's sink and a loop with PyIceberg, beside Frazil.
 	PYTHONPATH=tests python tests/bench/peers.py --page docs/peers.md
+
+soak: up ## Live through HOURS, 6 unless you say, in which each part is restarted, and verify each table in the end.
+	PYTHONPATH=tests python tests/bench/soak.py --hours $${HOURS:-6}
 
 week: up ## Live through a week of landings, one a minute, with upkeep on: an hour and more.
 	PYTHONPATH=tests python tests/bench/week.py

@@ -85,10 +85,10 @@ def main() -> None:
     clients = Clients(Settings.load())
     with ExitStack() as opened:
         folder = Path(opened.enter_context(TemporaryDirectory()))
-        fed = [_fed(opened, clients, *each) for each in _kinds()]
+        fed = [fed_topic(opened, clients, *each) for each in kinds()]
         write_pipeline(folder, [{**each.spec, "topic": each.topic} for each in fed], options.freshness)
         _, events = opened.enter_context(runner(folder))
-        load = Meter().cost(lambda: _produce(clients, fed, options.rate, options.minutes * 60))
+        load = Meter().cost(lambda: produce(clients, fed, options.rate, options.minutes * 60))
         sent = sum(ends[-1] for each in fed for ends in each.written.ends)
         wait(lambda: sum(e["records"] for e in landed(events)) == sent)
         lines = list(_lines(fed, landed(events), load.cpu / load.seconds))
@@ -104,7 +104,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _kinds() -> Iterator[tuple[str, dict[str, Any], Fill]]:
+def kinds() -> Iterator[tuple[str, dict[str, Any], Fill]]:
     for kind in KINDS:
         for number in range(2):
             yield f"{kind}_{number}", {}, partial(_sampled, kind)
@@ -114,7 +114,7 @@ def _kinds() -> Iterator[tuple[str, dict[str, Any], Fill]]:
     yield "cdc_embedded", {"mode": "cdc", "framing": "none"}, _changes_embedded
 
 
-def _fed(opened: ExitStack, clients: Clients, name: str, spec: Mapping[str, Any], fill: Fill) -> Fed:
+def fed_topic(opened: ExitStack, clients: Clients, name: str, spec: Mapping[str, Any], fill: Fill) -> Fed:
     topic = f"mixed_{uuid.uuid4().hex[:6]}_{name}"
     wanted = NewTopic(topic, PARTITIONS, config={"retention.ms": "-1"})
     for future in clients.admin.create_topics([wanted]).values():
@@ -179,7 +179,7 @@ def _changes_embedded(clients: Clients, topic: str) -> Sequence[Pair]:
     return [(wrapped(key), wrapped(value)) for key, value in _changes()]
 
 
-def _produce(clients: Clients, fed: Sequence[Fed], rate: int, seconds: float) -> None:
+def produce(clients: Clients, fed: Sequence[Fed], rate: int, seconds: float) -> None:
     """So many records a second, shared out among the topics; in batches of one partition each."""
     producer = Producer({**client_config(clients.settings), "linger.ms": 5})
     begun, sent, turn = time.time(), 0, 0
