@@ -23,6 +23,7 @@ from pyiceberg.types import (
 )  # fmt: skip
 
 from frazil.errors import UsageError
+from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.upkeep import Upkeep
 from frazil.tables.catalogs.handle import TableHandle
@@ -159,11 +160,11 @@ def test_a_value_is_found_in_rows_bounds_and_files_that_nobody_names(tmp_path: P
         return pa.Table.from_pylist([{"user_id": user, "name": called, "uuid": number}], schema=kind)
 
     table.append(row(1, "somebody", bytes(16)))
-    before = prove(TableHandle(catalog, name), condition)
+    before = prove(TableHandle(catalog, name), condition, Settings())
     table.append(row(7731, "planted-person-7731", bytes.fromhex(planted.replace("-", ""))))
-    during = prove(TableHandle(catalog, name), condition)
+    during = prove(TableHandle(catalog, name), condition, Settings())
     table.delete(where)
-    after = prove(TableHandle(catalog, name), condition)
+    after = prove(TableHandle(catalog, name), condition, Settings())
     catalog.close()
 
     assert not before.found

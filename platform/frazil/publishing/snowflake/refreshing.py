@@ -51,5 +51,6 @@ def _refreshes_itself(table: Relation, state: str) -> RepairError:
         "Snowflake refreshes this table by itself, so it refuses to do it now.",
         where=f"AUTO_REFRESH of {table} is {state}",
         meaning=f"The Iceberg table is right; Snowflake shows newer rows {later}.",
-        todo=f"ALTER ICEBERG TABLE {table} SET AUTO_REFRESH = FALSE leaves it to Frazil; then `frazil sync`.",
+        todo=f"ALTER ICEBERG TABLE {double_quoted(*table.parts)} SET AUTO_REFRESH = FALSE leaves it to "
+        "Frazil; then `frazil sync`.",
     )
