@@ -83,7 +83,7 @@ def main() -> None:
         process, log = opened.enter_context(runner(folder))
         meter = Meter()
         load = meter.cost(
-            lambda: _produce(clients, topics[0], arguments.rate, arguments.minutes * 60, written)
+            lambda: produce(clients, topics[0], arguments.rate, arguments.minutes * 60, written)
         )
         wait(lambda: sum(e["records"] for e in landed(log)) == sum(ends[-1] for ends in written.ends))
         idle = _cpu_share(process, arguments.idle)
@@ -138,14 +138,17 @@ def runner(folder: Path) -> Iterator[tuple[psutil.Process, Path]]:
         process.wait(120)
 
 
-def _produce(clients: Clients, topic: str, rate: int, seconds: float, written: Written) -> None:
-    """So many records a second, in batches of one partition each."""
+def produce(
+    clients: Clients, topic: str, rate: int, seconds: float, written: Written,
+    places: Sequence[int] = range(PARTITIONS),
+) -> None:  # fmt: skip
+    """So many records a second, in batches of one partition each; `places`: these in turn."""
     (schema_id,) = (clients.registry.get_latest_version(f"{topic}-value").schema_id,)
     values = [record[1] for record in islice(AVRO.records([schema_id]), 10_000)]
     producer = Producer({**client_config(clients.settings), "linger.ms": 5})
     begun, sent, turn = time.time(), 0, 0
     while (now := time.time()) < begun + seconds:
-        count, partition = int((now - begun) * rate) - sent, turn % PARTITIONS
+        count, partition = int((now - begun) * rate) - sent, places[turn % len(places)]
         for number in range(sent, sent + count):
             producer.produce(
                 topic, values[number % len(values)], partition=partition, timestamp=int(now * 1000)

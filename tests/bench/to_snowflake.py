@@ -16,19 +16,27 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from confluent_kafka import Producer
-from continuous import AVRO, NAMESPACE, TICK, Written, ages_of, drop, runner, share, wait, write_pipeline
+from continuous import (
+    AVRO,
+    NAMESPACE,
+    Written,
+    ages_of,
+    drop,
+    produce,
+    runner,
+    share,
+    wait,
+    write_pipeline,
+)
 from figures import Line, show
 from snowflake.connector.errors import ProgrammingError
 from topics import one_place, topic_of
 
 from frazil.clients import Clients
-from frazil.kafka.clients import client_config
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.settings.profile import Settings
 from frazil.spec.topic import TableSpec
@@ -68,7 +76,7 @@ def _ages(clients: Clients, freshness: str, rate: int, seconds: float) -> list[t
         write_pipeline(folder, [{"topic": topic, "publish": ["glue", "snowflake"]}], freshness)
         opened.enter_context(runner(folder))
         counts = opened.enter_context(_watched(clients, topic))
-        _produce(clients, topic, rate, seconds, written)
+        produce(clients, topic, rate, seconds, written, [PLACE])
         wait(lambda: counts[-1][1] == written.ends[PLACE][-1])
     return ages_of(list(_seen(counts, int(rate * WARM_UP))), written)
 
@@ -102,24 +110,6 @@ def _watched(clients: Clients, topic: str) -> Iterator[list[tuple[float, int]]]:
     finally:
         ended.set()
         watching.join(60)
-
-
-def _produce(clients: Clients, topic: str, rate: int, seconds: float, written: Written) -> None:
-    """So many records a second into one partition."""
-    schema_id = clients.registry.get_latest_version(f"{topic}-value").schema_id
-    values = [record[1] for record in islice(AVRO.records([schema_id]), 1_000)]
-    producer = Producer({**client_config(clients.settings), "linger.ms": 5})
-    begun, sent = time.time(), 0
-    while (now := time.time()) < begun + seconds:
-        upto = int((now - begun) * rate)
-        for number in range(sent, upto):
-            producer.produce(topic, values[number % 1_000], partition=PLACE, timestamp=int(now * 1000))
-        if upto > sent:
-            written.note(PLACE, upto - sent, now)
-        sent = upto
-        producer.poll(0)
-        time.sleep(TICK)
-    producer.flush(60)
 
 
 if __name__ == "__main__":

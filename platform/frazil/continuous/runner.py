@@ -25,7 +25,7 @@ from frazil.spec.topic import TableSpec
 LOOK_EVERY = 1.0
 """Seconds between two looks."""
 
-_BUSY, _IDLE = 0.5, 0.02
+BUSY, IDLE = 0.5, 0.02
 """Share of the time that looks may take while tables are due, and while none are: a thousand take seconds."""
 
 _LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
@@ -46,6 +46,11 @@ Own = Callable[[Sequence[TableSpec]], Sequence[TableSpec]]
 """Which of the tables this runner lands, now."""
 
 
+def all_of(specs: Sequence[TableSpec]) -> Sequence[TableSpec]:
+    """What a runner lands that shares with nobody."""
+    return specs
+
+
 class Runner:
     """Lands topics until it is stopped.
 
@@ -55,7 +60,7 @@ class Runner:
 
     def __init__(
         self, topics: Sequence[TableSpec], work: Work, follower: Follower, say: Say,
-        at_once: int = AT_ONCE, look_every: float = LOOK_EVERY, own: Own = lambda specs: specs,
+        at_once: int = AT_ONCE, look_every: float = LOOK_EVERY, own: Own = all_of,
     ) -> None:  # fmt: skip
         self._topics = [spec for spec in topics if not spec.is_read_only]
         self._work, self._follower, self._say, self._at_once = work, follower, say, at_once
@@ -119,7 +124,7 @@ class Runner:
         self._pace.begin()
         seen, silent = self._work.look(self._own(self._topics))
         due = [each for arrivals in seen for each in arrivals.due]
-        self._pace.end(_BUSY if due else _IDLE)
+        self._pace.end(BUSY if due else IDLE)
         self._schedule.look(due)
         if silent and self._backoff.failed(_ALL, explain(silent[0])):
             self._say(failure(_ALL, explain(silent[0])))

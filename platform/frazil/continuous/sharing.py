@@ -9,7 +9,7 @@ at once, one commits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from frazil.continuous.progress import Progress, Say
 from frazil.errors import FrazilError
-from frazil.kafka.clients import Admin, admin_client, asked, consumer
+from frazil.kafka.clients import admin_client, asked, consumer
 from frazil.settings.profile import Settings
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
@@ -33,8 +33,6 @@ _PATIENCE = 15.0
 
 _NAMED = 20
 """Topics by which runners join: one that is there is enough."""
-
-Clock = Callable[[], float]
 
 
 def owner_of(table: str, members: Iterable[str]) -> str:
@@ -58,7 +56,7 @@ class Sharing:
         self._members: tuple[str, ...] = ()
         self._listed_at, self._asked_at = time.monotonic(), 0.0
         self._reported = ""
-        self._admin: Admin = admin_client(settings)
+        self._admin = admin_client(settings)
         joins: dict[str, str | int | bool] = {"group.id": self.group, "session.timeout.ms": _SESSION_MS}
         self._client = consumer(settings, **joins)
         named = sorted({spec.topic for spec in topics})[:_NAMED]

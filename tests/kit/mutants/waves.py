@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
-
-import fastavro
 
 from kit.mutants.specs import DAY, RICH, WIDER
 from kit.records.envelopes import captured
@@ -33,7 +30,7 @@ def append(topic: Topic) -> Iterator[None]:
         for partition in range(2):
             numbers = range(40 * wave + 20 * partition, 40 * wave + 20 * partition + 20)
             versions = [(wide, WIDER) if n % 3 else (narrow, RICH) for n in numbers]
-            values = [_encoded(*version, _rich(n)) for n, version in zip(numbers, versions, strict=True)]
+            values = [topic.encode(_rich(n), *version) for n, version in zip(numbers, versions, strict=True)]
             cut = [v[:-1] if n % 9 == 5 else v for n, v in zip(numbers, values, strict=True)]
             topic.send(cut, partition, headers=_TWICE)
         yield
@@ -93,15 +90,6 @@ def _rich(number: int) -> dict[str, Any]:
         "digest": bytes(range(number, number + 12)), "counts": {f"k{n}": n for n in range(number % 3)},
         "either": (None, number, f"t{number}")[number % 3], "symbol": f"S{number % 7}Z", "note": f"n{number}",
     }  # fmt: skip
-
-
-def _encoded(version: int, schema: dict[str, Any], value: dict[str, Any]) -> bytes:
-    stream = io.BytesIO()
-    stream.write(b"\0" + version.to_bytes(4, "big"))
-    names = {field["name"] for field in schema["fields"]}
-    parsed = fastavro.parse_schema(dict(schema))
-    fastavro.schemaless_writer(stream, parsed, {n: v for n, v in value.items() if n in names})
-    return stream.getvalue()
 
 
 WAVES: dict[str, Callable[[Topic], Iterator[None]]] = {

@@ -64,12 +64,14 @@ class Topic:
         """Registers a version under any subject; returns the schema id."""
         return int(self.connections.registry.register_schema(subject, Schema(json.dumps(schema), "AVRO")))
 
-    def encode(self, value: dict[str, Any], schema_id: int | None = None) -> bytes:
-        """One value in the Confluent wire format, by an independent encoder."""
+    def encode(
+        self, value: dict[str, Any], schema_id: int | None = None, schema: dict[str, Any] | None = None
+    ) -> bytes:
+        """One value in the Confluent wire format, by an independent encoder; `schema`: not the newest."""
         stream = io.BytesIO()
         schema_id = schema_id or self.register(self.schema)
         stream.write(b"\0" + schema_id.to_bytes(4, "big"))
-        fastavro.schemaless_writer(stream, fastavro.parse_schema(dict(self.schema)), value)
+        fastavro.schemaless_writer(stream, fastavro.parse_schema(dict(schema or self.schema)), value)
         return stream.getvalue()
 
     def trades(self, count: int, partition: int = 0, *, plain: str = "") -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import simpy
 
+from frazil.continuous.runner import BUSY, IDLE, LOOK_EVERY
 from frazil.continuous.schedule import Pace, Schedule, Turn
 from frazil.landing.arrivals import Due
 from frazil.landing.lane.joint import MOST
@@ -21,8 +22,6 @@ from frazil.spec.topic import TableSpec
 from kit.simulation.costs import Costs
 
 Events = Generator[simpy.Event, Any, None]
-
-_LOOK_EVERY, _BUSY, _IDLE = 1.0, 0.5, 0.02  # as in frazil.continuous.runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class Runner:
         self._read = {f"t{n}": -seconds.uniform(0, fleet.every) for n in range(tables)}
         self._due_at = {table: read + fleet.every for table, read in self._read.items()}
         self._schedule = Schedule(AT_ONCE, lambda: env.now, small=MOST)
-        self._pace = Pace(_LOOK_EVERY, fleet.every / 4, lambda: env.now)
+        self._pace = Pace(LOOK_EVERY, fleet.every / 4, lambda: env.now)
         self._cores = simpy.Resource(env, fleet.cores)
         self._job = simpy.Resource(env)  # of small landings, one at a time
         self._seats: list[tuple[Turn, simpy.Event]] = []
@@ -103,7 +102,7 @@ class Runner:
             self._pace.begin()
             yield from self._compute(self._costs.look * len(self._read))
             due = list(self._due())
-            self._pace.end(_BUSY if due else _IDLE)
+            self._pace.end(BUSY if due else IDLE)
             self._schedule.look(due)
             self._start()
             yield self._env.timeout(max(self._pace.left, 0.001))

@@ -52,8 +52,9 @@ def watched(pids: Pids, every: float, file: Path) -> Iterator[list[Sample]]:
             rows.writerow(field.name for field in fields(Sample))
             while not ended.wait(every):
                 for name, pid in pids().items():
-                    samples.extend(_sample(time.monotonic() - begun, name, pid))
-                    rows.writerow(astuple(samples[-1])) if samples else None
+                    for sample in _sample(time.monotonic() - begun, name, pid):
+                        samples.append(sample)
+                        rows.writerow(astuple(sample))
                 out.flush()
 
     thread = threading.Thread(target=watch, name="watching")

@@ -11,7 +11,6 @@ from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.grants import grant, rights_to_read, show_grants_to
 from frazil.publishing.snowflake.login import connection_arguments
 from frazil.publishing.snowflake.policies import describe_table, set_policy
-from frazil.publishing.snowflake.refreshing import show_table_like
 from frazil.publishing.snowflake.statements import (
     Integration,
     Relation,
@@ -217,9 +216,9 @@ def test_each_statement_stands_on_its_page() -> None:
         statements.create_volume(VOLUME), statements.create_integration(INTEGRATION),
         statements.create_table(TABLE, VOLUME, INTEGRATION, "local", "trades"),
         statements.table_information(TABLE), statements.create_view_as(VIEW, "SELECT 1"),
-        statements.show_views_like(VIEW), statements.comments_in([VIEW]),
+        statements.show_like("VIEWS", VIEW), statements.comments_in([VIEW]),
         statements.get_tags(TABLE, [(VIEW, "")]), statements.set_tags(TABLE, [(VIEW, "x")]),
-        describe_table(TABLE), show_table_like(TABLE),
+        describe_table(TABLE), statements.show_like("ICEBERG TABLES", TABLE),
         statements.comment_on_view(VIEW, "It's"), show_grants_to("READER"),
         *(grant(right, "READER") for right in rights_to_read(TABLE, [VIEW])),
     )  # fmt: skip

@@ -6,7 +6,7 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +17,7 @@ from frazil.clients import Clients
 from frazil.continuous.bulletin import Bulletin
 from frazil.continuous.follower import Follower
 from frazil.continuous.progress import Progress, Say
-from frazil.continuous.runner import Own, Runner
+from frazil.continuous.runner import Own, Runner, all_of
 from frazil.continuous.sharing import Sharing
 from frazil.continuous.work import WarmWork
 from frazil.errors import InterruptedWorkError, UsageError
@@ -72,13 +72,10 @@ def _shared(selection: Selection[AnyTable], say: Say, *, share: bool) -> Iterato
     """Which tables are this runner's: all, or its share while others are there."""
     topics = selection.topics.specs
     if not share:
-        yield lambda specs: specs
+        yield all_of
         return
-    sharing = Sharing(topics, selection.connections.of(topics[0]).settings, say)
-    try:
+    with closing(Sharing(topics, selection.connections.of(topics[0]).settings, say)) as sharing:
         yield sharing.own
-    finally:
-        sharing.close()
 
 
 def _runner(selection: Selection[AnyTable], say: Say, own: Own) -> Runner:

@@ -16,7 +16,7 @@ from frazil.errors import (
     RepairError,
 )
 from frazil.publishing.snowflake.login import connect_by
-from frazil.publishing.snowflake.statements import Relation, show_views_like
+from frazil.publishing.snowflake.statements import Kind, Relation, show_like
 from frazil.settings.nearby import to_start
 from frazil.settings.profile import Settings
 
@@ -135,6 +135,12 @@ def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
+def shown_as(connection: SnowflakeConnection, kind: Kind, relation: Relation) -> dict[str, Any]:
+    """What SHOW lists of a relation; empty where there is no such one, or its role may not see it."""
+    listed = named_rows(connection, show_like(kind, relation))
+    return next((row for row in listed if row["name"] == relation.name), {})
+
+
 def columns_of(connection: SnowflakeConnection, relation: Relation) -> tuple[tuple[str, int], ...]:
     """Names and type codes of the columns of a table or view."""
     with connection.cursor() as cursor:
@@ -154,8 +160,8 @@ def columns_or_none(connection: SnowflakeConnection, view: Relation) -> tuple[tu
 
 def view_text(connection: SnowflakeConnection, view: Relation) -> str:
     """The statement that made a view; empty where there is no such view, or its role may not see it."""
-    made = (row for row in named_rows(connection, show_views_like(view)) if row["name"] == view.name)
-    return next((str(row["text"] or "").rstrip("; \n") for row in made), "")
+    row = shown_as(connection, "VIEWS", view)
+    return str(row["text"] or "").rstrip("; \n") if row else ""
 
 
 @contextmanager

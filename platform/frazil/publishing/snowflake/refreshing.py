@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from frazil.errors import RepairError
-from frazil.publishing.snowflake.connection import named_rows, rows
-from frazil.publishing.snowflake.statements import Relation, text
+from frazil.publishing.snowflake.connection import rows, shown_as
+from frazil.publishing.snowflake.statements import Relation
 from frazil.quoting import double_quoted
 
 if TYPE_CHECKING:
@@ -32,16 +32,10 @@ def refresh(connection: SnowflakeConnection, table: Relation) -> None:
         raise
 
 
-def show_table_like(table: Relation) -> str:
-    """Lists a table, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
-    return f"SHOW ICEBERG TABLES LIKE {text(table.name)} IN SCHEMA {double_quoted(*table.parts[:2])}"
-
-
 def own_refresh(connection: SnowflakeConnection, table: Relation) -> dict[str, Any]:
     """How Snowflake's own refresh of a table stands; empty where it has none."""
-    listed = named_rows(connection, show_table_like(table))
-    own = next((row for row in listed if row["name"] == table.name), {})
-    status: dict[str, Any] = json.loads(own.get("auto_refresh_status") or "{}")
+    shown = shown_as(connection, "ICEBERG TABLES", table)
+    status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
     return status
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from frazil.errors import ConfigureError
 from frazil.quoting import double_quoted
@@ -91,6 +92,10 @@ class Relation:
 
     def __str__(self) -> str:
         return double_quoted(*self.parts)
+
+
+Kind = Literal["VIEWS", "ICEBERG TABLES"]
+"""What a relation is, as SHOW calls it."""
 
 
 def text(value: str) -> str:
@@ -187,6 +192,7 @@ def set_tags(table: Relation, values: Sequence[tuple[Relation, str]], column: st
     return f"ALTER ICEBERG TABLE {table}{on} SET TAG {given}"
 
 
-def show_views_like(view: Relation) -> str:
-    """Lists a view, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
-    return f"SHOW VIEWS LIKE {text(view.name)} IN SCHEMA {double_quoted(view.database, view.schema)}"
+def show_like(kind: Kind, relation: Relation) -> str:
+    """Lists a relation, and others of its schema whose names LIKE takes for the same: `_` is any letter."""
+    schema = double_quoted(relation.database, relation.schema)
+    return f"SHOW {kind} LIKE {text(relation.name)} IN SCHEMA {schema}"

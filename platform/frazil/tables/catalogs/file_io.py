@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 _OF_FILES = ("s3.", "client.", "adls.", "gcs.", "hdfs.", "buffer-size", "DEFAULT_SCHEME", "DEFAULT_NETLOC")
 """How the properties begin that PyArrow's file systems go by; the others change with each commit."""
 
-_S3 = ("s3", "s3a", "s3n")
+S3_SCHEMES = ("s3", "s3a", "s3n")
+"""How addresses of S3 begin."""
 
 SERVER_SIDE = {"s3": "AES256", "kms": "aws:kms", "dsse-kms": "aws:kms:dsse"}
 """How S3 encrypts what is written: its own words, by the values of Iceberg's `s3.sse.type`. Of `custom` each
@@ -103,7 +104,7 @@ def _putting(
     PyArrow has arguments for that, and for an authority of one's own, which PyIceberg does not hand on.
     """
     files = opened(scheme, of)
-    if scheme not in _S3:
+    if scheme not in S3_SCHEMES:
         return files
     rebuilt, (arguments,) = files.__reduce__()
     authority = _authority_file(properties[S3_CA]) if S3_CA in properties else None
@@ -136,7 +137,7 @@ def _encrypting(
     from frazil.tables.catalogs.encryption import encrypting
 
     files = opened(scheme, of)
-    return encrypting(files, properties) if scheme in _S3 else files
+    return encrypting(files, properties) if scheme in S3_SCHEMES else files
 
 
 _open_files = _OpenFiles()

@@ -262,7 +262,7 @@ class _Forgetting:
                     yield from (f"{each}: {r.name} is behind ({r.todo})" for r in readers if r.since)
 
     def _versions(self, table: Table) -> Iterator[str]:
-        """What the bucket keeps of files that went; rows are gone by now, so nothing is raised."""
+        """What the bucket keeps of files that went; rows may be gone by now, so nothing is raised."""
         try:
             for kept in older_versions(table, self.connections.settings):
                 yield f"{kept.what} below {kept.path}: delete them, or let a lifecycle rule do it"

@@ -12,6 +12,7 @@ from frazil.settings.identity import aws_session
 from frazil.settings.profile import Settings
 from frazil.settings.refusals import aws_refusal
 from frazil.tables.catalogs.client_properties import CONNECT_SECONDS, READ_SECONDS
+from frazil.tables.catalogs.file_io import S3_SCHEMES
 
 _AT_ONCE = 1000
 """Versions that S3 lists, and markers that it takes, in one request."""
@@ -40,7 +41,7 @@ def place_of(address: str) -> Place | None:
     """The bucket and folder of an address such as `s3://lake/shop`; None where it is no place of S3."""
     scheme, _, rest = address.rstrip("/").partition("://")
     bucket, _, folder = rest.partition("/")
-    if scheme not in ("s3", "s3a", "s3n") or not bucket:
+    if scheme not in S3_SCHEMES or not bucket:
         return None
     return Place(bucket, f"{folder}/" if folder else "")
 
