@@ -34,18 +34,6 @@ from frazil.formats.types import as_stored, spark_type, to_iceberg
 from frazil.publishing.targets import TARGETS
 from frazil.settings.profile import Settings, fields, variable
 from frazil.spec.checks import OwnCheck
-from frazil.spec.deployment import (
-    AwsPart,
-    CloudTopic,
-    ConfluentPart,
-    Connector,
-    DeploymentSpec,
-    RestCatalogPart,
-    RotationPart,
-    SnowflakePart,
-    Statement,
-    Tableflow,
-)
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.fields import JsonField, OfFields
 from frazil.spec.freshness import Budget, LandWhen
@@ -53,6 +41,10 @@ from frazil.spec.guard import ColumnMask, DeadLetterKeeping, Guarded
 from frazil.spec.table import AnyTable, Write
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
+from frazil_cloud.spec.aws import AwsPart
+from frazil_cloud.spec.confluent import CloudTopic, ConfluentPart, Connector, Statement, Tableflow
+from frazil_cloud.spec.deployment import DeploymentSpec, RotationPart
+from frazil_cloud.spec.snowflake import RestCatalogPart, SnowflakePart
 
 DOCS = Path(__file__).parent
 _NOTE = "<!-- Written by `make reference`: change the code, then run that. -->"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.rights.policies import document
 from frazil_cloud.aws.rights.reader import ReaderRole
 from frazil_cloud.aws.rights.writer import WriterRole
 from frazil_cloud.snowflake.objects import objects
 from frazil_cloud.snowflake.rights.grants import Grants
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _SPEC = DeploymentSpec.model_validate(
     {

@@ -12,10 +12,10 @@ from pydantic_core import CoreSchema
 from assets.deployments.checks import deployment_checks
 from assets.deployments.jobs import deployment_jobs
 from assets.deployments.objects import DeploymentAssets, deployment_objects
-from frazil.pipelines import deployments
 from frazil.pipelines.places import fill_in
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.spec import folders
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 
 class _Written(BaseModel):
@@ -51,7 +51,7 @@ class Deployment(dg.Component):
         """An asset of each object, its checks, and the jobs that make and delete all of them."""
         path = Path(context.path)
         folder = path if path.is_dir() else path.parent
-        made = DeploymentAssets(deployments.Deployment(self.spec, folder), Settings.load())
+        made = DeploymentAssets(folders.Deployment(self.spec, folder), Settings.load())
         return dg.Definitions(
             assets=[deployment_objects(made)],
             asset_checks=[deployment_checks(made)],

@@ -9,12 +9,12 @@ from typing import Any
 import dagster as dg
 
 from assets.deployments.objects import CLOUDS, DeploymentAssets
-from frazil.pipelines.deployments import Deployments
 from frazil.pipelines.folder import Pipelines
 from frazil.publishing.targets import targets_of
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
+from frazil_cloud.spec.folders import Deployments
 
 _HOMES = {
     "kafka": ("confluent/topic/{topic}", "confluent/cluster"),

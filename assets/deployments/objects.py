@@ -12,13 +12,13 @@ import dagster as dg
 
 from assets.outcome import engine_errors
 from frazil.errors import ConfigureError
-from frazil.pipelines.deployments import Deployment
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil.spec.names import AssetPath
 from frazil_cloud.deployment import reconciler_of
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.folders import Deployment
 
 CLOUDS = ("aws", "confluent", "snowflake")
 """The groups of the assets, and the first parts of their keys."""

@@ -23,10 +23,10 @@ from assets.upkeep import upkeep_jobs
 from frazil.checks.run import VERIFIED
 from frazil.derive.tables import load_tables
 from frazil.graph import Asset, AssetGraph
-from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.pipelines.folder import Pipelines, pipeline_folders
 from frazil.process import look_as_python_does, look_rarely, raise_soft_limit
 from frazil.settings.profile import Settings
+from frazil_cloud.spec.folders import Deployments, load_deployments
 from resources.aws import aws_resources
 from resources.connections import FrazilConnections, spark_resource
 from resources.snowflake import snowflake_resources

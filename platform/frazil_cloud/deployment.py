@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import CLOUD
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.objects import objects as aws
@@ -21,6 +20,7 @@ from frazil_cloud.resource import Known, Resource
 from frazil_cloud.snowflake.client import administrator
 from frazil_cloud.snowflake.objects import objects as snowflake
 from frazil_cloud.snowflake.removal import former as snowflake_had
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 Objects = Callable[[DeploymentSpec, Clouds], list[Resource]]
 """The objects of one cloud; asks nobody anything."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from frazil.errors import NotYetError
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.resource import Facts, Known
 from frazil_cloud.secrets import SecretStore
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 CROSSING = ("confluent/cluster", "confluent/registry", "aws/writer_role", "aws/reader_role")
 """The objects whose facts are settings."""

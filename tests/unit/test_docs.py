@@ -12,23 +12,16 @@ from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
 from frazil.settings.profile import Settings, fields, variable
 from frazil.spec.checks import OwnCheck
-from frazil.spec.deployment import (
-    AwsPart,
-    CloudTopic,
-    ConfluentPart,
-    Connector,
-    DeploymentSpec,
-    RestCatalogPart,
-    RotationPart,
-    SnowflakePart,
-    Statement,
-)
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.guard import ColumnMask, DeadLetterKeeping
 from frazil.spec.table import Write
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
+from frazil_cloud.spec.aws import AwsPart
+from frazil_cloud.spec.confluent import CloudTopic, ConfluentPart, Connector, Statement
+from frazil_cloud.spec.deployment import DeploymentSpec, RotationPart
+from frazil_cloud.spec.snowflake import RestCatalogPart, SnowflakePart
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,12 +17,13 @@ from frazil.cli.commands import catalogues
 from frazil.cli.main import make_app
 from frazil.settings.profile import _NO_SETTINGS, Settings, fields, variable
 from frazil.spec.checks import OwnCheck
-from frazil.spec.deployment import DeploymentSpec, Statement, Tableflow
 from frazil.spec.derived import DerivedSpec, Feed, Window
 from frazil.spec.freshness import Budget, LandWhen
 from frazil.spec.table import Write
 from frazil.spec.topic import TableSpec
 from frazil.spec.upkeep import Upkeep
+from frazil_cloud.spec.confluent import Statement, Tableflow
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.pages.advice import ROOT, listed
 from kit.pages.spoken import FILLED, filled, texts
 

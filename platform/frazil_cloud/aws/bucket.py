@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from frazil.errors import ConfigureError
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws, GoneError, ThereError
 from frazil_cloud.aws.mark import foreign, is_ours, own_tags, tag_dict, tag_list, tags
 from frazil_cloud.aws.proof import try_objects
 from frazil_cloud.aws.rights.policies import canonical, document
 from frazil_cloud.resource import Facts, Known, NotYet, RefusedYet
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _PRIVATE = dict.fromkeys(
     ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets"), True

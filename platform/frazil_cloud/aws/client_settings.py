@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from frazil.errors import ClientSettingsError
-from frazil.spec.deployment import Names
 from frazil_cloud.aws.client import Aws, GoneError
 from frazil_cloud.aws.parameters import parameters
 from frazil_cloud.resource import NotYet
+from frazil_cloud.spec.names import Names
 
 _KAFKA = ("sasl.username", "sasl.password", "bootstrap.servers")
 _REGISTRY = ("schema.registry.url", "schema.registry.basic.auth.user.info")

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws, GoneError, ThereError
 from frazil_cloud.aws.mark import ANOTHER_DEPLOYMENT, foreign
 from frazil_cloud.resource import Facts, Known, NotYet
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _MARK = "frazil.deployment"
 _TABLEFLOW = "frazil.tableflow_database"

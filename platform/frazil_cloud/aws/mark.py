@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from frazil.errors import DifferentError
-from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 ANOTHER_DEPLOYMENT = (
     "`frazil deploy delete` removes what was made of the deployment; then give it another name."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.bucket import Bucket
 from frazil_cloud.aws.glue import GlueDatabase
 from frazil_cloud.aws.logs import LogGroup
@@ -12,6 +11,7 @@ from frazil_cloud.aws.rights.secret_policies import SecretPolicies
 from frazil_cloud.aws.rights.writer import WriterRole
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.resource import Resource
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 
 def objects(spec: DeploymentSpec, clouds: Clouds) -> list[Resource]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws, ThereError
 from frazil_cloud.aws.mark import tag_list, tags
 from frazil_cloud.resource import Facts, Known, RefusedYet
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _PAGE = 10  # names that one call deletes
 

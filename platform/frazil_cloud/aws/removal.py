@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.bucket import Bucket
 from frazil_cloud.aws.glue import GlueDatabase, former_names
 from frazil_cloud.aws.rights.reader import ReaderRole
 from frazil_cloud.aws.rights.writer import WriterRole
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.resource import Known, Resource
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _KINDS = {"bucket": Bucket, "writer_role": WriterRole, "reader_role": ReaderRole}
 

@@ -18,13 +18,13 @@ from typer.core import TyperCommand
 
 from frazil.cli.console import console
 from frazil.errors import ConfigureError
-from frazil.pipelines.deployments import Deployment, Deployments, load_deployments
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings, variable
 from frazil.settings.reference import is_reference
-from frazil.spec.deployment import DeploymentSpec
 from frazil.telemetry.logs import LOGGERS, JsonLines
 from frazil_cloud.identities import OF_WHO_WORKS, identities_in
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.folders import Deployment, Deployments, load_deployments
 
 BAD_ARGUMENTS = 85
 """Exit code that the scripts had for them."""

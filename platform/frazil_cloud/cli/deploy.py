@@ -18,7 +18,6 @@ from frazil.cli.selection import Json
 from frazil.cli.views.graph import draw_files
 from frazil.errors import PlanStaleError
 from frazil.graph import Asset, AssetGraph
-from frazil.spec.deployment import DeploymentSpec
 from frazil.telemetry.logs import configure_logs
 from frazil_cloud.cli.administrator import (
     AdminSecret,
@@ -41,6 +40,7 @@ from frazil_cloud.deployment import reconciler_of
 from frazil_cloud.graph import Report
 from frazil_cloud.plan import Plan
 from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 app = typer.Typer()
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from frazil.errors import ConfigureError
-from frazil.spec.deployment import Connector
 from frazil_cloud.confluent.resource import Thing
 from frazil_cloud.resource import WHY, Facts, Known, NotYet, RefusedYet
+from frazil_cloud.spec.confluent import Connector
 
 _ACCOUNT = "confluent/account/app_connector"
 _ON_ITS_WAY = ("NONE", "PROVISIONING")

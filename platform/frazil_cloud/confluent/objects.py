@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from frazil.spec.deployment import ConfluentPart, DeploymentSpec, Duty, KeyUse
 from frazil_cloud.aws.bucket import object_keys
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent.accounts.extra import ExtraRights
@@ -25,6 +24,9 @@ from frazil_cloud.confluent.places import (
 from frazil_cloud.confluent.statement import FlinkStatement
 from frazil_cloud.confluent.tableflow import GlueSync, ProviderIntegration, TableflowTopic
 from frazil_cloud.resource import Known, Resource
+from frazil_cloud.spec.confluent import ConfluentPart, KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.names import Duty
 
 _ENVIRONMENT, _CLUSTER, _REGISTRY = "confluent/environment", "confluent/cluster", "confluent/registry"
 _Pattern = Callable[[Known], str]

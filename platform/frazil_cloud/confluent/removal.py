@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from frazil.spec.deployment import (
-    CloudTopic,
-    ConfluentPart,
-    Connector,
-    DeploymentSpec,
-    Duty,
-    KeyUse,
-    Statement,
-)
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent.accounts.keys import created, pair_or_none, statements_path
 from frazil_cloud.confluent.accounts.rights import Account
@@ -22,6 +13,9 @@ from frazil_cloud.confluent.objects import objects
 from frazil_cloud.confluent.refusals import Settled
 from frazil_cloud.confluent.tableflow import TableflowTopic
 from frazil_cloud.resource import Known, Resource
+from frazil_cloud.spec.confluent import CloudTopic, ConfluentPart, Connector, KeyUse, Statement
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.names import Duty
 
 _CLIENTS: tuple[Duty, ...] = ("app_producer", "app_consumer")
 _ROLES: dict[KeyUse, str] = {

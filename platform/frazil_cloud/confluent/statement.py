@@ -9,7 +9,6 @@ from typing import Literal
 
 from frazil.errors import RepairError
 from frazil.quoting import quoted
-from frazil.spec.deployment import Statement
 from frazil_cloud.confluent.accounts.keys import statements_path
 from frazil_cloud.confluent.client import settled_key, stored_pair
 from frazil_cloud.confluent.kafka import topic_is_there
@@ -17,6 +16,7 @@ from frazil_cloud.confluent.plane import Json, Plane
 from frazil_cloud.confluent.resource import Thing
 from frazil_cloud.resource import Facts, Known, NotYet, RefusedYet
 from frazil_cloud.secrets import SecretStore
+from frazil_cloud.spec.confluent import Statement
 
 _RIGHTS = "the roles FlinkDeveloper on the environment and Assigner on the account that runs statements"
 _KEY, _ROLE = "confluent/key/flink", "confluent/binding/flink-FlinkDeveloper"

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from frazil.errors import ConfigureError
-from frazil.spec.deployment import Tableflow
 from frazil_cloud.confluent.client import Confluent, awaited, settled_key, stored_pair
 from frazil_cloud.confluent.kafka import MANAGERS_ROLE
 from frazil_cloud.confluent.places import INTEGRATIONS, InEnvironment
@@ -15,6 +14,7 @@ from frazil_cloud.confluent.plane import Json, Plane
 from frazil_cloud.confluent.resource import Renamable
 from frazil_cloud.resource import WHY, Facts, Known, RefusedYet
 from frazil_cloud.secrets import SecretStore
+from frazil_cloud.spec.confluent import Tableflow
 
 _ENVIRONMENT, _CLUSTER = "confluent/environment", "confluent/cluster"
 _INTEGRATION = "confluent/provider_integration"

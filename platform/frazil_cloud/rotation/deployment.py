@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from frazil.errors import FrazilError, MissingError
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent import objects as confluent
 from frazil_cloud.confluent.accounts.keys import KeyDuty
@@ -23,6 +22,7 @@ from frazil_cloud.rotation.candidate import StagedSecret
 from frazil_cloud.rotation.rsa import RsaKeys
 from frazil_cloud.rotation.snowflake_user import ServiceUser
 from frazil_cloud.rotation.turn import Age, Pace, Turned, What
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 
 class Keys(Protocol):

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 from frazil.errors import UsageError
-from frazil.spec.deployment import KeyUse
 from frazil_cloud.patience import Hear, Patience, log_waiting
+from frazil_cloud.spec.confluent import KeyUse
 
 What = KeyUse | Literal["rsa"]
 """What is rotated: API keys of one use, or the RSA keys of Snowflake's user."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from frazil.spec.deployment import DeploymentSpec, SnowflakePart
 from frazil_cloud.aws.client import GoneError
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent.tableflow import status_text
@@ -19,6 +18,8 @@ from frazil_cloud.snowflake.rights.present import Grant
 from frazil_cloud.snowflake.rights.user import Keys, ServiceUser
 from frazil_cloud.snowflake.tables import IcebergTable, View
 from frazil_cloud.snowflake.trust import GlueRest, Integration, Volume
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.snowflake import SnowflakePart
 
 _VOLUME, _INTEGRATION = "snowflake/volume", "snowflake/catalog_integration"
 _REST = f"{_INTEGRATION}/rest"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from frazil.quoting import double_quoted
-from frazil.spec.deployment import DeploymentSpec, RestCatalogPart, SnowflakePart
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.resource import Known, Resource
 from frazil_cloud.snowflake.account import Warehouse
 from frazil_cloud.snowflake.objects import objects
 from frazil_cloud.snowflake.ownership import ACCOUNT, Marked
 from frazil_cloud.snowflake.rest_catalog import RestCatalog
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.snowflake import RestCatalogPart, SnowflakePart
 
 _REST = RestCatalogPart(
     uri="http://none",

@@ -9,9 +9,9 @@ import pytest
 
 from frazil.errors import ClientSettingsError
 from frazil.settings.systems.aws import AwsSettings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.client_settings import client_settings
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.cloud_aws import CloudAws
 
 NAMES = DeploymentSpec.model_validate({"name": "lab", "aws": {"bucket": "lab-lake"}}).names

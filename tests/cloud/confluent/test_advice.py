@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError, RepairError
-from frazil.spec.deployment import KeyUse
 from frazil_cloud.confluent.accounts.keys import KeyDuty
 from frazil_cloud.confluent.client import Confluent, stored_pair
 from frazil_cloud.resource import Known
 from frazil_cloud.rotation.api_keys import ApiKeys
+from frazil_cloud.spec.confluent import KeyUse
 from kit.clouds.cloud_confluent import KEY, KICKSTARTER, SECRET, CloudConfluent, Deployed
 from kit.deployments.rotations import AT_ONCE
 

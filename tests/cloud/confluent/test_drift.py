@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from frazil.errors import ConfigureError, DifferentError, NotAllowedError
-from frazil.spec.deployment import KeyUse
 from frazil_cloud.confluent.accounts.keys import statements_path
 from frazil_cloud.confluent.client import stored_pair
 from frazil_cloud.confluent.refusals import Settled
 from frazil_cloud.confluent.tableflow import status_text
 from frazil_cloud.resource import Known, RefusedYet
+from frazil_cloud.spec.confluent import KeyUse
 from kit.clouds.cloud_confluent import KICKSTARTER, CloudConfluent, Deployed
 from kit.runs.waiting import wait_for
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from frazil.errors import CloudSlowError
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import RefusedYet
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.cloud_confluent import KICKSTARTER, Deployed, Given
 
 BINDINGS = {

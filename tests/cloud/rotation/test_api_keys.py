@@ -11,13 +11,13 @@ from typing import Any, cast
 import pytest
 
 from frazil.errors import CloudSlowError, MissingError
-from frazil.spec.deployment import KeyUse
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import ApiKey, KeyDuty
 from frazil_cloud.patience import Waiting
 from frazil_cloud.resource import AnswerLost, RefusedYet
 from frazil_cloud.rotation.api_keys import ApiKeys
 from frazil_cloud.rotation.deployment import Rotation
+from frazil_cloud.spec.confluent import KeyUse
 from kit.clouds.cloud_confluent import CloudConfluent, Deployed, Store
 from kit.deployments.rotations import AT_ONCE, later
 

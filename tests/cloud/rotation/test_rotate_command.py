@@ -18,14 +18,15 @@ from cryptography.hazmat.primitives.serialization import (
 
 from assets.deployments.objects import DeploymentAssets
 from assets.deployments.rotation import job_of, rotation_job, rotation_schedule, step_of
-from frazil.pipelines.deployments import Deployment
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import KeyDuty
 from frazil_cloud.confluent.objects import objects
 from frazil_cloud.deployment import open_clouds
 from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.spec.confluent import KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.folders import Deployment
 from kit.clouds.cloud_aws import CloudAws
 from kit.clouds.cloud_confluent import KEY, SECRET, CloudConfluent
 from kit.deployments.rotations import Administrator, RsaLab

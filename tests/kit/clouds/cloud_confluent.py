@@ -15,13 +15,13 @@ import requests
 from pydantic import SecretStr
 
 from frazil.settings.systems.confluent import ConfluentSettings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent.client import Confluent
 from frazil_cloud.confluent.objects import objects
 from frazil_cloud.confluent.removal import former
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Facts, GoesWithAnother, Known, Resource
+from frazil_cloud.spec.deployment import DeploymentSpec
 from frazil_local.cloud.confluent.knobs import Knobs
 from frazil_local.cloud.confluent.organization import Organization, Places, StoredObject
 from frazil_local.cloud.confluent.server import server

@@ -14,7 +14,6 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from frazil.errors import FrazilError, PlanStaleError
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.objects import objects as in_aws
 from frazil_cloud.aws.secrets import SecretsManager
@@ -25,6 +24,7 @@ from frazil_cloud.resource import Known, Resource
 from frazil_cloud.snowflake.client import Login, Snowflake
 from frazil_cloud.snowflake.objects import objects as in_snowflake
 from frazil_cloud.snowflake.removal import former
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.cloud_aws import CloudAws
 from kit.clouds.cloud_snowflake import CloudSnowflake
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, cast
 
 from frazil.errors import FrazilError
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.objects import objects
 from frazil_cloud.aws.removal import former
@@ -17,6 +16,7 @@ from frazil_cloud.aws.secrets import SecretsManager
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.reconciler import Reconciler
 from frazil_cloud.resource import Known, Resource
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.cloud_aws import CloudAws, allow
 from kit.clouds.cloud_confluent import Given
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 from stamina.instrumentation import set_on_retry_hooks
 
-from frazil.pipelines.deployments import load_deployments
 from frazil.settings.profile import Settings
 from frazil_cloud import patience
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.deployment import reconciler_of
 from frazil_cloud.reconciler import Reconciler, Report
+from frazil_cloud.spec.folders import load_deployments
 
 _DEEDS = ("creating", "updating", "deleting")
 _WAITS = "waits"

@@ -15,7 +15,6 @@ from confluent_kafka.admin import AdminClient
 
 from frazil.kafka.clients import client_config
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.confluent.accounts import keys
 from frazil_cloud.confluent.accounts.keys import KAFKA_USES, KeyDuty
@@ -24,6 +23,8 @@ from frazil_cloud.resource import Known, RefusedYet
 from frazil_cloud.rotation.api_keys import ApiKeys
 from frazil_cloud.rotation.snowflake_user import ServiceUser
 from frazil_cloud.rotation.turn import Pace
+from frazil_cloud.spec.confluent import KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.runs.waiting import wait_for
 
 T = TypeVar("T")

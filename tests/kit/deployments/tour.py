@@ -15,9 +15,10 @@ import yaml
 from pyiceberg.catalog import load_catalog
 
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.deployment import OBJECTS, open_clouds, reconciler_of
 from frazil_cloud.resource import Known
+from frazil_cloud.spec.confluent import KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.three_clouds import LAB, ThreeClouds, three_clouds, write_deployment
 from kit.runs.shell import Output
 

@@ -8,12 +8,12 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws
 from frazil_cloud.aws.objects import objects
 from frazil_cloud.aws.secrets import SecretsManager
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.spec.deployment import DeploymentSpec
 from frazil_local.home import Home
 from frazil_local.parts import prepared_stack
 from kit.stack.shared_stack import free_offset

@@ -10,10 +10,10 @@ import dagster as dg
 import pytest
 
 from frazil.definitions import defs
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.clouds import Clouds
 from frazil_cloud.resource import Resource
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.dictionary_cloud import Cloud, Thing
 from kit.graph.graphs import failures, materialized, verdicts
 

@@ -9,8 +9,8 @@ import pytest
 
 from frazil.errors import NotYetError
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.identities import CROSSING, settings_of
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 KNOWN = {
     "confluent/cluster": {"id": "lkc-1", "bootstrap": "pkc-1:9092", "protocol": "SASL_SSL"},

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from frazil.errors import SpecError, UsageError
-from frazil.pipelines.deployments import load_deployments
 from frazil.pipelines.folder import load_pipelines
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName, things
+from frazil_cloud.spec.folders import load_deployments
 
 HEAD = "type: assets.topic_tables.TopicTables\nattributes:\n"
 SHOP = "type: assets.deployments.Deployment\nattributes: {{name: {name}, aws: {{bucket: {name}-lake}}}}\n"

@@ -8,11 +8,11 @@ import dagster as dg
 import pytest
 
 from assets.deployments.objects import DeploymentAssets
-from frazil.pipelines.deployments import Deployment
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.folders import Deployment
 from kit.clouds.dictionary_cloud import Cloud, Thing
 from sensors.deployments.drift import drift_sensor, watched_drift
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from frazil.errors import ConfigureError, NotAllowedError
 from frazil.settings.refusals import statement
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws, GoneError, ThereError
 from frazil_cloud.aws.mark import foreign, is_ours, own_tags, tag_dict, tag_list, tags
 from frazil_cloud.aws.rights.lateness import Lateness
 from frazil_cloud.aws.rights.policies import Statement, canonical, document
 from frazil_cloud.resource import Facts, Known, NotYet
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud.aws.client import Aws, GoneError
 from frazil_cloud.aws.rights.policies import canonical
 from frazil_cloud.resource import Facts, GoesWithAnother, Known
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _USER = "snowflake/user"
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.confluent.client import Confluent, pair_of
 from frazil_cloud.confluent.plane import Json, Missing, Plane
 from frazil_cloud.confluent.refusals import Settled
 from frazil_cloud.resource import Known, NotYet
+from frazil_cloud.spec.confluent import KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 _PATH = "/iam/v2/api-keys"
 _LOGIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"

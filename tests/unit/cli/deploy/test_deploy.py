@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
 from frazil_cloud import deployment
 from frazil_cloud.reconciler import Reconciler
+from frazil_cloud.spec.deployment import DeploymentSpec
 from kit.clouds.dictionary_cloud import Cloud, Thing
 from kit.runs.shell import Output
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from frazil.spec.deployment import DeploymentSpec, KeyUse
 from frazil_cloud.confluent.accounts.keys import ApiKey, KeyDuty
 from frazil_cloud.confluent.client import pair_of
+from frazil_cloud.spec.confluent import KeyUse
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 SPEC = DeploymentSpec.model_validate({"name": "lab", "confluent": {}, "aws": {"bucket": "lab-lake"}})
 KNOWN = {

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from frazil.errors import FrazilError, SpecError, UsageError
-from frazil.pipelines.deployments import Deployments, load_deployments
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.folders import Deployments, load_deployments
 
 GOOD = """type: assets.deployments.Deployment
 attributes:

@@ -12,7 +12,7 @@ from frazil.pipelines.attributes import FILE, attributes_of, component_of, refus
 from frazil.pipelines.folder import Broken, folders_in, folders_with_file
 from frazil.pipelines.places import read_documents
 from frazil.settings.profile import Settings
-from frazil.spec.deployment import DeploymentSpec
+from frazil_cloud.spec.deployment import DeploymentSpec
 
 COMPONENT = "Deployment"
 """The component that such a file names."""
