@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -10,9 +11,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from kit.wires.answering import Answer, Server, serving
 
-__all__ = ["GROUP", "TOKEN", "Azure", "azure"]
+__all__ = ["GROUP", "SECRET", "TOKEN", "Azure", "azure"]
 
-GROUP, TOKEN = "orders", "a token of Entra"
+GROUP, TOKEN, SECRET = "orders", "a token of Entra", "a secret of Entra"
+_BASIC = b64encode(f"frazil:{SECRET}".encode()).decode()
 
 
 class Azure:
@@ -31,13 +33,16 @@ class Azure:
         oauth = {
             "token_url": f"{self.url}/token",
             "client_id": "frazil",
-            "client_secret": "a secret of Entra",
+            "client_secret": SECRET,
         }
         return {"kind": "azure", "url": self.url, "azure_group": GROUP, **oauth}
 
     def _answer(self, path: str, headers: Mapping[str, Any]) -> Answer:
         asked = urlsplit(path)
         if asked.path == "/token":
+            if headers.get("Authorization") != f"Basic {_BASIC}":
+                text = "AADSTS7000215: Invalid client secret provided."
+                return _as_json(401, {"error": "invalid_client", "error_description": text})
             self.tokens += 1
             return _as_json(200, {"access_token": TOKEN, "expires_in": 3600})
         if self.down or headers.get("Authorization") != f"Bearer {TOKEN}":

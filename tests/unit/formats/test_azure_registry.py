@@ -105,6 +105,16 @@ def test_what_it_refuses_is_named_with_what_helps(registry: Azure, client: Azure
     assert TOKEN not in f"{missing.value} {refused.value} {down.value}"
 
 
+def test_a_client_that_nobody_knows_is_refused_with_the_words_of_its_endpoint(registry: Azure) -> None:
+    wrong = Clients(Settings(registry={**registry.settings, "client_secret": "of another"})).registry
+
+    with pytest.raises(ConfigureError, match="gives no access") as refused:
+        subject_versions(wrong, "shop.Order")
+
+    assert "invalid_client: AADSTS7000215" in refused.value.where
+    assert "of another" not in str(refused.value)
+
+
 @pytest.mark.parametrize("without", ["azure_group", "token_url"])
 def test_settings_that_are_not_whole_are_refused(registry: Azure, without: str) -> None:
     given = {name: value for name, value in registry.settings.items() if name != without}

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import jwt
 import pytest
 
-from frazil.tables.catalogs.login import ClientCredentials
+from frazil.settings.login import Login
 from frazil_local.authority import Authority
 from frazil_local.server import get
 from frazil_local.servers.gate import TOKENS, Gate, Issuer
@@ -143,15 +143,15 @@ def test_no_token_is_given_to_a_client_that_is_not_known(
 def test_a_token_endpoint_of_a_private_authority_is_trusted_where_the_settings_name_it(
     address: str, authority: Authority
 ) -> None:
-    login = ClientCredentials(f"{address}{TOKENS}", CLIENT, SECRET, None, 10.0, ca=authority.file)
+    login = Login(f"{address}{TOKENS}", CLIENT, SECRET, None, 10.0, ca=authority.file)
 
-    assert login.auth_header().startswith("Bearer ")
+    assert login.bearer().startswith("Bearer ")
 
 
 def test_without_it_the_endpoints_certificate_is_refused(address: str, tmp_path: Path) -> None:
     another = Authority(tmp_path, "another").file
 
     for ca in (None, another):
-        login = ClientCredentials(f"{address}{TOKENS}", CLIENT, SECRET, None, 10.0, ca=ca)
+        login = Login(f"{address}{TOKENS}", CLIENT, SECRET, None, 10.0, ca=ca)
         with pytest.raises(OSError, match="certificate verify failed"):
-            login.auth_header()
+            login.bearer()

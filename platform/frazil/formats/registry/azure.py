@@ -6,18 +6,17 @@ A subject is the name of a schema in one group. Source: Microsoft's description 
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
 from urllib.parse import quote, urlsplit
 
 import requests
+from authlib.integrations.base_client import OAuthError
 
 from frazil.errors import MALFORMED, STAYS, ConfigureError, FrazilError, MissingError, PartDownError
 from frazil.formats.protocol import WriterSchema
 from frazil.formats.registry.client import RegistryClient
 from frazil.formats.registry.glue import number_of
+from frazil.settings.login import Login
 from frazil.settings.profile import Settings
 from frazil.settings.secret import revealed
 from frazil.settings.systems.registry import RegistrySettings
@@ -26,7 +25,6 @@ _SECONDS = 5
 _API = "2022-10"
 _SCOPE = "https://eventhubs.azure.net/.default"
 _AVRO = "serialization=avro"
-_EARLY = 60.0  # seconds before a token ends at which it is asked for again
 
 
 class AzureRegistry(RegistryClient):
@@ -39,8 +37,6 @@ class AzureRegistry(RegistryClient):
     def __init__(self, access: RegistrySettings) -> None:
         self.remembered: dict[str, tuple[WriterSchema, ...]] = {}
         self._access = access
-        self._getting = threading.Lock()
-        self._token, self._until = "", 0.0
 
     def versions(self, subject: str) -> tuple[WriterSchema, ...]:
         """All versions of a schema, oldest first; two small requests where nothing changed.
@@ -83,7 +79,7 @@ class AzureRegistry(RegistryClient):
         return WriterSchema(number_of(schema_id), number, answer.text, "AVRO", azure_id=schema_id)
 
     def _asked(self, subject: str, path: str) -> requests.Response:
-        headers = {"Authorization": f"Bearer {self._bearer()}"}
+        headers = {"Authorization": self._bearer()}
         answer = requests.get(
             f"{self._access.url.rstrip('/')}{path}", headers=headers, timeout=_SECONDS, allow_redirects=False
         )
@@ -93,30 +89,20 @@ class AzureRegistry(RegistryClient):
         return answer
 
     def _bearer(self) -> str:
-        """The token of the settings, or one of OAuth's endpoint, which is asked for again before it ends."""
+        """The token of the settings, or one of OAuth's endpoint."""
         if token := revealed(self._access.token):
-            return token
-        with self._getting:
-            if time.monotonic() > self._until:
-                given = self._given()
-                self._token = str(given["access_token"])
-                self._until = time.monotonic() + float(given.get("expires_in", 0)) - _EARLY
-            return self._token
+            return f"Bearer {token}"
+        try:
+            return self._login.bearer()
+        except OAuthError as e:
+            where = urlsplit(self._access.token_url or "").netloc
+            raise self._locked_out(f"{where} says {e.error}: {e.description!s:.200}") from None
 
-    def _given(self) -> Mapping[str, Any]:
+    @cached_property
+    def _login(self) -> Login:
         access = self._access
-        form = {
-            "grant_type": "client_credentials", "client_id": access.client_id or "",
-            "client_secret": revealed(access.client_secret) or "", "scope": access.scope or _SCOPE,
-        }  # fmt: skip
-        answer = requests.post(access.token_url or "", data=form, timeout=_SECONDS, allow_redirects=False)
-        if answer.status_code in (400, 401, 403):
-            raise self._locked_out(
-                f"{urlsplit(access.token_url or '').netloc} says HTTP {answer.status_code}"
-            )
-        answer.raise_for_status()
-        given: Mapping[str, Any] = answer.json()
-        return given
+        secret = revealed(access.client_secret) or ""
+        return Login(access.token_url or "", access.client_id or "", secret, access.scope or _SCOPE, _SECONDS)
 
     def _path(self, subject: str) -> str:
         group = quote(self._access.azure_group, safe="")
