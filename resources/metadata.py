@@ -106,6 +106,8 @@ def landing_metadata(report: LandingReport) -> Metadata:
     }
     if report.max_timestamp:
         metadata["freshness_seconds"] = round(time.time() - report.max_timestamp / 1000, 3)
+        if report.median_timestamp:
+            metadata["median_freshness_seconds"] = round(time.time() - report.median_timestamp / 1000, 3)
         metadata["newest_record"] = dg.MetadataValue.timestamp(report.max_timestamp / 1000)
     return worth_showing(metadata)
 

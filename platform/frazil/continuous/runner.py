@@ -29,7 +29,10 @@ BUSY, IDLE = 0.5, 0.02
 """Share of the time that looks may take while tables are due, and while none are: a thousand take seconds."""
 
 _LOOKS_AN_INTERVAL = 4  # at least, whatever looks take
-_FACTS = ("topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "seconds")
+_FACTS = (
+    "topic", "records", "dead_letters", "spans", "snapshot_id", "max_timestamp", "median_timestamp",
+    "seconds",
+)  # fmt: skip
 _NEXT = {
     "suspended": " Next: fix the producer or the schema, then `frazil resume {0}`; see docs/runbook.md.",
     "paused": " Next: `frazil resume {0}` lands what waits.",

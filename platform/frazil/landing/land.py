@@ -289,9 +289,10 @@ class _Landing:
         """Publishes a position, and what was lost before it, without a record."""
         nothing = Written(work_name(LANDING), 0, 0, 0, 0, (), None)
         entry = nothing.entry(plan, {}, 0, self._run_id)
-        published = publish(self._handle, Landed(StagedFiles(), entry, plan.before))
+        work = Landed(StagedFiles(), entry, plan.before)
+        published = publish(self._handle, work)
         self._done("published")
-        return report_of(self._handle.name, entry, published, 0)
+        return report_of(self._handle.name, entry, published, work.staged)
 
     def _publish(
         self, plan: Plan, written: Written, bad: Sequence[BadRecord], checks: tuple[CheckOutcome, ...]
@@ -312,8 +313,7 @@ class _Landing:
             )
         published = publish(self._handle, work)
         self._done("published")
-        took, files = work.staged.took, len(work.staged.files)
-        return report_of(self._handle.name, entry, published, files, checks, took)
+        return report_of(self._handle.name, entry, published, work.staged, checks)
 
     def _cap(self, table: Table) -> int:
         """Records of one landing, by both of the spec's caps; bytes are judged by the last landing."""

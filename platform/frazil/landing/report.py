@@ -8,6 +8,7 @@ from frazil.landing.checking.outcome import CheckOutcome, sum_of_outcomes
 from frazil.landing.position.ledger import Ledger, Span
 from frazil.spec.names import TableName
 from frazil.tables.commits.commit import Committed
+from frazil.tables.commits.stage import StagedFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,8 @@ class LandingReport:
     had to be tried again because others had committed in between. `filtered`: those of the skipped records
     that the spec's `where` left out. `inserted`, `updated`, `deleted`: rows of
     an upsert table. `checks`: what the spec's own checks say of the rows. `task_seconds`: CPU of the tasks
-    that wrote them; None where they did not count. `unasked`: rules of the schemas that readers shall
+    that wrote them; None where they did not count. `median_timestamp`: half of the newest landing's records
+    are older, None where nobody counted. `unasked`: rules of the schemas that readers shall
     follow, and that nobody asked.
     """
 
@@ -36,6 +38,7 @@ class LandingReport:
     files: int = 0
     schema_ids: tuple[int, ...] = ()
     max_timestamp: int | None = None
+    median_timestamp: int | None = None
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
@@ -57,9 +60,8 @@ def report_of(
     name: TableName,
     entry: Ledger,
     published: Committed,
-    files: int,
+    staged: StagedFiles,
     checks: tuple[CheckOutcome, ...] = (),
-    task_seconds: float | None = None,
 ) -> LandingReport:
     """One landing that is published."""
     return LandingReport(
@@ -74,16 +76,17 @@ def report_of(
         lost=sum(entry.lost.values()),
         spans={p: s for p, s in entry.spans.items() if s[1] > s[0]},
         bytes=entry.bytes,
-        files=files,
+        files=len(staged.files),
         schema_ids=entry.schema_ids,
         max_timestamp=entry.max_timestamp,
+        median_timestamp=next(iter(staged.older), None),
         inserted=entry.inserted,
         updated=entry.updated,
         deleted=entry.deleted,
         landings=1,
         conflicts=published.conflicts,
         checks=checks,
-        task_seconds=task_seconds,
+        task_seconds=staged.took,
     )
 
 

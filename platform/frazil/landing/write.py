@@ -21,7 +21,7 @@ from frazil.landing.position.ledger import Ledger
 from frazil.landing.publication import Landed
 from frazil.quoting import literal, quoted
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.stage import OLDER, StagedFiles
 from frazil.tables.commits.works import started_at
 from frazil.tables.keys import Key
 from frazil.tables.spark.arrangement import arranged
@@ -59,6 +59,7 @@ class Written:
     values_held: Mapping[str, int] | None = None  # by the files' own statistics
     filtered: int = 0  # of those that were skipped, by the spec's `where`
     checks: tuple[str, ...] = ()  # what each task says of the spec's checks, see `CheckTally`
+    older: tuple[int, ...] = ()  # timestamps, see `OLDER`
 
     @property
     def good(self) -> int:
@@ -109,7 +110,7 @@ class Written:
 
     def landed(self, entry: Ledger, base: Ledger | None) -> Landed:
         """The same as it is published, behind the ledger `base`."""
-        return Landed(self.files, entry, base)
+        return Landed(replace(self.files, older=self.older), entry, base)
 
     @property
     def tally(self) -> Tally:
@@ -197,6 +198,7 @@ def counters(writers: Sequence[int], spec: TableSpec) -> dict[str, str]:
         "filtered": f"count_if({UNWANTED})",
         "bytes": "sum(octet_length(raw_value))",
         "max_timestamp": "unix_millis(max(timestamp))",
+        **{f"older_{n}": f"percentile_approx(unix_millis(timestamp), {s})" for n, s in enumerate(OLDER)},
         "mark": MARK,
     }
     for g in groups:
@@ -226,6 +228,7 @@ def written_by(landing: str, writers: Sequence[int], counts: dict[str, Any]) -> 
         bytes=counts["bytes"] or 0,
         schema_ids=tuple(sorted(seen)),
         max_timestamp=counts["max_timestamp"],
+        older=tuple(at for n in range(len(OLDER)) if (at := counts[f"older_{n}"]) is not None),
         mark=counts["mark"],
         checks=tuple(counts.get("checks") or ()),
         bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in counts.get("bad_at") or ()),

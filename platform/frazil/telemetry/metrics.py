@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.core import GaugeHistogramMetricFamily, GaugeMetricFamily
 
+from frazil.checks.layers.history import Part
 from frazil.checks.layers.report import Layer
 from frazil.derive.positions.state import DerivedState
 from frazil.landing.position.state import BLOCKED, TableState
@@ -152,7 +154,9 @@ def _layer_metrics(layers: Sequence[Layer]) -> Iterator[Metric]:
     )
     # Snapshots expire, so that counts go back: to Prometheus no counters, and no histogram of them.
     delays = GaugeHistogramMetricFamily(
-        "frazil_layer_delay_seconds", "How long commits took to reach the layer.", labels=labels
+        "frazil_layer_delay_seconds",
+        "How long records took to the table, and commits to a layer.",
+        labels=labels,
     )
     for each in layers:
         of = [each.table, each.layer]
@@ -161,8 +165,8 @@ def _layer_metrics(layers: Sequence[Layer]) -> Iterator[Metric]:
         for severity, limit in _limits(each):
             allowed.add_metric([*of, severity], limit)
         if each.delays.known is not None:
-            taken = [delay.seconds for delay in each.delays.known]
-            delays.add_metric(of, _buckets(taken), sum(taken))
+            parts = each.delays.parts
+            delays.add_metric(of, _buckets(parts), sum(seconds * number for seconds, number in parts))
     yield from (behind, allowed, delays)
 
 
@@ -172,10 +176,10 @@ def _limits(layer: Layer) -> Iterator[tuple[str, float]]:
             yield severity, limit.total_seconds()
 
 
-def _buckets(seconds: Sequence[float]) -> list[tuple[str, float]]:
+def _buckets(parts: Sequence[Part]) -> list[tuple[str, float]]:
     """For each bound how many are not above it."""
-    counts = [(str(bound), float(sum(each <= bound for each in seconds))) for bound in _BOUNDS]
-    return [*counts, ("+Inf", float(len(seconds)))]
+    sums = ((at, sum(number for seconds, number in parts if seconds <= at)) for at in (*_BOUNDS, inf))
+    return [("+Inf" if at == inf else str(at), float(round(number))) for at, number in sums]
 
 
 def _gauge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from frazil.errors import AuditFailedError
 from frazil.landing import write
 from frazil.landing.land import land
 from frazil.landing.source import read_slices
+from frazil.tables.commits.stage import RECORD_TIMES
+from kit.readers.opened import table_of
 from kit.records.topics import TRADE, MakeTopic, Topic
 
 Place = tuple[int, int]
@@ -85,3 +88,22 @@ def test_a_landing_that_is_sorted_by_range_counts_each_record_once(make_topic: M
     report = land(topic.spec, topic.connections)
 
     assert (report.records, len(topic.rows())) == (500, 500)
+
+
+@pytest.mark.parametrize("more", [{}, {"sort_by": ["quantity"], "write": {"distribution": "range"}}])
+def test_a_snapshot_says_when_half_and_nearly_all_of_its_records_came(
+    make_topic: MakeTopic, more: dict[str, Any]
+) -> None:
+    """By tasks that write themselves, and by Spark, which sorts over all of them."""
+    topic = make_topic(partitions=2, **more)
+    now, trade = 1_000 * int(time.time()), topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})
+    for number, (records, late) in enumerate([(2, 90), (4, 57), (34, 30), (20, 1)]):
+        topic.send([trade] * records, partition=number % 2, timestamp=now - 1_000 * late)
+
+    report = land(topic.spec, topic.connections)
+
+    head = table_of(topic).current_snapshot()
+    assert head
+    assert head.summary
+    assert head.summary[RECORD_TIMES] == f"{now - 30_000},{now - 57_000},{now - 90_000}"
+    assert (report.median_timestamp, report.max_timestamp) == (now - 30_000, now - 1_000)

@@ -141,6 +141,8 @@ def test_between_partitions_the_timestamp_decides_and_within_one_the_offset(make
 
     assert changing.rows_by_key() == {"a": 1, "b": 1, "c": 3, "d": 4, "e": 1}
     assert (report.inserted, report.updated, report.deleted) == (1, 2, 0)
+    assert (report.median_timestamp, report.max_timestamp) == (1000, 7000)
+    assert (report.task_seconds or 0) > 0
     assert sound(changing.topic)
 
 

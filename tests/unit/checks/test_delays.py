@@ -13,6 +13,7 @@ from frazil.checks.layers.report import Layer, Layers
 from frazil.landing.position.ledger import Ledger
 from frazil.publishing.glue import Glue
 from frazil.spec.topic import TableSpec
+from frazil.tables.commits.stage import RECORD_TIMES
 from kit.readers.mirrored import NAME, Mirror
 from kit.wires.wire import Wire
 from resources.history import delays_of
@@ -39,6 +40,16 @@ def mirror(wire_and_url: tuple[Wire, str], tmp_path: Path) -> Mirror:
     return mirror
 
 
+def test_quantiles_of_landings_are_of_their_records() -> None:
+    large = Delay(1.0, 1.0, ((10.0, 500.0), (20.0, 450.0), (40.0, 50.0)))
+    small = Delay(2.0, LATE, ((900.0, 1.0),))
+
+    assert Delays((large, small)).quantiles() == (20.0, 40.0, 40.0)
+    assert Delays((large,)).quantiles() == (10.0, 20.0, 40.0)
+    assert Delays((large, *[small] * 1_001)).quantiles() == (900.0, 900.0, 900.0)
+    assert Delays((large, small)).highest(0.0, 3.0, 3) == [None, 40.0, 900.0]
+
+
 def test_quantiles_are_delays_that_there_were() -> None:
     delays = Delays(tuple(Delay(0.0, float(n)) for n in range(1, 101)))
 
@@ -58,8 +69,34 @@ def test_a_landing_took_from_its_newest_record_to_its_snapshot(mirror: Mirror) -
     assert head
     at = head.timestamp_ms / 1000
 
-    assert landing_delays(mirror.table.metadata, 0.0) == Delays((Delay(at, at - 1.0),))
+    (delay,) = landing_delays(mirror.table.metadata, 0.0).known or ()
+    assert (delay.at, delay.seconds, delay.parts) == (at, at - 1.0, ((at - 1.0, 1.0),))
     assert landing_delays(mirror.table.metadata, at + 1) == Delays(())
+
+
+@pytest.mark.parametrize("noted", ["", "1,2", "a,b,c"])
+def test_what_cannot_be_read_of_its_records_times_is_not_known(mirror: Mirror, noted: str) -> None:
+    mirror.ledger = lambda number: {**ledger(number), RECORD_TIMES: noted}
+    mirror.land()
+
+    newest, *_ = landing_delays(mirror.table.metadata, 0.0).known or ()
+    assert newest.parts == ((newest.seconds, 1.0),)
+
+
+def test_a_landing_that_notes_its_records_times_tells_how_long_they_took(mirror: Mirror) -> None:
+    head = mirror.table.current_snapshot()
+    assert head
+    times = [head.timestamp_ms - late * 1000 for late in (10, 20, 40)]
+    many = {"frazil.records": "1000", "frazil.max-timestamp": str(head.timestamp_ms + 3_600_000)}
+    mirror.ledger = lambda number: {**ledger(number), **many, RECORD_TIMES: ",".join(map(str, times))}
+    mirror.land()
+
+    newest, *_ = landing_delays(mirror.table.metadata, 0.0).known or ()
+
+    since = newest.at - head.timestamp_ms / 1000
+    assert newest.seconds == 0.0  # a record claims to be of the next hour
+    assert [seconds - since for seconds, _ in newest.parts] == pytest.approx([10, 20, 40])
+    assert [number for _, number in newest.parts] == pytest.approx([500, 450, 50])
 
 
 def test_a_publication_tells_how_long_the_newest_commit_waited_and_one_of_notes_nothing(

@@ -2,27 +2,55 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from frazil.landing.position.ledger import ledgers
-from frazil.tables.metadata.snapshots import made_at
+from frazil.landing.position.ledger import Ledger, ledgers
+from frazil.tables.commits.stage import OLDER, RECORD_TIMES
+from frazil.tables.metadata.snapshots import made_at, summary_of
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
 
 SHARES = (0.5, 0.95, 0.99)
-"""Of the delays that `Delays.quantiles` tells of."""
+"""Of the delays that `Delays.quantiles` tells of. Those of records are told by what is older, see `OLDER`."""
+
+_PARTS = (0.5, 0.45, 0.05)
+"""Shares of a landing's records, from the newer to the older half: each took at most what `OLDER` tells."""
+
+_ALMOST = 1 - 1e-9
+"""Sums of shares are not exact."""
+
+Part = tuple[float, float]
+"""Seconds, and how many records, or commits, took no longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """One commit that reached a layer: when, in seconds since the epoch, and after how many seconds."""
+    """One commit that reached a layer: when, in seconds since the epoch, and after how many seconds.
+
+    Args:
+        seconds: Of a landing from its newest record.
+        records: Of a landing how long its records took, as far as is known.
+    """
 
     at: float
     seconds: float
+    records: tuple[Part, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Its records, or itself as one."""
+        return self.records or ((self.seconds, 1.0),)
+
+    @property
+    def longest(self) -> float:
+        """What 99 of 100 of its records did not exceed."""
+        return max(seconds for seconds, _ in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +59,17 @@ class Delays:
 
     known: tuple[Delay, ...] | None
 
+    @property
+    def parts(self) -> list[Part]:
+        """All records, or commits, the quickest first."""
+        return sorted(part for delay in self.known or () for part in delay.parts)
+
     def quantiles(self) -> tuple[float, ...]:
         """For each of `SHARES` the delay that so many did not exceed; nothing where there is none."""
-        ordered = sorted(delay.seconds for delay in self.known or ())
-        ranks = (max(0, math.ceil(share * len(ordered)) - 1) for share in SHARES)
-        return tuple(ordered[rank] for rank in ranks) if ordered else ()
+        parts = self.parts
+        sums = [*accumulate(number for _, number in parts)]
+        places = (bisect_left(sums, share * sums[-1] * _ALMOST) for share in SHARES if sums)
+        return tuple(parts[place][0] for place in places)
 
     def highest(self, start: float, end: float, parts: int) -> list[float | None]:
         """The longest delay of each part of a time; None where nothing came."""
@@ -43,20 +77,37 @@ class Delays:
         for delay in self.known or ():
             part = int((delay.at - start) / (end - start) * parts)
             if 0 <= part < parts:
-                highest[part] = max(highest[part] or 0.0, delay.seconds)
+                highest[part] = max(highest[part] or 0.0, delay.longest)
         return highest
 
 
 def landing_delays(metadata: TableMetadata, since: float) -> Delays:
-    """From the newest record of each landing to its snapshot, as far back as snapshots are kept."""
+    """From the records of each landing to its snapshot, as far back as snapshots are kept."""
     return Delays(tuple(_since(_landings(metadata), since)))
 
 
 def _landings(metadata: TableMetadata) -> Iterator[Delay]:
     for snapshot, ledger in ledgers(metadata):
         if ledger.is_landing and ledger.read and ledger.max_timestamp is not None:
-            late = (snapshot.timestamp_ms - ledger.max_timestamp) / 1000
-            yield Delay(made_at(snapshot), max(0.0, late))
+            yield _delay(snapshot, ledger, ledger.max_timestamp)
+
+
+def _delay(snapshot: Snapshot, ledger: Ledger, newest: int) -> Delay:
+    """A landing whose snapshot tells of its newest record only counts as if all were as new."""
+    times = _record_times(summary_of(snapshot))
+    late, *older = (max(0.0, (snapshot.timestamp_ms - at) / 1000) for at in (newest, *times))
+    parts = zip(older, _PARTS, strict=True) if older else [(late, 1.0)]
+    records = tuple((seconds, share * ledger.read) for seconds, share in parts)
+    return Delay(made_at(snapshot), late, records)
+
+
+def _record_times(summary: Mapping[str, str]) -> tuple[int, ...]:
+    """For each share of `OLDER` a timestamp; nothing where the snapshot has none that can be read."""
+    try:
+        times = tuple(map(int, summary[RECORD_TIMES].split(",")))
+    except (KeyError, ValueError):
+        return ()
+    return times if len(times) == len(OLDER) else ()
 
 
 def _since(delays: Iterable[Delay], since: float) -> Sequence[Delay]:

@@ -19,6 +19,7 @@ from frazil.formats.record_batch import ArrowRecords, Verdicts
 from frazil.kafka.tally import SHIFT, Tally
 from frazil.landing.checking.tally import CheckTally
 from frazil.landing.lane.metadata import record_metadata
+from frazil.landing.lane.times import Times
 from frazil.tables.writing.conversion import rows_fitted, table_name
 from frazil.tables.writing.parquet import FileLayout
 from frazil.tables.writing.presence import count_values
@@ -97,6 +98,7 @@ class Intake:
         self._task = task
         self._counts = Counts()
         self._seen: set[int] = set()
+        self._times = Times()
         self._bad: list[pa.RecordBatch] = []
         self._kept = 0
         checks = task.records.checks
@@ -131,7 +133,8 @@ class Intake:
         """The counts, and what else there is to tell, as one text."""
         self._counts.writers = sorted(self._seen)
         checked = {"checks": self._checks.report()} if self._checks else {}
-        return pa.array([json.dumps(asdict(self._counts) | more | checked)])
+        seen = {**asdict(self._counts), "times": self._times.report()}
+        return pa.array([json.dumps(seen | more | checked)])
 
     def given_back(self) -> pa.ListArray:
         """One list of the bad records; null where they are too large."""
@@ -188,6 +191,7 @@ class Intake:
             counts.filtered += int(verdicts.unwanted.sum())
         counts.bytes += value_of(pc.sum(pc.binary_length(batch["raw_value"]))) or 0
         counts.mark ^= Tally.of_places(places).mark
+        self._times.add(batch["timestamp"])
         newest = value_of(pc.max(batch["timestamp"]))
         if newest is not None:
             counts.max_timestamp = max(newest // 1000, counts.max_timestamp or newest // 1000)

@@ -25,7 +25,7 @@ from frazil.landing.position.ledger import GUESS, bytes_per_record
 from frazil.landing.source import Reading
 from frazil.landing.write import Written
 from frazil.spec.topic import TableSpec
-from frazil.tables.commits.stage import StagedFiles
+from frazil.tables.commits.stage import OLDER, StagedFiles
 from frazil.tables.commits.works import started_at
 from frazil.tables.spark.faults import spark_job
 from frazil.tables.writing.data_files import data_file, file_layout
@@ -102,8 +102,10 @@ class Lane:
             files: Each as `WrittenFile`.
             took: CPU seconds of the tasks.
         """
+        from frazil.landing.lane.times import times_of
         from frazil.tables.writing.parquet import WrittenFile
 
+        newest = max((c["max_timestamp"] for c in counts if c["max_timestamp"] is not None), default=None)
         places = [place for c in counts for place in c["bad_at"]]
         written = [WrittenFile(**file) for file in files]
         described = tuple(data_file(table, file) for file in written)
@@ -111,9 +113,8 @@ class Lane:
             landing=landing,
             **{n: sum(c[n] for c in counts) for n in ("read", "bad", "skipped", "filtered", "bytes")},
             schema_ids=tuple(sorted({self.writers[w] for c in counts for w in c["writers"]})),
-            max_timestamp=max(
-                (c["max_timestamp"] for c in counts if c["max_timestamp"] is not None), default=None
-            ),
+            max_timestamp=newest,
+            older=times_of(c["times"] for c in counts).not_exceeded(OLDER, newest),
             mark=reduce(xor, (c["mark"] for c in counts), 0),
             bad_at=tuple((place >> SHIFT, place & ((1 << SHIFT) - 1)) for place in places),
             files=StagedFiles(

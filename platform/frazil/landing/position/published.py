@@ -12,6 +12,7 @@ from frazil.spec.table import AnyTable
 from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import handle_of
 from frazil.tables.commits.commit import Committed
+from frazil.tables.commits.stage import StagedFiles
 
 _MOST = 200  # ledgers that are looked at, the newest first
 
@@ -32,7 +33,7 @@ def published_by(
         return None
     newest = islice(ledgers(table.metadata), _MOST)
     own = [
-        report_of(handle.name, ledger, Committed(table, snapshot.snapshot_id), 0)
+        report_of(handle.name, ledger, Committed(table, snapshot.snapshot_id), StagedFiles())
         for snapshot, ledger in newest
         if ledger.run_id == run_id and ledger.is_landing and snapshot.timestamp_ms >= since * 1000
     ]

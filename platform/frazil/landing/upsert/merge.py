@@ -83,7 +83,8 @@ class Merged(Written):
     def landed(self, entry: Ledger, base: Ledger | None) -> Landed:
         """See `Written.landed`."""
         own = () if self.replaces else (f for f in self.files.files if f.file_path not in self.taken)
-        whole = StagedFiles((*own, *self.kept.files), until=min(self.files.until, self.kept.until))
+        until = min(self.files.until, self.kept.until)
+        whole = replace(self.files, files=(*own, *self.kept.files), until=until, older=self.older)
         return MergeLanded(
             whole, entry, base, self.removed, self.vectors, self.deletes, self.head, self.truncates
         )

@@ -45,6 +45,7 @@ _OTHERS = (
     "frazil.masks",
     "frazil.paths",
     "frazil.task-seconds",
+    "frazil.record-times",
 )
 """Beginnings of what else stands beside a ledger."""
 

@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 TASK_SECONDS = "frazil.task-seconds"
 """In the summary of a snapshot: CPU seconds of the tasks that wrote its files. It is no part of a ledger."""
 
+RECORD_TIMES = "frazil.record-times"
+"""In the summary of a landing's snapshot, for each share of `OLDER`: the timestamp, in milliseconds since the
+epoch, that so many of its records do not exceed. It is no part of a ledger."""
+
+OLDER = (0.5, 0.05, 0.01)
+"""The first one gives the median."""
+
 _SHORTER = "Try again; if it takes as long, lower max_records or max_bytes."
 
 
@@ -42,11 +49,13 @@ class StagedFiles:
     until: float = inf  # when, in seconds since the epoch, they may go as orphans
     checks: tuple[str, ...] = ()  # what each task says of the spec's own checks
     took: float | None = None  # CPU seconds of the tasks that wrote them; None: they did not count
+    older: tuple[int, ...] = ()  # timestamps of their records, see `RECORD_TIMES`; nothing: nobody counted
 
     @property
     def summary(self) -> dict[str, str]:
         """What a snapshot says of them."""
-        return {} if self.took is None else {TASK_SECONDS: f"{self.took:.3f}"}
+        took = {} if self.took is None else {TASK_SECONDS: f"{self.took:.3f}"}
+        return took | ({RECORD_TIMES: ",".join(map(str, self.older))} if self.older else {})
 
     @property
     def rows(self) -> int:

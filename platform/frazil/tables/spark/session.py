@@ -265,7 +265,8 @@ class Watched:
 
 _PLAIN = frozenset({
     "bit_or", "bit_xor", "cast", "coalesce", "collect_list", "count", "count_if", "if", "max", "min", "not",
-    "octet_length", "shiftleft", "sum", "unix_micros", "unix_millis", "xxhash64", "and", "or", "when", "then",
+    "octet_length", "percentile_approx", "shiftleft", "sum", "unix_micros",
+    "unix_millis", "xxhash64", "and", "or", "when", "then",
 })  # fmt: skip
 """Words before a bracket in what may be observed: aggregates, and expressions that keep no argument."""
 
