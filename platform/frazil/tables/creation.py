@@ -12,7 +12,7 @@ from frazil.errors import DifferentError
 from frazil.formats.logical import Field
 from frazil.formats.types import to_iceberg
 from frazil.tables.catalogs.catalog import is_lost
-from frazil.tables.catalogs.handle import TableHandle, name_of
+from frazil.tables.catalogs.handle import TableHandle, name_of, vouched
 from frazil.tables.catalogs.pyiceberg import transaction
 from frazil.tables.commits.commit import commit
 from frazil.tables.commits.stage import append_files
@@ -20,6 +20,7 @@ from frazil.tables.layout import FORMAT, WITHOUT_VALUES, Transforms, has_texts, 
 from frazil.tables.metadata.unnamed import refuse_unnamed
 
 if TYPE_CHECKING:
+    from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
 METADATA_STAYS = {"write.metadata.delete-after-commit.enabled": "false"}
@@ -76,14 +77,25 @@ def _refuse_other_format(table: Table, asked: int) -> None:
         )
 
 
-def register(handle: TableHandle, metadata_location: str) -> None:
-    """Lets the catalog name a table that is there; finds it named where another one was quicker."""
+def register(handle: TableHandle, metadata_location: str) -> Table:
+    """Lets the catalog name a table that is there; finds it named where another one was quicker.
+
+    Returns:
+        The table as the catalog answers: some make an empty one of that name.
+    """
     from pyiceberg.exceptions import TableAlreadyExistsError
 
     for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt, suppress(TableAlreadyExistsError):
-            handle.catalog.create_namespace_if_not_exists(handle.name.namespace)
-            handle.catalog.register_table(handle.name.identifier, metadata_location)
+            return vouched(handle.catalog.register_table(handle.name.identifier, metadata_location))
+    return handle.load()
+
+
+def make_namespace(catalog: Catalog, namespace: str) -> None:
+    """Makes a namespace where there is none of that name."""
+    for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
+        with attempt:
+            catalog.create_namespace_if_not_exists(namespace)
 
 
 def load_with_head(handle: TableHandle) -> Table | None:

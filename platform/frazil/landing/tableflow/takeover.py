@@ -38,7 +38,7 @@ from frazil.tables.catalogs.catalog import catalog_errors
 from frazil.tables.catalogs.handle import TableHandle, name_of, writable_handle
 from frazil.tables.commits.stage import Staged, StagedFiles, audit_failed, publish
 from frazil.tables.commits.works import work_name
-from frazil.tables.creation import register
+from frazil.tables.creation import make_namespace, register
 from frazil.tables.metadata.rows import stored_rows
 from frazil.tables.metadata.snapshots import number, summary_of
 
@@ -156,6 +156,7 @@ def _may_begin(name: TableName, own: Table | None, source: TableName, theirs: Ta
 
 def _register(handle: TableHandle, table: Table) -> None:
     """Raises ConfigureError where the catalog does not name the table then, as SeaweedFS' does not."""
+    make_namespace(handle.catalog, handle.name.namespace)
     register(handle, table.metadata_location)
     made = handle.load()
     if made.metadata.table_uuid != table.metadata.table_uuid:

@@ -17,7 +17,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import storage_of
-from frazil.tables.creation import register
+from frazil.tables.creation import make_namespace, register
 from frazil.upkeep.recovery.comparison import differences
 from frazil.upkeep.recovery.places import Place
 from frazil.upkeep.recovery.remaking import remake
@@ -44,6 +44,7 @@ class Registrar:
 
     def __init__(self, catalog: Catalog, folder: str, namespace: str) -> None:
         self._catalog, self._folder, self._namespace = catalog, folder, namespace
+        self._prepared = set[str]()
 
     def ask(self) -> None:
         """Finds out by now what the catalog does with what it registers."""
@@ -64,11 +65,9 @@ class Registrar:
         Raises:
             RepairError: It is another one.
         """
-        if self.reads:
-            register(handle, state.path)
-        else:
-            remake(handle, state)
-        if odd := differences(state.metadata, handle.load().metadata):
+        self._prepare(handle.name.namespace)
+        made = register(handle, state.path).metadata if self.reads else remake(handle, state)
+        if odd := differences(state.metadata, made):
             raise RepairError(
                 f"The catalog has table {handle} otherwise than its metadata file says.",
                 where=f"{state.path}: {', '.join(odd)}",
@@ -76,6 +75,12 @@ class Registrar:
                 "catalogs delete the files with it.",
                 todo="Use Glue, or a REST catalog whose registerTable reads the metadata file.",
             )
+
+    def _prepare(self, namespace: str) -> None:
+        """Makes it once for all of its tables; two threads that both do it do no harm."""
+        if namespace not in self._prepared:
+            make_namespace(self._catalog, namespace)
+            self._prepared.add(namespace)
 
     @cached_property
     def reads(self) -> bool:
@@ -104,6 +109,7 @@ class Registrar:
         empty = new_table_metadata(Schema(), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, location)
         ToOutputFile.table_metadata(empty, io.new_output(path))
         try:
+            self._prepare(self._namespace)
             register(handle, path)
             return handle.load().metadata.table_uuid == empty.table_uuid
         except NotImplementedError:

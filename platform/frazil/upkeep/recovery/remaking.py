@@ -28,20 +28,37 @@ if TYPE_CHECKING:
 _TRIES = 5
 
 
-def remake(handle: TableHandle, state: State) -> None:
+def remake(handle: TableHandle, state: State) -> TableMetadata:
     """Makes the table of a state, and gives it all of its history in one commit.
 
-    Between the two the table is empty, and says so; the same call goes on from there.
+    Between the two the table is empty, and says so; the same call goes on from there. Each costs the catalog
+    one request.
+
+    Returns:
+        The table as the catalog has it then.
 
     Raises:
         ConfigureError: The catalog would number its partition specs otherwise than manifests do.
     """
     refuse_gaps(handle, state)
-    for attempt in stamina.retry_context(on=is_lost, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
+    for attempt in stamina.retry_context(on=_may_be_done, attempts=_TRIES, wait_initial=0.05, wait_max=1.0):
         with attempt:
-            table = handle.load_or_none() or _made(handle, state)
-            if is_begun(table.metadata):
-                handle.catalog.commit_table(table, _requirements(table), tuple(_history(table, state)))
+            return _remade(_made(handle, state), state)
+    raise AssertionError("the last attempt ends the loop")
+
+
+def _may_be_done(error: Exception) -> bool:
+    """Whether a look tells more: an answer was lost, or another rebuild was quicker."""
+    from pyiceberg.exceptions import CommitFailedException
+
+    return is_lost(error) or isinstance(error, CommitFailedException)
+
+
+def _remade(table: Table, state: State) -> TableMetadata:
+    if not is_begun(table.metadata):
+        return table.metadata
+    done = table.catalog.commit_table(table, _requirements(table), tuple(_history(table, state)))
+    return done.metadata
 
 
 def refuse_gaps(handle: TableHandle, state: State) -> None:
@@ -62,9 +79,8 @@ def _made(handle: TableHandle, state: State) -> Table:
 
     metadata = state.metadata
     spec = metadata.specs()[0]
-    handle.catalog.create_namespace_if_not_exists(handle.name.namespace)
-    with suppress(TableAlreadyExistsError):  # another rebuild was quicker
-        handle.catalog.create_table(
+    with suppress(TableAlreadyExistsError):
+        return handle.catalog.create_table(
             handle.name.identifier, _stand_in(metadata, spec), metadata.location, partition_spec=spec,
             properties={FORMAT: str(metadata.format_version), BEGUN: state.path},
         )  # fmt: skip

@@ -168,7 +168,7 @@ def _newest(files: Sequence[StoredFile]) -> set[str]:
     A copy of a bucket has other times, and SeaweedFS begins to count again with each table that is made.
     """
     most = max(_by_name(file)[0] for file in files)
-    latest = max(files, key=lambda file: file.modified)
+    latest = max(files, key=lambda file: (file.modified, _by_name(file)))  # some count whole seconds
     return {latest.path, *(file.path for file in files if _by_name(file)[0] == most)}
 
 
