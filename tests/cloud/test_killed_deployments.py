@@ -98,7 +98,7 @@ def test_a_killed_run_was_really_in_the_middle(clouds: ThreeClouds, frazil: Depl
 
 
 @pytest.mark.parametrize("made", [(3,), (3, 6)], ids=["once", "again and again"])
-@pytest.mark.each_time("once")
+@pytest.mark.nightly
 def test_a_run_that_is_killed_while_it_waits_goes_on(
     clouds: ThreeClouds, frazil: Deploying, made: tuple[int, ...]
 ) -> None:

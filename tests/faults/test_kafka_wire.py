@@ -52,7 +52,7 @@ def landed(wire_and_clients: tuple[Wire, Connections], fresh_name: str) -> Topic
     return topic
 
 
-@pytest.mark.each_time("dropped", "cut", "halved")
+@pytest.mark.each_time("cut", "halved")
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
     landed: Topic, wire: Wire, fate: Fate
@@ -111,6 +111,7 @@ QUESTIONS: dict[str, Callable[[AdminClient, Topic], object]] = {
 }
 
 
+@pytest.mark.each_time("partitions", "offsets")
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_whose_answer_is_lost_is_asked_again(
     landed: Topic, wire: Wire, question: Callable[[AdminClient, Topic], object]

@@ -15,10 +15,7 @@ from kit.mutants.mutant import Copy, Mutant
 from kit.mutants.played import Verdict, play
 from kit.mutants.specs import SPECS
 
-BY_DAY = {
-    "each landing but the first begins one offset late",
-    "between partitions the greater one wins, whatever the times say",
-}
+pytestmark = pytest.mark.nightly  # unit/verify/test_planted.py plants faults into tables each time
 
 
 @pytest.fixture
@@ -28,16 +25,12 @@ def copy(tmp_path: Path) -> Copy:
     return made
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("mode", SPECS)
 def test_without_a_bug_there_is_no_finding(mode: str, copy: Copy, connections: Connections) -> None:
     assert play(copy, mode, connections) == Verdict("", ())
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [pytest.param(m, id=m.name, marks=[] if m.name in BY_DAY else [pytest.mark.nightly]) for m in MUTANTS],
-)
+@pytest.mark.parametrize("mutant", [pytest.param(m, id=m.name) for m in MUTANTS])
 def test_the_verifier_names_what_a_bug_did(mutant: Mutant, copy: Copy, connections: Connections) -> None:
     copy.plant(mutant)
 

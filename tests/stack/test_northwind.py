@@ -182,6 +182,7 @@ def rows_of(connection: psycopg.Connection[Any], table: str) -> list[dict[str, A
     return sorted((dict(zip(names, row, strict=True)) for row in rows_read), key=repr)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", range(SEEDS))
 def test_after_random_changes_the_table_has_the_rows_that_the_database_has(
     own: Own, through_it: Clients, fresh_name: str, number: int

@@ -216,6 +216,7 @@ def test_a_part_that_is_only_slow_to_answer_is_not_started_anew(own: Own) -> Non
     assert own.pids == before
 
 
+@pytest.mark.nightly
 def test_data_survives_a_crash_of_all_that_holds_it(own: Own, fresh_name: str) -> None:
     write_everywhere(Clients(own.settings), fresh_name)
     running = own.pids

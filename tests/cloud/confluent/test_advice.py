@@ -215,6 +215,7 @@ def test_an_owner_that_is_given_the_role_makes_the_deployment(deployed: Deployed
     assert is_well(deployed)
 
 
+@pytest.mark.each_time("None")
 @pytest.mark.parametrize("pair", [None, ("NOBODY", "nothing")])
 def test_a_cloud_api_key_that_is_set_or_mended_makes_the_deployment(
     deployed: Deployed, pair: tuple[str, str] | None

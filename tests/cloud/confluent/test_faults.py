@@ -72,6 +72,7 @@ def test_what_is_never_seen_is_not_made_again_and_again(
     assert max(Counter(spent).values()) <= 5
 
 
+@pytest.mark.nightly
 def test_what_loses_each_answer_is_not_made_without_end(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

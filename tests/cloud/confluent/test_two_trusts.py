@@ -98,6 +98,7 @@ def test_a_right_that_the_role_lacks_is_named(trusting: CloudConfluent, aws: Clo
     assert made.reconciler().plan().news == ()
 
 
+@pytest.mark.nightly
 def test_a_trust_for_another_external_id_is_told(trusting: CloudConfluent, aws: CloudAws) -> None:
     made = deployed(trusting, aws, external_id="another")
     with pytest.raises(CloudSlowError, match="sts:AssumeRole"):

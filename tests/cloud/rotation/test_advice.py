@@ -32,6 +32,7 @@ def test_the_number_of_the_key_that_desc_user_shows_lets_it_be_turned(lab: RsaLa
     assert lab.logs_in(in_use)  # clients that read it before go on until the next turn
 
 
+@pytest.mark.each_time("no key")
 @pytest.mark.parametrize(
     ("spoil", "expected", "todo"),
     [

@@ -115,6 +115,7 @@ def test_a_consumer_goes_on_with_the_new_key(key: KeyOfKafka) -> None:
     reader.close()
 
 
+@pytest.mark.nightly
 def test_who_is_refused_and_finds_no_other_key_is_told_and_goes_on_once_there_is_one(key: KeyOfKafka) -> None:
     clients = Clients(key.settings())
     key.replace(written=False)

@@ -100,7 +100,7 @@ def test_a_key_that_can_not_be_set_leaves_everything_as_it_was(lab: RsaLab) -> N
     assert lab.pair_in_use() == lab.first
 
 
-@pytest.mark.each_time("public", "proof")
+@pytest.mark.each_time("proof")
 @pytest.mark.parametrize("step", ["pending", "public", "proof"])
 def test_whoever_dies_leaves_the_key_in_use_and_the_next_turn_goes_through(lab: RsaLab, step: str) -> None:
     keys = lab.keys()
@@ -194,6 +194,7 @@ def test_a_user_that_has_no_secret_is_told(lab: RsaLab) -> None:
         lab.keys().turn()
 
 
+@pytest.mark.each_time("knobs0")
 @pytest.mark.parametrize("knobs", [{"lose_every": 2}, {"throttle_every": 3}])
 def test_lost_answers_and_throttling_make_no_half_turn(lab: RsaLab, knobs: dict[str, int]) -> None:
     lab.aws.turn(**knobs)

@@ -94,6 +94,7 @@ def test_no_call_is_refused_while_api_keys_turn(producer: ApiKeys) -> None:
     assert sources.refused > TURNS
 
 
+@pytest.mark.nightly
 def test_a_process_that_lives_over_rotations_goes_on_logging_in(
     lab: RsaLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,10 +86,7 @@ def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_th
         ("catalog_integration/rest", "('A', 'B')", "('A', 'B', 'C')", "scopes"),
     ],
 )
-@pytest.mark.each_time(
-    "catalog_integration-https://glue.us-east-1-https://glue.eu-west-1-uri",
-    "catalog_integration/rest-CATALOG_NAME = 'lake'-CATALOG_NAME = 'sea'-warehouse",
-)
+@pytest.mark.each_time("catalog_integration/rest-CATALOG_NAME = 'lake'-CATALOG_NAME = 'sea'-warehouse")
 def test_each_part_of_a_rest_catalog_that_others_made_otherwise_is_named(
     by_rest: InSnowflake, address: str, was: str, by_hand: str, named: str
 ) -> None:

@@ -54,6 +54,7 @@ def test_an_answer_that_was_lost_is_asked_for_again_and_nothing_is_done_twice(
     assert admin.shown("show roles like 'lost_and_found'") == []
 
 
+@pytest.mark.each_time("throttle_every-Throttled")
 @pytest.mark.parametrize(
     ("knob", "error"), [("lose_every", AnswerLost), ("fail_every", AnswerLost), ("throttle_every", Throttled)]
 )

@@ -47,6 +47,7 @@ def test_the_secret_names_the_user_that_is_there(made: InSnowflake) -> None:
     assert made.admin.shown(f"show users like '{stored['snowflake_service_user']}'")[0]["type"] == "SERVICE"
 
 
+@pytest.mark.each_time("False")
 @pytest.mark.parametrize("specific", [False, True])
 def test_grants_are_known_by_the_words_of_either_bundle(made: InSnowflake, specific: bool) -> None:
     made.standin.turn(more={"specific_kinds": specific})
@@ -132,6 +133,7 @@ def test_a_warehouse_that_got_another_name_is_removed(made: InSnowflake) -> None
     assert made.admin.shown(f"show warehouses like '{former}'", role="ACCOUNTADMIN") == []
 
 
+@pytest.mark.nightly
 def test_the_table_follows_glue_by_itself_and_one_that_stays_behind_is_named(made: InSnowflake) -> None:
     made.show("trades")
     made.create()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
 from pyiceberg.types import IntegerType, TimestamptzType
 
 from frazil.clients import Clients
@@ -26,6 +27,7 @@ def settings(made: InSnowflake) -> Settings:
     return Settings.load(**values)
 
 
+@pytest.mark.nightly
 def test_a_table_is_shown_and_refreshed_with_the_identities_made(made: InSnowflake) -> None:
     made.aws.turn()
     own_settings = settings(made)

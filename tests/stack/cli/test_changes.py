@@ -193,6 +193,7 @@ def row_ids(topic: Topic, column: str) -> dict[Any, int]:
     return {row[0]: row[1] for row in rows.collect()}
 
 
+@pytest.mark.nightly
 def test_changes_of_rows_with_ids_are_a_dictionarys_whoever_wrote_them_and_however(
     make_topic: MakeTopic,
 ) -> None:

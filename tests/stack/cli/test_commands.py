@@ -231,6 +231,7 @@ def test_a_backfill_tells_how_far_it_is(frazil: Command, topic: Topic, name: str
     assert run_check("glue_pointer", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_a_backfill_tells_dagster_which_check_stops_the_table_behind_what_it_landed(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str, dagster_home: Path
 ) -> None:

@@ -61,6 +61,7 @@ def costs(frazil: Command, *arguments: str, **environment: str) -> Any:
     return frazil("cost", *arguments, "--json", **environment).document
 
 
+@pytest.mark.nightly
 def test_what_is_counted_is_what_lies_in_the_bucket(
     frazil: Command, connections: Connections, landed: Topic, name: str, stack: Settings
 ) -> None:

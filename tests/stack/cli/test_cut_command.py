@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from frazil.connections import Connections
 from frazil.spec.topic import TableSpec
 from frazil.tables.spark.session import spark_name
@@ -9,6 +11,7 @@ from kit.records.topics import Topic, create_topic
 from kit.runs.shell import NAMESPACE, Command, Shell
 
 
+@pytest.mark.nightly
 def test_tables_of_a_pipeline_are_read_as_of_one_moment_until_the_cut_is_dropped(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:

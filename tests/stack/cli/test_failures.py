@@ -220,6 +220,7 @@ def test_without_a_stack_every_command_says_so_with_exit_code_5(
     assert "Traceback" not in result.err
 
 
+@pytest.mark.each_time("Iceberg catalog-FRAZIL_REST__URI")
 @pytest.mark.parametrize(
     ("part", "variable"),
     [

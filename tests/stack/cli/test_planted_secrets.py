@@ -109,6 +109,7 @@ def test_no_command_that_fails_tells_a_secret(command: str, environment: dict[st
     assert Search([MARK]).text(output) == ""
 
 
+@pytest.mark.nightly
 def test_dagster_keeps_no_secret_of_a_run_that_fails(environment: dict[str, str], tmp_path: Path) -> None:
     home = tmp_path / "dagster"
     home.mkdir()

@@ -26,6 +26,7 @@ def show_orders() -> None:
     show_page(load_pages(Settings.load())["shop"])
 
 
+@pytest.mark.nightly
 def test_the_commands_of_its_readme_work_as_they_stand(
     stack: Settings, frazil: Command, tmp_path: Path
 ) -> None:

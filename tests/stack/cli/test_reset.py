@@ -73,6 +73,7 @@ def test_a_table_starts_over_with_all_that_is_made_of_it(frazil: Command, topic:
     assert frazil("check", name, f"{name}_buys", "--deep").code == 0
 
 
+@pytest.mark.nightly
 def test_frazil_deletes_no_file_that_is_to_stay_and_what_is_gone_is_no_error(
     frazil: Command, topic: Topic, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +118,7 @@ def test_a_person_is_asked_first_and_nothing_is_dropped_while_a_pipeline_that_ma
     assert table_of(topic).scan().count() == 10
 
 
+@pytest.mark.nightly
 def test_a_landing_that_is_under_way_brings_back_nothing(frazil: Command, topic: Topic, name: str) -> None:
     topic.trades(5)
 

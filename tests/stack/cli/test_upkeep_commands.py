@@ -88,6 +88,7 @@ def test_of_all_tables_one_that_is_not_made_yet_waits_and_is_no_failure(
     assert f"{later} waits: There is no table {later}" in every.err
 
 
+@pytest.mark.nightly
 def test_each_kind_of_work_goes_through_and_what_spark_does_in_a_process_of_its_own(
     frazil: Command, shell: Shell, connections: Connections, fresh_name: str
 ) -> None:

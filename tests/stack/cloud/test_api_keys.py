@@ -26,6 +26,8 @@ from kit.deployments.rotations import AT_ONCE, turn_api_keys_as_the_sources_do
 from kit.runs.waiting import wait_for
 from kit.stack.shared_stack import free_offset
 
+pytestmark = pytest.mark.nightly  # cloud/rotation/ turns these keys each time, and calls with them
+
 PARTS = ("kafka", "registry", "cloud-aws", "cloud-confluent")
 TOPIC, GROUP = "stock_trades", "tableflow_kickstarter"
 WITHOUT_TABLEFLOW = {**KICKSTARTER, "confluent": {**KICKSTARTER["confluent"], "tableflow": ()}}

@@ -110,7 +110,7 @@ def test_brokers_that_want_encryption_and_are_not_asked_for_it_are_a_guess_worth
         "wrong secret",
     ],
 )
-@pytest.mark.each_time("another authority", "wrong scram password")
+@pytest.mark.each_time("wrong scram password")
 def test_whoever_is_not_let_in_is_told_why_and_what_to_mend(
     connections: Connections, kafka: LockedKafka, tokens: Tokens, tmp_path: Path,
     way: str, wrong: dict[str, Any], expected: str,

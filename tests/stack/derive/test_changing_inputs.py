@@ -120,7 +120,7 @@ def test_a_snapshot_that_is_gone_asks_for_a_rebuild(source: Changing, make_table
 
 
 @pytest.mark.parametrize("policy", ["update", "dead_letter"])
-@pytest.mark.each_time("update")
+@pytest.mark.nightly
 def test_what_changes_in_a_closed_window_is_late_and_ends_where_the_policy_says(
     source: Changing, make_table: MakeTable, policy: str
 ) -> None:

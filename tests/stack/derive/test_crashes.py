@@ -43,6 +43,7 @@ def goes_on(made: Made, source: Source) -> None:
     assert list(made.table.metadata.refs) == ["main"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lake", ["glue"], indirect=True)  # rest is the other tests' catalog
 def test_a_process_that_is_killed_leaves_nothing_or_everything(
     lake: Connections, fresh_name: str, tmp_path: Path
@@ -62,7 +63,7 @@ class Dead(BaseException):
     ("kind", "step"),
     [("rows", "written"), ("totals", "written"), ("totals", "published")],
 )
-@pytest.mark.each_time("rows-written", "totals-published")
+@pytest.mark.each_time("rows-written")
 def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, step: str
 ) -> None:
@@ -78,7 +79,7 @@ def test_a_derivation_that_dies_after_any_step_leaves_nothing_or_everything(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.each_time("totals")
+@pytest.mark.nightly
 def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str
 ) -> None:

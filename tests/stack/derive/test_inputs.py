@@ -97,6 +97,7 @@ def test_a_position_that_expired_is_lost_and_a_rebuild_finds_it(source: Source, 
     assert quantities(made) == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.each_time("delete")
 @pytest.mark.parametrize("change", ["delete", "overwrite"])
 def test_rows_that_were_changed_ask_for_a_rebuild(source: Source, made: Made, change: str) -> None:
     if change == "delete":

@@ -25,7 +25,7 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-@pytest.mark.each_time("totals")
+@pytest.mark.nightly
 def test_a_derived_table_in_partitions_of_any_text_is_made_merged_compacted_and_expired(
     connections: Connections, source: Source, fresh_name: str, tmp_path: Path, kind: str
 ) -> None:

@@ -171,6 +171,7 @@ def chaos(make_input: MakeSource, make_table: MakeTable) -> Chaos:
     return Chaos(inputs, tables, random.Random(SEED))
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(0)
 def test_whatever_happens_each_table_equals_one_recomputation(chaos: Chaos) -> None:
     with duckdb_on(chaos.tables["rows"].connections.settings) as duck:

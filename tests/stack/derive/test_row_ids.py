@@ -80,6 +80,7 @@ def test_rows_without_a_key_keep_their_ids_as_long_as_they_stay_and_those_made_a
     assert agree(source, {"rows": made})
 
 
+@pytest.mark.nightly
 def test_an_upgraded_table_is_derived_on(source: Changing, make_table: MakeTable) -> None:
     tables = of(source, make_table, "latest", publish=())
     source.append([trade(1, 10), trade(2, 20, "ZTEST")])

@@ -57,7 +57,7 @@ def windows(make_table: MakeTable, source: Source, late_rows: str, **spec: Any) 
 
 
 @pytest.mark.parametrize("policy", ["update", "drop", "dead_letter"])
-@pytest.mark.each_time("update", "dead_letter")
+@pytest.mark.each_time("update")
 def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTable, policy: str) -> None:
     made = windows(make_table, source, policy)
     source.append(events(0, 7, 10, 3))

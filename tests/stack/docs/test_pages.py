@@ -113,7 +113,7 @@ def test_every_page_of_which_all_blocks_are_run_is_here() -> None:
     assert {*RUN} == {"README.md", "docs/tutorial.md", *OF_ONE_TASK, DBT}
 
 
-@pytest.mark.each_time("docs/json.md", "docs/python.md")
+@pytest.mark.each_time("docs/python.md")
 @pytest.mark.parametrize("page", OF_ONE_TASK)
 def test_a_page_for_one_task_works_in_an_empty_folder(
     guest: Reader, connections: Connections, page: str

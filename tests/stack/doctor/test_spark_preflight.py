@@ -65,6 +65,7 @@ def test_the_embedded_spark_lacks_nothing(connections: Connections) -> None:
     assert [each for each in by_right.values() if each.status != "ok"] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("right", STOPS)
 def test_what_a_landing_cannot_do_without_is_missing(bare: dict[str, Any], right: str) -> None:
     status, what, mend = bare["findings"][right]
@@ -74,6 +75,7 @@ def test_what_a_landing_cannot_do_without_is_missing(bare: dict[str, Any], right
     assert STOPS[right][1] in mend
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("right", SLOWS)
 def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], right: str) -> None:
     status, what, _ = bare["findings"][right]
@@ -82,6 +84,7 @@ def test_what_costs_speed_only_is_said_and_stops_nothing(bare: dict[str, Any], r
     assert SLOWS[right] in what
 
 
+@pytest.mark.nightly
 def test_times_without_a_zone_are_those_of_utc_though_python_and_java_are_elsewhere(
     bare: dict[str, Any],
 ) -> None:

@@ -23,6 +23,7 @@ KEYS: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.each_time("bytes")
 @pytest.mark.parametrize("kind", KEYS)
 def test_each_landing_leaves_one_row_a_key(connections: Connections, fresh_name: str, kind: str) -> None:
     make = topic_maker(connections, fresh_name, "field_reports")

@@ -114,7 +114,7 @@ def test_a_field_that_is_newly_required_is_landed_by_the_line_that_is_advised(
 
 
 @pytest.mark.parametrize("kind", ["AVRO", "JSON", "PROTOBUF"])
-@pytest.mark.each_time("AVRO")
+@pytest.mark.nightly
 def test_records_that_a_newly_required_field_made_dead_letters_are_redriven_once_it_may_be_null(
     stack: Settings, fresh_name: str, kind: str
 ) -> None:
@@ -192,6 +192,7 @@ def test_an_upsert_table_and_one_of_changes_leave_it_out_too(stack: Settings, fr
     assert PERSON not in repr(changes.topic.rows())
 
 
+@pytest.mark.each_time("optional")
 @pytest.mark.parametrize("word", ["optional", "leave_out"])
 def test_older_changes_that_wait_lack_what_the_newest_schema_requires(
     stack: Settings, fresh_name: str, word: str

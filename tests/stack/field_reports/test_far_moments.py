@@ -168,7 +168,7 @@ KEYED: dict[str, tuple[Callable[..., Upserts], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kept", KEYED)
-@pytest.mark.each_time("by lsn")
+@pytest.mark.nightly
 def test_a_records_own_time_never_stops_a_topic_of_changes_and_the_newest_one_holds(
     stack: Settings, fresh_name: str, kept: str
 ) -> None:
@@ -276,7 +276,7 @@ def test_a_table_of_such_moments_lives_on(
     assert topic.raw("at") == [FAR[n][1] for n in (0, 2, 0, 1, 2)]
 
 
-@pytest.mark.each_time("by1")
+@pytest.mark.nightly
 @pytest.mark.parametrize("by", [["bucket(4, at)"], ["day(at)"], []])
 def test_rows_of_such_keys_are_one_a_key(source: MakeSource, by: list[str]) -> None:
     """https://github.com/airbytehq/airbyte/issues/19952, where the moment is the key."""
@@ -336,7 +336,7 @@ def test_text_of_bytes_that_is_none_is_told_by_its_column(
     assert sorted(made.rows("text")) == [("sound",), ("\ufffd\ufffd",)]
 
 
-@pytest.mark.each_time("text1", "a/b$c d+e%2F")
+@pytest.mark.each_time("a/b$c d+e%2F")
 @pytest.mark.parametrize("text", ["x" * 1500, "\U0001f600" * 400, "", "..", "a/b$c d+e%2F"])
 def test_any_text_is_a_partition(source: MakeSource, text: str) -> None:
     """https://github.com/prestodb/presto/issues/6850: a folder's name is longer than the store takes."""

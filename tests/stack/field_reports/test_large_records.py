@@ -66,6 +66,7 @@ def letters_of(topic: Topic) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["offset"])
 
 
+@pytest.mark.nightly
 def test_a_record_of_sixty_megabytes_is_a_bad_record_and_spark_goes_on(
     connections: Connections, fresh_name: str
 ) -> None:

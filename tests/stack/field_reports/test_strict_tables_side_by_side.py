@@ -31,6 +31,7 @@ def with_records(topic: Topic, text: str, kind: str, *payloads: bytes) -> Topic:
     return topic
 
 
+@pytest.mark.each_time("JSON")
 @pytest.mark.parametrize("kind", ["JSON", "PROTOBUF"])
 def test_tables_land_side_by_side(make_topic: MakeTopic, kind: str) -> None:
     if kind == "JSON":

@@ -70,6 +70,7 @@ def test_a_topic_becomes_a_table_of_records_and_one_of_rows(
     assert [row["quantity"] for row in newest.rows()] == [2]
 
 
+@pytest.mark.each_time("migration")
 @pytest.mark.parametrize("first", ["migration", "schema"])
 def test_a_key_column_of_an_upsert_table_gets_a_new_name(make_topic: MakeTopic, first: str) -> None:
     """A primary key gets a new name in the source, and there was no way."""

@@ -54,7 +54,7 @@ def test_counts_move_with_the_status(
     assert len(made.rows()) == len(WANTED[which])
 
 
-@pytest.mark.each_time("running1-, count(*) AS n")
+@pytest.mark.nightly
 @pytest.mark.parametrize("totals", ["", ", count(*) AS n"])
 @pytest.mark.parametrize("running", [(), ("status",)])
 def test_windows_that_count_or_hold_keys_only_follow(

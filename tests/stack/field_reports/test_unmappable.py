@@ -146,6 +146,7 @@ CLOUD_EVENT = {
 EVENT = {"attribute": {"n": 7}, "data": {"k": {"value": {"x": [{"value": {"y": 1.5, "z": None}}]}}}}
 
 
+@pytest.mark.each_time("True")
 @pytest.mark.parametrize("whole", [True, False])
 def test_recursive_records_of_avro_land_as_text(source: MakeSource, whole: bool) -> None:
     """https://github.com/cloudevents/spec/blob/main/cloudevents/formats/cloudevents.avsc holds itself."""
@@ -233,6 +234,7 @@ def test_any_value_of_telemetry_lands_with_text_where_it_holds_itself(
     assert row["more"] == {"n": "null", "o": '{"p":"q"}'}
 
 
+@pytest.mark.nightly
 def test_a_schema_of_more_fields_than_a_table_can_have_is_cut_where_it_fits(source: MakeSource) -> None:
     """https://hl7.org/fhir/fhir.schema.json.zip: each resource holds every other one, at any depth."""
     inner = {f"k{m}": {"$ref": f"#/$defs/K{m}"} for m in range(12)}

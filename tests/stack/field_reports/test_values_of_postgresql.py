@@ -101,6 +101,7 @@ BAD = [
 ]  # fmt: skip
 
 
+@pytest.mark.each_time("embedded")
 @pytest.mark.parametrize("written", ["avro", "json", "embedded"])
 def test_marks_are_bad_records_and_the_end_of_a_day_is_none(make_topic: MakeTopic, written: Written) -> None:
     """PostgreSQL has `time '24:00:00'` and the infinities; long arrays that an update left alone are marked.

@@ -60,6 +60,7 @@ def in_base64(topic: Source) -> list[bytes]:
     return in_json(topic, BASE64)
 
 
+@pytest.mark.each_time("in_avro")
 @pytest.mark.parametrize("written", [in_avro, in_protobuf, in_json, in_base64])
 def test_each_digit_lands_as_text(stack: Settings, fresh_name: str, written: Any) -> None:
     """https://github.com/confluentinc/kafka-connect-jdbc/issues/941: decimal(64, s), by default; and

@@ -55,7 +55,7 @@ ORACLES = {
 }
 
 
-@pytest.mark.each_time("avro", "json")
+@pytest.mark.each_time("json")
 @pytest.mark.parametrize("name", ["avro", "protobuf", "json"])
 def test_damaged_records_are_dead_letters_or_read_as_another_decoder_reads_them(
     source: MakeSource, name: str

@@ -86,6 +86,7 @@ def test_fields_are_opened_in_tasks_and_what_no_key_opens_is_a_dead_letter(
     assert run_values(topic.spec, topic.connections, 10).passed
 
 
+@pytest.mark.nightly
 def test_ciphertext_is_kept_and_opening_it_later_waits_for_a_migration(
     make_topic: MakeTopic, registry: Server
 ) -> None:

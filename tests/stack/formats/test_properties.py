@@ -32,7 +32,7 @@ few = settings(
 )
 
 
-@pytest.mark.each_time("avro")
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["avro", "protobuf", "json"])
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32))

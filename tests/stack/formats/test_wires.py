@@ -101,6 +101,7 @@ def landed_rows(topic: Topic) -> list[tuple[int, str]]:
     return [(row["n"], row["t"]) for row in topic.rows()]
 
 
+@pytest.mark.each_time("avro-in_avro")
 @pytest.mark.parametrize(
     ("kind", "encoded"), [("avro", in_avro), ("json", in_json), ("protobuf", in_protobuf)]
 )

@@ -282,6 +282,7 @@ def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sensors.unheard.GRACE", 0.0)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("no_grace")
 def test_a_landing_whose_process_was_killed_before_it_told_is_noticed_and_shown(
     waiting: Graph, instance: dg.DagsterInstance

@@ -70,6 +70,7 @@ def test_one_command_lands_into_both_catalogs(
     assert frazil("check", "--all", "--json").code == 0
 
 
+@pytest.mark.nightly
 def test_one_run_of_dagster_lands_into_both_catalogs(
     topic: Topic, glue: Catalog, instance: dg.DagsterInstance
 ) -> None:

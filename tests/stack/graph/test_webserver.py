@@ -80,6 +80,7 @@ def launch(ask: Ask, paths: list[tuple[str, ...]]) -> str:
     return run_id
 
 
+@pytest.mark.nightly
 def test_a_run_from_the_browser_lands_and_shows_a_table(ask: Ask, graph: Graph) -> None:
     def status(run_id: str) -> str:
         return str(ask(STATUS, id=run_id)["runOrError"]["status"])

@@ -91,6 +91,7 @@ def test_a_record_that_is_there_twice_is_found_among_the_offsets_of_two_topics(a
     assert (deep.passed, deep.numbers["duplicates"]) == (False, 1)
 
 
+@pytest.mark.nightly
 def test_dead_letters_of_two_topics_at_one_offset_are_told_apart(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter")
     good = topic.encode({"side": "BUY", "quantity": 1, "symbol": "Z"})

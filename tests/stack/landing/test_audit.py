@@ -44,6 +44,7 @@ def read_wrongly(lost: Place, doubled: Place) -> Callable[..., DataFrame]:
     return read
 
 
+@pytest.mark.each_time("rest-in another partition")
 @pytest.mark.parametrize(
     ("lost", "doubled"),
     [((0, 2), (0, 3)), ((0, 4), (0, 0)), ((0, 2), (1, 2)), ((1, 0), (1, 1))],

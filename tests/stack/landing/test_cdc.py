@@ -163,7 +163,7 @@ def test_the_sources_log_says_what_is_later_whatever_partition_and_clock_say(mak
     assert sound(made)
 
 
-@pytest.mark.each_time("json")
+@pytest.mark.nightly
 @pytest.mark.parametrize("written", ["avro", "json"])
 def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, written: Written) -> None:
     made = ten(make_one, written, on_bad_record="dead_letter")

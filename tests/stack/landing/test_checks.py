@@ -90,6 +90,7 @@ def test_a_server_that_is_down_says_nothing_about_the_data(landed: Topic) -> Non
         run_check("row_count", landed.spec, type(landed.connections)(nobody))
 
 
+@pytest.mark.each_time("rest-copy-on-write")
 @pytest.mark.plain(why="the check's own numbers are looked at")
 @also
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
@@ -131,6 +132,7 @@ def test_a_lost_row_that_a_doubled_one_makes_up_for_is_found_by_the_deep_check(l
     assert "10 rows counted: 1 offsets are there twice, 1 are missing" in deep.text
 
 
+@pytest.mark.each_time("rest-offset-99-0")
 @pytest.mark.parametrize(("column", "value", "partition"), [("offset", 99, 0), ("partition", 7, 7)])
 def test_a_row_that_no_landing_brought_is_out_of_range(
     landed: Topic, column: str, value: int, partition: int
@@ -234,6 +236,7 @@ def point_glue(topic: Topic, location: str) -> None:
     )
 
 
+@pytest.mark.nightly
 @also
 def test_a_landing_that_snowflake_did_not_hear_of_fails_until_it_is_published(landed: Topic) -> None:
     publish_to_both(landed)

@@ -30,7 +30,7 @@ def landing_process(topic: Topic, step: str = "never") -> subprocess.Popen[str]:
     return killed.landing_process(topic.name, topic.connections.settings, step)
 
 
-@pytest.mark.each_time("rest-written", "rest-published")
+@pytest.mark.each_time("rest-published")
 @pytest.mark.parametrize("step", STEPS)
 def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
     make_topic: MakeTopic, step: str
@@ -58,6 +58,7 @@ def test_a_landing_killed_after_any_step_leaves_nothing_or_everything(
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_of_two_landings_at_once_one_publishes_and_the_other_says_it_was_overtaken(topic: Topic) -> None:
     topic.trades(30)
     land(topic.spec, topic.connections)

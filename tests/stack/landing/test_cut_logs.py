@@ -87,6 +87,7 @@ def test_a_broker_that_was_only_started_again_is_landed_on(broker: Broker, topic
     assert land(topic.spec, topic.connections).spans == {0: (10, 13)}
 
 
+@pytest.mark.nightly
 def test_a_log_that_was_cut_and_grew_again_is_refused_and_landed_once_it_is_adopted(
     broker: Broker, topic: Topic
 ) -> None:

@@ -76,7 +76,7 @@ def mended(letter: DeadLetter) -> bytes:
     return letter.raw_value + b"Z"
 
 
-@pytest.mark.each_time("rest-True")
+@pytest.mark.nightly
 @pytest.mark.parametrize("accepted", [False, True])
 def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
     make_topic: MakeTopic, accepted: bool
@@ -145,6 +145,7 @@ def test_a_delete_whose_parent_has_expired_can_still_be_accepted(landed: Topic) 
     assert check(landed, "row_count").passed
 
 
+@pytest.mark.nightly
 def test_a_table_made_of_rows_that_others_deleted_is_made_anew_once_that_is_accepted(
     landed: Topic, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def by_key(make_topic: MakeTopic) -> list[Upserts]:
     return made
 
 
+@pytest.mark.nightly
 def test_tables_by_key_share_a_job_with_each_other_and_with_those_that_append(
     make_topic: MakeTopic, by_key: list[Upserts], jobs: list[list[str]]
 ) -> None:

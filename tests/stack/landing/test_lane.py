@@ -122,6 +122,7 @@ def by_partition(files: list[DataFile]) -> dict[str, DataFile]:
     return {str(file.partition): file for file in files}
 
 
+@pytest.mark.nightly
 def test_files_of_a_killed_landing_are_orphans(landed: Topic) -> None:
     landed.trades(5)
     before = {f.file_path for f in newest_files(table_of(landed))}
@@ -159,6 +160,7 @@ def test_many_large_bad_records_are_read_again(make_topic: MakeTopic) -> None:
     assert (report.records, report.dead_letters) == (1, 11)
 
 
+@pytest.mark.each_time("rest-landing.lane.parts")
 @pytest.mark.parametrize("module", ["landing.lane.parts", "landing.decoding"])
 def test_where_workers_have_another_frazil_a_landing_is_refused_and_says_what_mends_it(
     make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, module: str

@@ -123,6 +123,7 @@ def test_a_table_whose_making_is_not_answered_is_landed(
     assert (report.records, quantities(topic)) == (5, list(range(5)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lake", ["rest"], indirect=True)
 def test_a_table_whose_storage_fails_now_and_then_holds_each_record_once(landed: Topic, wire: Wire) -> None:
     waiting: list[Fate] = ["dropped", "failed", "replayed", "refused", "unsent", "late"]

@@ -150,6 +150,7 @@ def test_dead_letters_keep_no_bytes_and_a_replay_brings_them_back(make_topic: Ma
     assert replay(topic.spec, topic.connections, {0: (1, 2)}).dead_letters in (0, 1)
 
 
+@pytest.mark.nightly
 def test_encrypted_dead_letters_are_redriven(make_topic: MakeTopic) -> None:
     topic = people(make_topic, on_bad_record="dead_letter", dead_letters={"encrypt_with": "letters"})
     good = topic.encode(person(7))

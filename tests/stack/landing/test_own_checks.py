@@ -127,6 +127,7 @@ def of_whole_tables(topic: Topic) -> None:
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.each_time("rest-credit >= 0-credit >= 0: false for 2 of 4 rows; the first: partition 0, offset")
 @pytest.mark.parametrize(
     ("expect", "says"),
     [

@@ -37,7 +37,7 @@ from kit.wires.killed import NAMESPACE
 from resources.connections import spark_resource
 
 pytestmark = [
-    pytest.mark.nightly,  # test_parts_that_die.py has a process that goes on each time
+    pytest.mark.nightly,  # cli/test_failures.py names a part that is down each time
     # Spark's client says so where it gives up; pytest would make an error of it.
     pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED"),
 ]

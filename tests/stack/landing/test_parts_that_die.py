@@ -127,6 +127,7 @@ def values(table: Table) -> list[int]:
     return sorted(table.refresh().scan().to_arrow()["n"].to_pylist())
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("part", "step", "named"),
     [

@@ -116,6 +116,7 @@ def landed(topic: Topic) -> Topic:
     return topic
 
 
+@pytest.mark.each_time("rest-audited")
 @pytest.mark.parametrize("step", ["planned", "audited"])
 def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str) -> None:
     landed.trades(5)
@@ -167,6 +168,7 @@ class Interrupted(Landed):
         return ledger
 
 
+@pytest.mark.nightly
 def test_how_often_publishing_was_tried_again_is_counted(landed: Topic) -> None:
     before = read_ledger(table_of(landed).metadata)
     assert before

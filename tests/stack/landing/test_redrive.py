@@ -162,6 +162,7 @@ def test_of_two_redrives_at_once_one_is_dropped(letters: Topic) -> None:
     assert_all_adds_up(letters)
 
 
+@pytest.mark.nightly
 def test_a_redrive_killed_at_any_point_leaves_nothing_or_everything(letters: Topic) -> None:
     for step in ("audited", "published"):
         process = killed.redrive_process(letters.name, letters.connections.settings, step)

@@ -89,7 +89,7 @@ def test_a_landing_in_between_is_not_hindered(landed: Topic) -> None:
 
 
 @pytest.mark.parametrize("steps", [("audited",), ("written", "audited", "published")], ids="-".join)
-@pytest.mark.each_time("rest-audited")
+@pytest.mark.nightly
 def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(
     make_topic: MakeTopic, steps: tuple[str, ...]
 ) -> None:
@@ -119,7 +119,7 @@ def test_replays_that_are_killed_at_any_step_leave_nothing_or_everything(
     assert_all_adds_up(topic)
 
 
-@pytest.mark.each_time("rest-merge-on-read")
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
 def test_rows_that_others_deleted_stay_deleted(landed: Topic, mode: str) -> None:
     table = spark_name(landed.things.table)
@@ -151,6 +151,7 @@ def test_what_the_topic_no_longer_holds_stays(landed: Topic) -> None:
     assert len(quantities(landed)) == 10
 
 
+@pytest.mark.nightly
 def test_a_table_that_is_made_of_the_rows_asks_for_a_rebuild(landed: Topic, tmp_path: Path) -> None:
     name = landed.things.table
     made = make_made(landed.connections, tmp_path, f"{name.table}_out", f"SELECT quantity FROM {name}")

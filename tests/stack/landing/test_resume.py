@@ -75,7 +75,7 @@ def test_only_a_bad_record_that_waits_can_be_left_out_and_only_by_name(suspended
     assert records(suspended) == [(0, 0), (0, 2), (0, 4), (1, 1)]
 
 
-@pytest.mark.each_time("rest-after a good record")
+@pytest.mark.nightly
 @pytest.mark.parametrize("first", [0, 1], ids=["at once", "after a good record"])
 def test_a_slow_landing_does_not_suspend_a_table_that_was_resumed_meanwhile(
     make_topic: MakeTopic, first: int

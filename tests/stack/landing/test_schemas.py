@@ -72,7 +72,7 @@ def test_each_record_is_read_with_the_schema_it_was_written_with(topic: Topic) -
     ]
 
 
-@pytest.mark.also("glue", why="its columns are kept twice")
+@pytest.mark.also("glue", why="its columns are kept twice", nightly=True)
 def test_a_new_optional_field_and_wider_types_evolve_the_table(topic: Topic) -> None:
     topic.trades(2)
     land(topic.spec, topic.connections)
@@ -219,7 +219,7 @@ def test_a_suspended_table_goes_on_though_no_record_waits(topic: Topic) -> None:
     assert (state.state, state.reason) == ("current", "")
 
 
-@pytest.mark.also("glue", why="its commit is another one")
+@pytest.mark.also("glue", why="its commit is another one", nightly=True)
 def test_of_two_that_evolve_a_table_at_once_both_find_it_right(topic: Topic) -> None:
     topic.trades(1)
     land(topic.spec, topic.connections)
@@ -287,6 +287,7 @@ def test_records_of_the_old_name_land_in_the_renamed_column(topic: Topic) -> Non
     assert [(r["way"], r["quantity"]) for r in topic.rows()] == [("BUY", 0), ("BUY", 1), ("SELL", 2)]
 
 
+@pytest.mark.nightly
 def test_a_table_that_evolves_while_it_is_written_ends_right(topic: Topic) -> None:
     topic.trades(1)
     land(topic.spec, topic.connections)

@@ -161,6 +161,7 @@ def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
     assert (report.records, report.gaps) == (2, 101)
 
 
+@pytest.mark.each_time("rest-milliseconds")
 @pytest.mark.parametrize("unit", [10**3, 10**6], ids=["milliseconds", "microseconds"])
 def test_records_behind_a_hanging_transaction_are_lag_and_make_the_table_stale(
     make_topic: MakeTopic, unit: int

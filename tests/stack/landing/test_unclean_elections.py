@@ -22,7 +22,7 @@ from kit.runs.waiting import PATIENCE, wait_for
 from kit.stack.brokers import MAY_FALL, STAYS, Brokers, leader, three_brokers
 
 pytestmark = [
-    pytest.mark.nightly,  # test_cut_logs.py has a log that is cut and grows again, of one broker
+    pytest.mark.nightly,  # unit/landing/test_history.py has logs that were cut each time
     pytest.mark.plain(why="a log is cut at exact offsets"),
 ]
 

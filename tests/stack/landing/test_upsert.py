@@ -177,7 +177,7 @@ def test_a_range_that_is_replayed_after_a_rollback_gives_the_same_rows(changing:
     assert sound(changing.topic)
 
 
-@pytest.mark.each_time("written", "published")
+@pytest.mark.each_time("published")
 @pytest.mark.parametrize("step", ["planned", "written", "audited", "published"])
 def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     make_one: MakeTopic, step: str
@@ -292,6 +292,7 @@ def test_a_table_keeps_the_key_that_it_was_made_with(changing: Upserts, make_one
             land(changed, connections)
 
 
+@pytest.mark.nightly
 def test_rows_expire_by_their_newest_change(make_one: MakeTopic) -> None:
     from frazil.upkeep.row_expiry.run import expire_rows
 

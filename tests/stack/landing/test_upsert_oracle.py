@@ -76,7 +76,7 @@ class Oracle:
         return rows
 
 
-@pytest.mark.each_time("avro")
+@pytest.mark.nightly
 @pytest.mark.parametrize("written", ["plain", "avro", "json"])
 def test_every_kept_snapshot_is_what_the_dictionary_says(
     connections: Connections, fresh_name: str, written: Any

@@ -71,6 +71,7 @@ def test_a_row_of_an_upsert_is_compared_with_the_record_that_it_is_of(make_topic
     assert (result.status, result.numbers["rows"]) == ("passed", 2), result.text
 
 
+@pytest.mark.each_time("rest-embedded")
 @pytest.mark.parametrize("written", ["avro", "embedded"])
 def test_a_row_of_a_database_is_compared_with_the_change_that_it_is_of(
     make_topic: MakeTopic, written: Written

@@ -96,7 +96,7 @@ def without_headers(rows: pa.Table) -> pa.Table:
     return with_column(rows, "$$headers", [None] * len(rows))
 
 
-@pytest.mark.each_time("rest-gone--", "rest-last_digit--")
+@pytest.mark.each_time("rest-last_digit--")
 @pytest.mark.parametrize(
     ("change", "expected", "columns"),
     [

@@ -66,6 +66,7 @@ def current(rows: list[dict[str, Any]]) -> dict[str, tuple[int, str]]:
     return by_key((r["key"], (r["quantity"], r["note"])) for r in rows if r.get("$$current", True))
 
 
+@pytest.mark.nightly
 def test_a_history_has_all_versions_and_what_holds_now_is_what_the_source_has(make_one: MakeTopic) -> None:
     checks = [
         {"name": "keys", "expect": "count(distinct key) <= 4"},
@@ -161,7 +162,6 @@ def test_a_history_that_a_kill_and_a_rollback_interrupt_is_the_same(make_one: Ma
     assert sound(topic)
 
 
-@pytest.mark.nightly
 def test_a_cut_has_a_history_and_what_holds_now_as_of_one_moment(make_one: MakeTopic) -> None:
     history = history_of(make_one)
     topic, now = history.topic, beside(history)

@@ -204,7 +204,7 @@ def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own
 
 
 OF_A_DAY = pytest.mark.nightly
-"""A day of work takes minutes. cli/test_planted_secrets.py looks at commands and Dagster each time."""
+"""A day of work takes minutes; cli/test_planted_secrets.py and test_masked_values.py run each time."""
 
 
 @pytest.fixture(scope="module")

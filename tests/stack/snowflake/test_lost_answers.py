@@ -48,6 +48,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
+@pytest.mark.each_time("statement")
 @pytest.mark.parametrize("statement", ["", "CREATE ICEBERG TABLE"], ids=["login", "statement"])
 def test_a_snowflake_that_never_answers_is_given_up_and_named(
     wire_and_clients: tuple[Wire, Connections], trades: Trades, statement: str, impatient: pytest.MonkeyPatch

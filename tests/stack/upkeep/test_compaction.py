@@ -240,6 +240,7 @@ def quantity_bounds(topic: Topic, file: DataFile) -> tuple[int, int]:
     return from_bytes(field.field_type, low), from_bytes(field.field_type, high)
 
 
+@pytest.mark.nightly
 def test_a_compaction_killed_before_its_commit_leaves_everything_as_it_was(
     connections: Connections, fresh_name: str
 ) -> None:

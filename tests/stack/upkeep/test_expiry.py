@@ -114,6 +114,7 @@ def test_files_that_orphan_removal_was_quicker_with_keep_nothing_from_expiring(m
     assert quantities(topic) == list(range(15))
 
 
+@pytest.mark.nightly
 def test_landings_go_on_where_the_table_stands_when_all_but_the_newest_expired(topic: Topic) -> None:
     landed(topic, 2)
     compact(topic.spec, topic.connections, time.time())
@@ -127,6 +128,7 @@ def test_landings_go_on_where_the_table_stands_when_all_but_the_newest_expired(t
     assert quantities(topic) == list(range(15))
 
 
+@pytest.mark.nightly
 def test_a_rollback_to_an_old_compaction_still_knows_its_position(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep={**EAGER, "min_snapshots": 2})
     landed(topic, 2)
@@ -203,7 +205,7 @@ def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
-@pytest.mark.also("glue", why="it names the metadata by a property of its own")
+@pytest.mark.also("glue", why="it names the metadata by a property of its own", nightly=True)
 def test_old_metadata_files_do_not_pile_up(lake: Connections, fresh_name: str) -> None:
     topic = topic_maker(lake, fresh_name, "upkeep_tests")()
     landed(topic, 1)

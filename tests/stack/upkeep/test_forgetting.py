@@ -178,6 +178,7 @@ def made(topic: Topic, tmp_path: Path) -> Made:
     return table
 
 
+@pytest.mark.nightly
 def test_what_was_made_of_the_rows_goes_by_lineage_and_derivations_go_on(
     topic: Topic, made: Made, tmp_path: Path
 ) -> None:
@@ -209,6 +210,7 @@ def test_what_was_made_of_the_rows_goes_by_lineage_and_derivations_go_on(
     assert sums.rows("n") == [(sum(r["quantity"] for r in topic.rows()),)]
 
 
+@pytest.mark.nightly
 def test_rows_of_an_upsert_table_are_forgotten_by_their_key_in_every_older_snapshot(
     make_topic: MakeTopic,
 ) -> None:
@@ -238,6 +240,7 @@ def test_a_rollback_goes_not_past_what_was_forgotten(topic: Topic) -> None:
         roll_back(topic.spec, topic.connections, old)
 
 
+@pytest.mark.nightly
 def test_a_landing_between_the_look_and_the_commit_loses_nothing(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,7 +281,7 @@ def test_a_redrive_that_began_before_brings_nothing_back(make_topic: MakeTopic) 
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
-@pytest.mark.each_time("a table that is made")
+@pytest.mark.nightly
 @pytest.mark.parametrize("made", [False, True], ids=["no table yet", "a table that is made"])
 def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, made: bool

@@ -67,6 +67,7 @@ def compacted(topic: Topic) -> None:
     assert report.done, report.text
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "sort_by",
     [

@@ -77,6 +77,7 @@ def test_a_changed_layout_holds_for_new_files_and_for_old_ones_once_they_are_rew
     assert not table_of(topic).sort_order().fields
 
 
+@pytest.mark.nightly
 def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_leave(topic: Topic) -> None:
     for _ in range(3):
         asking(topic)
@@ -100,7 +101,7 @@ def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_
     assert sorted(row["quantity"] for row in topic.rows()) == list(range(60))
 
 
-@pytest.mark.also("glue", why="Glue keeps properties of its own")
+@pytest.mark.also("glue", why="Glue keeps properties of its own", nightly=True)
 def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
     by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}
     of_zstd = {"write.parquet.compression-level": "5"}  # gzip would fail on it
@@ -133,6 +134,7 @@ def test_a_column_that_is_not_there_is_named(topic: Topic) -> None:
     assert TableHandle(topic.connections.catalog, topic.things.table).load().metadata_location == before
 
 
+@pytest.mark.nightly
 def test_a_landing_that_was_written_for_other_partitions_is_not_published(topic: Topic) -> None:
     topic.trades(5)
 

@@ -125,6 +125,7 @@ def test_what_spark_writes_anew_is_not_published_where_a_value_became_null(
     assert {row["symbol"] for row in topic.rows()} == {"Z"}
 
 
+@pytest.mark.each_time("layout2")
 @pytest.mark.parametrize("layout", [{}, {"partition_by": []}, {"partition_by": ["truncate(10, quantity)"]}])
 def test_what_tasks_merge_is_not_published_where_files_told_of_more_values(
     stack: Settings, fresh_name: str, monkeypatch: pytest.MonkeyPatch, layout: dict[str, Any]

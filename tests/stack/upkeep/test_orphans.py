@@ -55,7 +55,7 @@ def strays(topic: Topic) -> set[str]:
     return {plant(topic, path) for path in paths}
 
 
-@pytest.mark.also("glue", why="tables lie elsewhere")
+@pytest.mark.also("glue", why="tables lie elsewhere", nightly=True)
 def test_only_true_orphans_go(lake: Connections, fresh_name: str) -> None:
     topic = landed(topic_maker(lake, fresh_name, "upkeep_tests")(partition_by=["symbol"]))
     table_of(topic).manage_snapshots().create_tag(head(topic), "kept").commit()

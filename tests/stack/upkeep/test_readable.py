@@ -22,6 +22,7 @@ from kit.records.topics import Topic, topic_maker
 FEW = Upkeep(min_snapshots=1, max_snapshots=2)
 
 
+@pytest.mark.nightly
 @pytest.mark.also("glue", why="each commit moves the pointer", nightly=True)
 def test_landings_that_are_not_shown_leave_what_glue_and_snowflake_show_readable(
     lake: Connections, fresh_name: str

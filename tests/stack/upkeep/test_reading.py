@@ -110,7 +110,7 @@ def assert_opens_only_what_it_must(topic: Topic, where: str) -> None:
     assert opened_by_duckdb(topic, where) == len(must)
 
 
-@pytest.mark.each_time("day", "identity")
+@pytest.mark.each_time("identity")
 @pytest.mark.parametrize(("partition_by", "where"), LAYOUTS)
 def test_a_filter_opens_the_files_that_hold_its_rows_and_no_other(
     make_topic: MakeTopic, partition_by: list[str], where: str

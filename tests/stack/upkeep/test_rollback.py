@@ -74,7 +74,7 @@ def mended(letter: DeadLetter) -> bytes:
     return (letter.raw_value or b"") + b"Z"
 
 
-@pytest.mark.also("glue", why="the head goes back by another request")
+@pytest.mark.also("glue", why="the head goes back by another request", nightly=True)
 def test_the_next_landing_continues_from_the_position_of_the_snapshot(
     lake: Connections, fresh_name: str
 ) -> None:
@@ -150,6 +150,7 @@ def test_to_before_the_first_landing_nothing_is_left_and_everything_is_landed_ag
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_over_a_compaction_and_a_row_expiry_every_row_is_back(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=timedelta(days=1), upkeep={"compact_after": "0s"})
     topic.send([trade(topic, n) for n in (1, 2)], timestamp=(NOW - 2 * DAY) * 1000)
@@ -204,6 +205,7 @@ def test_dead_letters_of_what_is_rolled_back_are_kept_once(make_topic: MakeTopic
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_landing_that_is_under_way_is_dropped_and_one_in_between_goes_with_the_rest(topic: Topic) -> None:
     first = landed(topic)
     landed(topic)

@@ -188,6 +188,7 @@ def test_a_run_rewrites_no_more_bytes_than_it_may_and_begins_with_the_oldest(mak
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="positions are exact")
 def test_rows_without_a_timestamp_have_no_age_and_deleted_ones_are_not_counted(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT)
@@ -209,6 +210,7 @@ def test_rows_without_a_timestamp_have_no_age_and_deleted_ones_are_not_counted(m
     assert (expired(topic, 60).done, quantities(topic)) == (False, [1, 2])
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="positions are exact")
 def test_a_landing_and_a_compaction_in_between_cost_a_try_and_no_row(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, upkeep={"compact_after": "0s"})
@@ -293,6 +295,7 @@ def test_dead_letters_stay_and_one_whose_row_expired_is_not_redriven_again(make_
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_redrive_that_rows_expire_under_is_dropped_and_may_be_tried_again(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, on_bad_record="dead_letter")
     topic.send([trade(topic, 1)[:-1]])

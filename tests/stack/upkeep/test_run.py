@@ -33,7 +33,7 @@ def names(lake: Connections, spec: TableSpec) -> Things:
     return names
 
 
-@pytest.mark.also("glue", why="its commit is another one")
+@pytest.mark.also("glue", why="its commit is another one", nightly=True)
 def test_a_table_remembers_when_its_last_work_ended_and_what_it_saw(
     lake: Connections, spec: TableSpec, names: Things
 ) -> None:
@@ -74,7 +74,7 @@ def test_only_upkeep_is_no_news(connections: Connections, spec: TableSpec) -> No
     assert not only_upkeep_since(landed, compacted.current_snapshot_id)
 
 
-@pytest.mark.also("glue", why="Glue is not behind")
+@pytest.mark.also("glue", why="Glue is not behind", nightly=True)
 def test_readers_are_shown_what_upkeep_changed_by_either_catalog(
     lake: Connections, spec: TableSpec, names: Things
 ) -> None:
