@@ -31,7 +31,8 @@ down: $(READY) ## Stop the embedded stack; its data stays.
 	frazil down
 
 # Files of clouds and of the stack are long and the unit tests' are short, so these come last and no worker is left
-# with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end.
+# with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end. Tests of
+# one cloud stay with one worker, which starts its stand-ins once: tests/kit/runs/dealing.py.
 ALL = tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
 test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
 	pytest $(ALL) -m "not nightly"

@@ -20,6 +20,7 @@ from frazil.settings.profile import Settings
 from frazil.telemetry.logs import LOGGERS, JsonLines
 from frazil_local.home import Home
 from kit.records.producing import plainly
+from kit.runs.dealing import ByStandIn
 from kit.stack.shared_stack import bring_down, bring_up, is_to_stay, shared_home
 
 _HERE = Path(__file__).parent
@@ -54,6 +55,12 @@ def pytest_configure() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByStandIn | None:
+    """Deals files out as `ByStandIn` does, where files are dealt out."""
+    return ByStandIn(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

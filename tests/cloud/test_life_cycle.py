@@ -18,6 +18,7 @@ def clouds(nobody_at_home: None, tmp_path_factory: pytest.TempPathFactory) -> It
         yield clouds
 
 
+@pytest.mark.nightly
 def test_a_deployment_is_made_proved_healed_and_removed(
     clouds: ThreeClouds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -52,7 +52,7 @@ def landed(wire_and_clients: tuple[Wire, Connections], fresh_name: str) -> Topic
     return topic
 
 
-@pytest.mark.each_time("cut", "halved")
+@pytest.mark.each_time("cut")
 @pytest.mark.parametrize("fate", FATES)
 def test_what_befalls_the_first_request_of_each_kind_costs_no_record(
     landed: Topic, wire: Wire, fate: Fate
@@ -86,6 +86,7 @@ def test_an_answer_that_never_comes_is_asked_for_again(landed: Topic, wire: Wire
     assert_all_is_there_once(landed)
 
 
+@pytest.mark.nightly
 def test_an_end_that_kafka_did_not_tell_is_no_log_that_was_cut(landed: Topic, wire: Wire) -> None:
     admin, name = landed.connections.admin, landed.name
     known = topic_fact(admin, name)
@@ -111,7 +112,7 @@ QUESTIONS: dict[str, Callable[[AdminClient, Topic], object]] = {
 }
 
 
-@pytest.mark.each_time("partitions", "offsets")
+@pytest.mark.each_time("partitions")
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_whose_answer_is_lost_is_asked_again(
     landed: Topic, wire: Wire, question: Callable[[AdminClient, Topic], object]

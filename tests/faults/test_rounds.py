@@ -34,6 +34,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frazil.tables.catalogs.client_properties.READ_SECONDS", 15.0)
 
 
+@pytest.mark.nightly
 @pytest.mark.also("glue", why="a lost answer ends in another way", nightly=True)
 @pytest.mark.timeout(0)
 @pytest.mark.usefixtures("impatient")

@@ -102,6 +102,7 @@ def test_somebody_else_s_object_of_that_name_is_neither_taken_over_nor_dropped(
     shop.standin.as_("SYSADMIN", f"drop warehouse {name}")
 
 
+@pytest.mark.nightly
 def test_a_table_that_was_taken_out_goes_with_its_view_and_that_of_a_landing_stays(made: InSnowflake) -> None:
     table, landed = made.shown("trades"), made.shown("LANDED")
     made.admin.query(f"create view {landed} as select * from {table}", role=made.system_role)
@@ -118,6 +119,7 @@ def test_a_table_that_was_taken_out_goes_with_its_view_and_that_of_a_landing_sta
     assert made.admin.shown(f"show iceberg tables in schema {schema}", role="ACCOUNTADMIN") == []
 
 
+@pytest.mark.nightly
 def test_a_warehouse_that_got_another_name_is_removed(made: InSnowflake) -> None:
     assert made.spec.snowflake
     before, another = made.spec, f"{made.spec.name}_more".upper()

@@ -108,6 +108,7 @@ def test_it_says_what_is_not_measured_and_what_has_no_price(
     assert mine["services"] == []
 
 
+@pytest.mark.nightly
 def test_another_freshness_is_planned_by_the_tables_own_arrivals(
     frazil: Command, landed: Topic, name: str
 ) -> None:

@@ -205,7 +205,7 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.each_time("land", "tables")
+@pytest.mark.each_time("land")
 @pytest.mark.parametrize("command", ["land", "tables", "lag", "check", "sync"])
 def test_without_a_stack_every_command_says_so_with_exit_code_5(
     frazil: Command, shell: Shell, nowhere: dict[str, str], command: str

@@ -85,6 +85,7 @@ def test_each_scrape_looks_anew(served: str, topic: Topic, name: str) -> None:
     assert f'frazil_table_lag{{table="{name}"}} 0.0' in after
 
 
+@pytest.mark.nightly
 def test_a_port_that_is_taken_is_named(frazil: Command, served: str) -> None:
     port = served.split(":")[2].split("/")[0]
 

@@ -60,6 +60,7 @@ def landed(log: Path) -> int:
     return sum(line["records"] for line in events(log, "landed"))
 
 
+@pytest.mark.nightly
 def test_what_is_written_while_runners_are_killed_doubled_and_stopped_lands_once_and_dagster_hears_of_it(
     topic: Topic, tmp_path: Path, dagster_home: Path
 ) -> None:

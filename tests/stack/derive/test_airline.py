@@ -181,6 +181,7 @@ COMING = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("suffix", ["", "_avro"])
 def test_flights_are_what_duckdb_makes_of_all_records_at_once(airline: Pipeline, suffix: str) -> None:
     columns = ", ".join(f'"{name}"' for name in FLIGHT)
@@ -193,12 +194,14 @@ def test_flights_are_what_duckdb_makes_of_all_records_at_once(airline: Pipeline,
     assert odd == []
 
 
+@pytest.mark.nightly
 def test_bad_tickets_are_kept_with_their_reasons(airline: Pipeline) -> None:
     letters = [row["reason"] for row in airline.rows("flight__dead_letters")]
 
     assert sorted(letters) == sorted(chain(*([reason] * 2 for _, reason in BAD)))
 
 
+@pytest.mark.nightly
 def test_stats_are_what_duckdb_makes_of_all_records_at_once(airline: Pipeline) -> None:
     expected = f"""
         WITH minutes AS (
@@ -219,6 +222,7 @@ def test_stats_are_what_duckdb_makes_of_all_records_at_once(airline: Pipeline) -
     assert odd == []
 
 
+@pytest.mark.nightly
 def test_types_are_those_of_the_sources_with_the_time_that_they_lack(airline: Pipeline) -> None:
     assert airline.columns("flyer_stats") == {
         "window_start": "timestamptz", "email_address": "string", "total_flight_duration": "long",
@@ -230,6 +234,7 @@ def test_types_are_those_of_the_sources_with_the_time_that_they_lack(airline: Pi
     assert {airline.columns(topic)["ticket_price"] for topic in airline.landed} == {"decimal(10, 2)"}
 
 
+@pytest.mark.nightly
 def test_the_second_run_read_new_records_only(airline: Pipeline) -> None:
     first, second = ({name: report.input_rows for name, report in run.items()} for run in airline.reports)
 

@@ -96,7 +96,7 @@ def test_of_two_at_once_one_publishes_and_the_other_says_it_was_overtaken(
 
 @pytest.mark.parametrize("dies", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.each_time("rows-True")
+@pytest.mark.nightly
 def test_a_rebuild_takes_the_place_of_derivations_that_were_quicker(
     connections: Connections, fresh_name: str, tmp_path: Path, kind: str, dies: bool
 ) -> None:

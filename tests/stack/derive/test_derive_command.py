@@ -141,6 +141,7 @@ def test_upkeep_and_checks_take_derived_tables(frazil: Command, source: Source) 
     }  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_what_changed_in_a_derived_table_is_told_once_its_rows_have_ids(
     frazil: Command, source: Source
 ) -> None:
@@ -164,6 +165,7 @@ def test_what_changed_in_a_derived_table_is_told_once_its_rows_have_ids(
     assert described["format"] == {"version": 3, "not_read_by": strangers}
 
 
+@pytest.mark.nightly
 def test_a_rollback_takes_rows_and_position_back(frazil: Command, source: Source) -> None:
     name = f"{source.name}_twice"
     source.trades(1, 2)

@@ -51,6 +51,7 @@ def test_nothing_is_done_where_the_rows_would_be_the_same(joined: tuple[Made, So
     assert not made.derive().done
 
 
+@pytest.mark.nightly
 def test_whatever_happened_to_an_input_counts(joined: tuple[Made, Source, Source]) -> None:
     made, one, two = joined
     two.table.delete("quantity = 2")

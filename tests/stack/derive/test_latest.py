@@ -52,6 +52,7 @@ def test_the_newest_of_each_key_is_duckdbs_where_rows_come_late_or_at_the_same_t
     assert totals == [5, 5, 5]
 
 
+@pytest.mark.nightly
 def test_keys_that_are_far_from_the_new_ones_are_not_written_again(source: Source, latest: Made) -> None:
     for symbols in ("ab", "mn"):
         source.append(trade(symbol, 1, 1) for symbol in symbols)
@@ -62,6 +63,7 @@ def test_keys_that_are_far_from_the_new_ones_are_not_written_again(source: Sourc
     assert latest.rows() == recomputed(source, BY_DUCKDB)
 
 
+@pytest.mark.nightly
 def test_rows_that_differ_in_a_map_only_have_an_order_too(
     make_input: MakeSource, make_table: MakeTable
 ) -> None:

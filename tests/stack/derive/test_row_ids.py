@@ -56,6 +56,7 @@ def test_the_row_of_a_key_keeps_its_id_through_derivations_and_a_rebuild(
         assert ids_of(table, KEYS[kind]) == before_it
 
 
+@pytest.mark.nightly
 def test_rows_without_a_key_keep_their_ids_as_long_as_they_stay_and_those_made_anew_get_others(
     source: Changing, make_table: MakeTable
 ) -> None:

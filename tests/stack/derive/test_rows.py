@@ -306,6 +306,7 @@ def test_names_may_hold_any_sign(make_input: MakeSource, make_table: MakeTable) 
     assert made.derive(rebuild=True).rows == 2
 
 
+@pytest.mark.nightly
 def test_rows_that_are_sorted_as_they_are_written_are_counted_once(
     source: Source, make_table: MakeTable
 ) -> None:

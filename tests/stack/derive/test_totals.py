@@ -107,6 +107,7 @@ def test_totals_with_keys_of_every_type_are_those_of_duckdb_and_a_compaction_cha
     assert list(map(repr, made.rows())) == list(map(repr, recomputed(source, BY_DUCKDB)))
 
 
+@pytest.mark.nightly
 def test_only_files_that_can_hold_a_new_key_are_read(source: Source, minutes: Made) -> None:
     for minute in (0, 10):
         source.append(trades(minute))
@@ -155,6 +156,7 @@ def test_a_compaction_in_the_middle_of_a_run_has_it_done_again(source: Source, m
     assert set(minutes.table.refs()) == {"main"}
 
 
+@pytest.mark.nightly
 def test_a_derivation_in_the_middle_of_a_compaction_is_the_one_that_counts(
     source: Source, minutes: Made
 ) -> None:
@@ -200,6 +202,7 @@ def test_a_rebuild_gives_the_same(source: Source, minutes: Made) -> None:
     assert minutes.ledger.total_rows == len(minutes.rows())
 
 
+@pytest.mark.nightly
 def test_partitions_prune_files_too(source: Source, make_table: MakeTable) -> None:
     made = make_table(BY_MINUTE.format(source.name), kind="totals", partition_by=["day(minute)", "symbol"])
     source.append([*trades(0), *trades(24 * 60)])

@@ -78,7 +78,7 @@ def test_late_rows_end_where_the_policy_says(source: Source, make_table: MakeTab
 
 
 @pytest.mark.parametrize("spec", [{}, {"cumulative_by": ["symbol"]}], ids=["totals", "running"])
-@pytest.mark.each_time("totals")
+@pytest.mark.nightly
 def test_a_row_far_ahead_of_the_clock_is_kept_apart_and_closes_no_window(
     source: Source, make_table: MakeTable, spec: dict[str, Any]
 ) -> None:

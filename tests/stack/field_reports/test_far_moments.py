@@ -131,7 +131,7 @@ def test_so_they_do_from_json(source: MakeSource) -> None:
 
 @pytest.mark.parametrize("choice", ["suspend", "skip", "dead_letter"])
 @pytest.mark.parametrize("by", [["day($$timestamp)"], []])
-@pytest.mark.each_time("by0-suspend", "by1-dead_letter")
+@pytest.mark.each_time("by0-suspend")
 def test_a_records_own_time_never_stops_a_topic(source: MakeSource, choice: str, by: list[str]) -> None:
     """https://github.com/fede1024/rust-rdkafka/issues/217: CreateTime in another unit."""
     topic = source(key_format="none", on_bad_record=choice, partition_by=by)
@@ -301,6 +301,7 @@ def numbers(table: Table, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(zip(*listed, strict=True))
 
 
+@pytest.mark.nightly
 def test_a_dead_letter_whose_own_time_is_far_is_redriven(source: MakeSource) -> None:
     """https://github.com/fede1024/rust-rdkafka/issues/217: and the record is fixed later."""
     topic = source(key_format="none", on_bad_record="dead_letter", partition_by=["day($$timestamp)"])

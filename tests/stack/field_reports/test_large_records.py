@@ -113,6 +113,7 @@ def test_a_part_that_is_too_large_makes_a_dead_letter_without_it(make: MakeTopic
     assert [row["headers"] for row in letters] == [[("h", b"1")], [("h", b"1")], None, None]
 
 
+@pytest.mark.nightly
 def test_such_a_dead_letter_is_no_row_without_its_value_and_a_replay_lands_it(
     make: MakeTopic, stack: Settings
 ) -> None:

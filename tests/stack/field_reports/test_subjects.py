@@ -69,6 +69,7 @@ def test_of_a_version_that_was_deleted_for_good_the_reason_says_so(make_topic: M
         land(topic.spec, topic.connections)
 
 
+@pytest.mark.nightly
 def test_dead_letters_of_a_version_that_is_gone_are_redriven_under_the_id_that_it_gets_anew(
     make_topic: MakeTopic,
 ) -> None:

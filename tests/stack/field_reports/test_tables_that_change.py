@@ -141,6 +141,7 @@ def test_a_table_without_rows_takes_another_mode_key_and_partitions(make_topic: 
     assert run_check("schema", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_windowed_keys_become_bytes_after_a_refusal(make_topic: MakeTopic) -> None:
     """Windowed keys of ksqlDB carry eight bytes behind their Avro, which is no key of Avro's then."""
     topic = make_topic(mode="upsert")

@@ -34,7 +34,7 @@ WANTED = {
 }
 
 
-@pytest.mark.each_time("count_if")
+@pytest.mark.nightly
 @pytest.mark.parametrize("which", QUERIES)
 def test_counts_move_with_the_status(
     connections: Connections, fresh_name: str, tmp_path: Path, which: str

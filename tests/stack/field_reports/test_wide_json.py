@@ -52,7 +52,7 @@ def made(source: MakeSource, wide: dict[str, Any], *values: bytes) -> Source:
     return topic
 
 
-@pytest.mark.each_time("array in array")
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_wide_record_is_bad_its_neighbours_are_rows_and_one_near_the_bound_is_right(
     source: MakeSource, shape: str

@@ -62,7 +62,7 @@ WANTED = [
 ]  # fmt: skip
 
 
-@pytest.mark.each_time("rest-hash")
+@pytest.mark.nightly
 @pytest.mark.parametrize("distribution", ["none", "hash"])
 def test_fields_are_opened_in_tasks_and_what_no_key_opens_is_a_dead_letter(
     make_topic: MakeTopic, distribution: str

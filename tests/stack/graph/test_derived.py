@@ -52,6 +52,7 @@ def test_a_derivation_that_nobody_told_of_is_noticed_by_the_upkeep_sensor(
     assert event.asset_materialization.metadata["snapshot_id"].value == str(report.snapshot_id)
 
 
+@pytest.mark.nightly
 def test_records_reach_the_readers_of_a_derived_table_once_and_a_rebuild_makes_it_anew(
     graph: Graph, instance: dg.DagsterInstance
 ) -> None:

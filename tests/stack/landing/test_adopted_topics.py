@@ -111,6 +111,7 @@ def test_dead_letters_of_two_topics_at_one_offset_are_told_apart(make_topic: Mak
     assert adds_up(topic)
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="positions are exact")
 def test_a_rollback_past_the_adoption_says_that_the_old_topic_is_gone(anew: Topic) -> None:
     first = next(ledgers(TableHandle(anew.connections.catalog, anew.things.table).load().metadata))[

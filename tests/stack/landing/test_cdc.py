@@ -103,6 +103,7 @@ def test_a_soft_delete_keeps_the_row_as_it_was_last_and_says_since_when(make_one
     assert (other.passed, "Write delete: soft" in other.text) == (False, True)
 
 
+@pytest.mark.nightly
 def test_a_row_that_was_deleted_softly_lives_again_and_a_late_tombstone_changes_nothing(
     make_one: MakeTopic,
 ) -> None:
@@ -194,6 +195,7 @@ def test_an_envelope_that_says_no_row_is_a_bad_record(make_one: MakeTopic, writt
     assert sound(made)
 
 
+@pytest.mark.nightly
 def test_a_truncate_ends_the_rows_before_it_and_none_behind_it(make_one: MakeTopic) -> None:
     made = ten(make_one)
     topic = made.topic

@@ -203,6 +203,7 @@ def test_glue_without_the_table_fails(landed: Topic) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_glue_pointer_that_was_moved_is_named_and_sync_mends_it(landed: Topic) -> None:
     old = TableHandle(landed.connections.catalog, landed.things.table).load().metadata_location
     landed.trades(1)

@@ -63,6 +63,7 @@ def test_rows_that_another_engine_deleted_lawfully_are_counted_in_once_they_are_
     assert check(landed, "row_count_deep").passed
 
 
+@pytest.mark.nightly
 def test_rows_that_another_engine_brought_can_not_be_accepted(landed: Topic) -> None:
     spark(landed, "INSERT INTO {table} SELECT * FROM {table} WHERE quantity = 5")
     (foreign,) = foreign_commits(table_of(landed).metadata)

@@ -153,6 +153,7 @@ def counts(outcome: object) -> tuple[int, int]:
     return outcome.records, outcome.dead_letters
 
 
+@pytest.mark.nightly
 def test_a_topic_that_loses_records_in_between_ends_as_by_itself_and_the_others_land(
     make_topic: MakeTopic, jobs: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

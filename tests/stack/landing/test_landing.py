@@ -166,6 +166,7 @@ def test_many_small_partitions_make_one_file(make_topic: MakeTopic) -> None:
     assert land(topic.spec, topic.connections).files == 1
 
 
+@pytest.mark.nightly
 def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=3)
     topic.trades(2 * MIN_SLICE, partition=1)
@@ -175,6 +176,7 @@ def test_one_hot_partition_is_landed_by_every_core(make_topic: MakeTopic) -> Non
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_landings_leave_old_metadata_files_to_expiry_which_takes_them(topic: Topic) -> None:
     few = {"write.metadata.previous-versions-max": "3"}
     land(topic.spec, topic.connections)

@@ -64,7 +64,7 @@ def quantities(topic: Topic) -> list[int]:
 
 
 @pytest.mark.parametrize("fate", ["dropped", "cut", "failed", "replayed"])
-@pytest.mark.each_time("rest-dropped", "rest-failed", "glue-dropped")
+@pytest.mark.each_time("rest-dropped", "glue-dropped")
 def test_a_landing_whose_publishing_is_not_answered_is_done(landed: Topic, wire: Wire, fate: Fate) -> None:
     wire.once(fate, publishes)
 
@@ -154,7 +154,7 @@ def test_answers_that_are_cut_in_their_middle_while_a_landing_asks_cost_no_recor
 
 @pytest.mark.parametrize("lake", ["rest"], indirect=True)
 @pytest.mark.parametrize("times", ["once", "always"])
-@pytest.mark.each_time("once-rest")
+@pytest.mark.nightly
 def test_a_file_that_is_cut_in_its_middle_while_it_is_compacted_is_no_shorter_file(
     landed: Topic, wire: Wire, times: str
 ) -> None:

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import boto3
+import pytest
 
 from frazil.clients import Clients
 from frazil.landing.land import land
@@ -34,6 +35,7 @@ def test_tables_that_glue_owns_lie_below_the_warehouse_that_was_set(stack: Setti
     assert volume_of(settings).base_url == f"{warehouse}/"
 
 
+@pytest.mark.nightly
 def test_all_that_landings_and_upkeep_write_is_encrypted_by_the_key(stack: Settings, fresh_name: str) -> None:
     """SeaweedFS has no keys here: S3 is the one of the AWS stand-in."""
     settings = stack.with_changes(

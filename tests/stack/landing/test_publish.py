@@ -137,6 +137,7 @@ def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str
     assert is_sound(landed)
 
 
+@pytest.mark.nightly
 def test_a_strangers_append_in_the_middle_disturbs_no_landing(landed: Topic) -> None:
     landed.trades(5)
     name = spark_name(landed.things.table)
@@ -270,6 +271,7 @@ def test_what_an_older_release_left_in_the_middle_goes(topic: Topic, work: str) 
     assert is_sound(topic)
 
 
+@pytest.mark.nightly
 def test_a_rollback_takes_the_position_back_and_its_records_are_landed_again_once(topic: Topic) -> None:
     topic.trades(5)
     first = land(topic.spec, topic.connections)

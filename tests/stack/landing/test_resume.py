@@ -33,6 +33,7 @@ def state(topic: Topic) -> str:
     return table_states([topic.spec], topic.connections)[0].state
 
 
+@pytest.mark.nightly
 def test_records_that_are_named_are_left_out_and_counted_and_the_rest_is_landed(suspended: Topic) -> None:
     with pytest.raises(SuspendedError, match="partition 0, offset 3") as again:
         resume(suspended.spec, suspended.connections, past=[(0, 1), (1, 0)])

@@ -63,6 +63,7 @@ def test_a_loss_that_is_accepted_is_noted_and_the_rest_is_landed(eaten: Topic) -
     assert land(eaten.spec, eaten.connections).records == 0
 
 
+@pytest.mark.nightly
 def test_a_table_whose_spec_says_so_notes_every_loss_and_goes_on(eaten: Topic) -> None:
     spec = eaten.spec.model_copy(update={"on_lost_records": "record"})
     eaten.delete_records_before(15)
@@ -142,6 +143,7 @@ def transactional(topic: Topic) -> Producer:
     return producer
 
 
+@pytest.mark.nightly
 def test_a_huge_transaction_that_was_aborted_is_read_past_however_long_it_takes(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,7 +81,7 @@ def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
     assert changing.rows_by_key() == changing.rows
 
 
-@pytest.mark.each_time("layout0-1")
+@pytest.mark.nightly
 @pytest.mark.parametrize(("layout", "files"), [({}, 1), ({"partition_by": ["bucket(16, key)"]}, 16)])
 def test_rows_that_come_go_into_the_files_that_are_written_anew(
     make_one: MakeTopic, layout: dict[str, object], files: int
@@ -194,6 +194,7 @@ def test_a_landing_killed_after_any_step_changes_nothing_or_everything(
     assert sound(changing.topic)
 
 
+@pytest.mark.nightly
 def test_a_compaction_meanwhile_costs_a_second_merge_and_no_update(make_one: MakeTopic) -> None:
     changing = hundred(make_one, partition_by=[])
     topic = changing.topic
@@ -277,6 +278,7 @@ def test_columns_evolve_and_old_records_have_null_in_the_new_ones(changing: Upse
     assert (rows["k1"], rows["k2"], rows["k3"]) == ((11, None), (12, "later"), (3, None))
 
 
+@pytest.mark.nightly
 def test_a_table_keeps_the_key_that_it_was_made_with(changing: Upserts, make_one: MakeTopic) -> None:
     spec, connections = changing.topic.spec, changing.topic.connections
     appended = make_one()

@@ -53,6 +53,7 @@ def test_a_value_that_another_engine_changed_is_named_with_its_place(landed: Top
     assert "partition 0, offset 7, symbol: the record has 'ZTEST', the row 'WRONG'" in result.text
 
 
+@pytest.mark.nightly
 def test_records_that_are_gone_are_counted_and_not_compared(landed: Topic) -> None:
     landed.delete_records_before(4)
 

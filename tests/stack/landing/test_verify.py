@@ -171,7 +171,7 @@ def of_a_deleted_key(rows: pa.Table) -> pa.Table:
     return with_column(rows, "key", ["k2" if key == "k0" else key for key in rows["key"].to_pylist()])
 
 
-@pytest.mark.each_time("rest-of_a_deleted_key-expected3")
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

@@ -142,7 +142,7 @@ def test_equality_deletes_are_refused_and_the_table_stays_as_it_was(standin: Sta
     assert standin.rows(f"select count(*) from {name}") == [(1,)]
 
 
-@pytest.mark.each_time("15")
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_everything_survives_a_restart(
     stack: Settings, tmp_path: Path, trades: Trades, how: signal.Signals

@@ -95,6 +95,7 @@ def test_columns_are_those_of_their_ids_whatever_became_of_them(lake: Connection
     )
 
 
+@pytest.mark.nightly
 def test_rows_of_large_files_are_not_taken_to_every_task_for_a_join(
     lake: Connections, name: TableName
 ) -> None:

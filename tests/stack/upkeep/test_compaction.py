@@ -173,6 +173,7 @@ def test_rows_that_are_deleted_by_position_meanwhile_stay_deleted(topic: Topic) 
     assert quantities(topic) == [n for n in range(EACH * 5) if n != 1]
 
 
+@pytest.mark.nightly
 def test_files_that_others_name_anew_meanwhile_are_found(topic: Topic) -> None:
     landed(topic, 3)
     spark, table = topic.connections.spark, topic.things.table
@@ -288,6 +289,7 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sorted_by", [(), ("zorder(id, text)",)], ids=["by columns", "by Spark"])
 def test_writers_count_values_alike(connections: Connections, fresh_name: str, sorted_by: Any) -> None:
     """Their statistics of empty lists, and of what is null on the way to a value, are one number."""

@@ -82,6 +82,7 @@ def test_expiry_takes_no_file_that_main_holds_and_leaves_none_that_nobody_does(
     assert not unnamed(topic)
 
 
+@pytest.mark.nightly
 def test_files_that_a_compaction_replaced_go_with_the_snapshots_that_held_them(make_topic: MakeTopic) -> None:
     topic = make_topic(upkeep=EAGER)
     landings = landed(topic, 3)

@@ -132,6 +132,7 @@ def test_rows_that_another_engine_hid_by_a_delete_file_leave_the_files_too(topic
     assert run_check("row_count_deep", topic.spec, topic.connections).passed
 
 
+@pytest.mark.nightly
 def test_only_files_that_hold_the_rows_are_written_anew_and_older_snapshots_go_when_the_time_is_up(
     topic: Topic, tmp_path: Path
 ) -> None:
@@ -309,7 +310,7 @@ def test_a_replay_that_makes_the_dead_letter_table_brings_nothing_back(
     assert letters is None or not letters.scan().to_arrow().num_rows
 
 
-@pytest.mark.each_time("the first derivation")
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["the first derivation", "a rebuild"])
 def test_a_derivation_that_began_before_brings_nothing_back(topic: Topic, tmp_path: Path, way: str) -> None:
     name = topic.things.table

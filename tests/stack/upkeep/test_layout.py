@@ -101,6 +101,7 @@ def test_files_of_the_new_layout_are_rewritten_once_together_with_what_old_ones_
     assert sorted(row["quantity"] for row in topic.rows()) == list(range(60))
 
 
+@pytest.mark.nightly
 @pytest.mark.also("glue", why="Glue keeps properties of its own", nightly=True)
 def test_a_write_profile_is_applied_once_and_leaves_alone_what_was_set_by_hand(topic: Topic) -> None:
     by_hand = {"write.metadata.previous-versions-max": "7", "write.parquet.page-size-bytes": "65536"}

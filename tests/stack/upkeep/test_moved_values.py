@@ -88,7 +88,7 @@ def loses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Parted, "__init__", losing)
 
 
-@pytest.mark.each_time("trades-replayed-left2", "trades-expired-left0")
+@pytest.mark.each_time("trades-expired-left0")
 @pytest.mark.parametrize(
     ("make", "work", "left"),
     [

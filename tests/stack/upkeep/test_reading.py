@@ -132,6 +132,7 @@ def test_without_partitions_a_range_of_offsets_opens_the_landings_that_brought_i
     assert_opens_only_what_it_must(topic, ONE_LANDING)
 
 
+@pytest.mark.nightly
 def test_a_sorted_table_opens_one_file_for_one_value(make_topic: MakeTopic) -> None:
     topic = make_topic(sort_by=["symbol"], write={"target_file_size": "64KiB"})
     schema_id = topic.register(topic.schema)

@@ -129,6 +129,7 @@ def test_rows_that_are_sorted_as_they_are_written_again_are_counted_once(make_to
     assert quantities(topic) == [2, 3]
 
 
+@pytest.mark.nightly
 def test_whole_partitions_go_without_a_file_being_opened(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT, partition_by=["bucket(2, symbol)", "day($$timestamp)"])
     landed(topic, q1=100, q2=75, q3=0)
@@ -144,6 +145,7 @@ def test_whole_partitions_go_without_a_file_being_opened(make_topic: MakeTopic) 
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_a_file_is_rewritten_once_half_of_it_is_past_and_not_before(make_topic: MakeTopic) -> None:
     topic = make_topic(keep_rows_for=KEPT)
     landed(topic, q1=25, q2=21)
@@ -244,6 +246,7 @@ def test_a_landing_that_is_under_way_goes_on(make_topic: MakeTopic) -> None:
     assert_all_adds_up(topic)
 
 
+@pytest.mark.nightly
 def test_nothing_is_left_of_a_run_that_fails_and_the_next_landing_drops_what_a_dead_one_left(
     make_topic: MakeTopic,
 ) -> None:

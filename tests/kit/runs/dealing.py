@@ -1,0 +1,18 @@
+"""How `--dist loadfile` deals tests to workers: those of a file together, and those that share stand-ins."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadFileScheduling
+
+_SHARE_STAND_INS = "tests/cloud/"
+"""Folders below it start a stand-in once a worker; each of them takes seconds."""
+
+
+class ByStandIn(LoadFileScheduling):
+    """Gives a folder of the clouds' tests to one worker, so that its stand-ins start once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        """The name of what goes to one worker."""
+        file = super()._split_scope(nodeid)
+        folder = file.rpartition("/")[0]
+        return folder if folder.startswith(_SHARE_STAND_INS) else file
