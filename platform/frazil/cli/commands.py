@@ -105,6 +105,7 @@ _OF_THE_ENGINE: Mapping[str, Mapping[str, str]] = {
         "compact": "Rewrite small data files into files of the target size, sorted if the spec says so.",
         "expire": "Expire old snapshots and the files that only they need, or, with --rows, old rows.",
         "orphans": "Delete files in the tables' folders that no snapshot names.",
+        "statistics": "Count the distinct values of columns, by which Athena, Redshift and Trino plan joins.",
     },
     "work.forget": {
         "forget": "Forget rows: in a table, its dead letters and what is made of it, and then in every file.",

@@ -64,3 +64,8 @@ class Upkeep(Part):
         timedelta(days=3), description="Files that no snapshot names are deleted at this age."
     )
     orphans_every: Duration = Field(timedelta(days=1), description="Time between searches for such files.")
+    statistics_every: Duration | None = Field(
+        None,
+        description="Time between counts of the distinct values of columns, by which Athena, Redshift and "
+        "Trino plan joins. Each reads all rows. Unset: never.",
+    )

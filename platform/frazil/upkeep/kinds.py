@@ -10,8 +10,9 @@ from frazil.upkeep.kind import Kind
 from frazil.upkeep.land_interval import LandInterval
 from frazil.upkeep.orphans import Orphans
 from frazil.upkeep.row_expiry.run import RowExpiry
+from frazil.upkeep.statistics import Statistics
 
 KINDS: Mapping[str, Kind] = {
-    kind.name: kind for kind in (Compaction(), Expiry(), Orphans(), RowExpiry(), LandInterval())
+    kind.name: kind for kind in (Compaction(), Expiry(), Orphans(), RowExpiry(), LandInterval(), Statistics())
 }
 """By name."""

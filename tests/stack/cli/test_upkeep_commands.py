@@ -58,7 +58,12 @@ def heard(dagster_home: Path, names: Things) -> object:
 
 @pytest.mark.parametrize(
     ("command", "kind"),
-    [(("expire",), "expiry"), (("expire", "--rows"), "row_expiry"), (("orphans",), "orphans")],
+    [
+        (("expire",), "expiry"),
+        (("expire", "--rows"), "row_expiry"),
+        (("orphans",), "orphans"),
+        (("statistics",), "statistics"),
+    ],
 )
 def test_each_kind_of_work_gives_one_document(
     frazil: Command, names: Things, command: tuple[str, ...], kind: str
@@ -106,14 +111,14 @@ def test_each_kind_of_work_goes_through_and_what_spark_does_in_a_process_of_its_
     expired = shell("expire", "--rows", name, "--json")
     others = [
         shell("compact", name, "--json"),
-        *(frazil(each, name, "--json") for each in ("expire", "orphans")),
+        *(frazil(each, name, "--json") for each in ("expire", "orphans", "statistics")),
     ]
 
     assert (expired.code, expired.err) == (0, "")
     (report,) = expired.document
     assert (planned["numbers"]["rows"], report["numbers"]["rows"]) == (2, 2)
     assert planned["text"].startswith("Would delete 2 rows older than ")
-    assert [result.code for result in others] == [0, 0, 0]
+    assert [result.code for result in others] == [0, 0, 0, 0]
     assert (len(topic.rows()), file_count(connections.catalog, topic.things.table)) == (2, 1)
 
 

@@ -273,3 +273,17 @@ def test_rows_that_an_earlier_expiry_took_are_no_reason_for_another() -> None:
 
     assert due(table) == {}
     assert look_needed(table, NOW)
+
+
+def test_distinct_values_are_counted_where_a_spec_says_how_often_and_the_head_has_moved() -> None:
+    daily = {"upkeep": {"statistics_every": "1d"}}
+    counted = {"statistics": LastWork(NOW - DAY, "", HEAD - 1)}
+
+    assert "statistics" not in due(known(IDLE))
+    assert "statistics" not in due(known(IDLE, daily, head=None))
+    assert "statistics" not in due(known(IDLE, daily, last=last(statistics=2 * DAY)))
+    assert "statistics" not in due(
+        known(IDLE, daily, last={"statistics": LastWork(NOW - HOUR, "", HEAD - 1)})
+    )
+    assert due(known(IDLE, daily))["statistics"] == "the head has moved since: there was no count yet."
+    assert "86400 s are enough" in due(known(IDLE, daily, last=counted))["statistics"]

@@ -1,4 +1,4 @@
-"""`frazil census`, `compact`, `expire` and `orphans`: how the tables' files stand, and the sensor's work."""
+"""`frazil census`, `compact`, `expire`, `orphans`, `statistics`: how files stand, and the sensor's work."""
 
 from __future__ import annotations
 
@@ -89,6 +89,14 @@ def orphans_command(
 ) -> None:
     """Delete files in the tables' folders that no snapshot names."""
     _keep_up(KINDS["orphans"], tables, every, Order(dry_run=dry_run), as_json)
+
+
+@app.command("statistics")
+def statistics_command(
+    tables: Tables = None, every: AllTables = False, dry_run: DryRun = False, as_json: Json = False
+) -> None:
+    """Count the distinct values of columns, by which Athena, Redshift and Trino plan joins."""
+    _keep_up(KINDS["statistics"], tables, every, Order(dry_run=dry_run), as_json)
 
 
 def _keep_up(kind: Kind, tables: Tables, every: bool, order: Order, as_json: bool) -> None:
