@@ -40,8 +40,8 @@ test: lint ## Run everything that a change must pass, three files at a time: the
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
 	FRAZIL_TEST_EXAMPLES=1 FRAZIL_TEST_READERS=$(CURDIR)/$(READERS)/bin/python pytest $(ALL)
 
-unit: $(READY) ## Run the tests that need no servers.
-	pytest tests/unit tests/fuzz -m "not nightly" --numprocesses 3 --dist worksteal
+unit: $(READY) ## Run the tests that need no servers, but for files that take long; UNIT="not nightly" runs these as well.
+	pytest tests/unit -m "$${UNIT:-not nightly and not longer}" --numprocesses 3 --dist worksteal
 
 seeds: $(READY) ## Try properties on twenty times as many examples, other ones each time.
 	FRAZIL_TEST_EXAMPLES=20 pytest tests/unit -m hypothesis --numprocesses 2 --dist worksteal

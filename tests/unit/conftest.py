@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 
 
 _NUMBERS = count()
+_HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests of the files that `make unit` leaves to `make test`."""
+    lines = (_HERE / "longer.txt").read_text().splitlines()
+    longer = {_HERE / line for line in lines if not line.startswith("#")}
+    if missing := [str(file) for file in longer if not file.exists()]:
+        raise pytest.UsageError(f"longer.txt names files that are not there: {missing}")
+    for item in items:
+        if item.path in longer:
+            item.add_marker(pytest.mark.longer)
 
 
 @pytest.fixture(scope="session")
