@@ -36,7 +36,8 @@ _METRICS = "metricsPort"
 
 _SIGNED = ("SIGNING", "SIGNING_READ", "FILER_SIGNING", "FILER_SIGNING_READ")
 _ROLES = ("MASTER", "VOLUME", "FILER", "S3", "ADMIN", "WORKER", "CLIENT")
-"""As `weed scaffold -config=security` names them: requests between servers, and the servers."""
+_WEB = ("MASTER", "VOLUME", "FILER", "ADMIN", "CLIENT")
+"""As `weed scaffold -config=security` names them: signed requests, servers, and those that speak HTTP."""
 
 
 def storage(home: Home, ports: Ports) -> Server:
@@ -82,13 +83,18 @@ def storage(home: Home, ports: Ports) -> Server:
 
 
 def _inner_locks(home: Home) -> dict[str, str]:
-    """What SeaweedFS' own servers ask of each other in a locked stack; else each answers everybody."""
+    """What SeaweedFS' own servers ask of each other in a locked stack; else each answers everybody.
+
+    By gRPC and by HTTP each takes only who shows a certificate of the stack's authority.
+    """
     if (locks := locks_of(home)) is None:
         return {}
     keys = {f"WEED_JWT_{name}_KEY": secret(home, "storage") for name in _SIGNED}
-    certificates = {f"WEED_GRPC_{role}_CERT": str(locks.certificate) for role in _ROLES}
-    certificates |= {f"WEED_GRPC_{role}_KEY": str(locks.key) for role in _ROLES}
-    return {**keys, **certificates, "WEED_GRPC_CA": str(locks.ca)}
+    servers = [f"GRPC_{role}" for role in _ROLES] + [f"HTTPS_{role}" for role in _WEB]
+    certificates = {f"WEED_{server}_CERT": str(locks.certificate) for server in servers}
+    certificates |= {f"WEED_{server}_KEY": str(locks.key) for server in servers}
+    authorities = {f"WEED_{server}_CA": str(locks.ca) for server in ("GRPC", *servers)}
+    return {**keys, **certificates, **authorities, "WEED_HTTPS_CLIENT_ENABLED": "true"}
 
 
 def s3_access(home: Home, ports: Ports) -> dict[str, str]:

@@ -1,8 +1,9 @@
-"""Dagster's own servers on the checkout's workspace.yaml: a run that a person starts in the browser."""
+"""Dagster's own servers on the checkout's workspace.yaml: who may start a run in the browser, who not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,16 @@ mutation ($how: ExecutionParams!) {
   }
 }
 """
+SHOWN = "query { assetNodes { assetKey { path } } }"
+START = "mutation ($which: SensorSelector!) { startSensor(sensorSelector: $which) { __typename } }"
+WIPE = """
+mutation ($ranges: [PartitionsByAssetSelector!]!) {
+  wipeAssets(assetPartitionRanges: $ranges) { __typename }
+}
+"""
 STATUS = "query ($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+
+LOCATION = {"repositoryLocationName": "frazil", "repositoryName": "__repository__"}
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -46,7 +56,14 @@ def graph(make_graph: MakeGraph, instance: dg.DagsterInstance) -> Graph:
 @pytest.fixture
 def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
     """Asks a running webserver by GraphQL."""
-    home = tmp_path / "dagster-home"
+    with asked(tmp_path) as ask:
+        yield ask
+
+
+@contextmanager
+def asked(folder: Path, *options: str) -> Iterator[Ask]:
+    """What asks a webserver, which runs that long."""
+    home = folder / "dagster-home"
     home.mkdir()
     (home / "dagster.yaml").write_text(INSTANCE)
     port = free_port()
@@ -61,23 +78,16 @@ def ask(graph: Graph, tmp_path: Path) -> Iterator[Ask]:
         data: dict[str, Any] = answer["data"]
         return data
 
-    with serving(["dagster-webserver"], home, port):
+    with serving(["dagster-webserver", *options], home, port):
         yield ask
 
 
-def launch(ask: Ask, paths: list[tuple[str, ...]]) -> str:
-    """Starts a run of some assets; gives its id."""
-    selector = {
-        "repositoryLocationName": "frazil",
-        "repositoryName": "__repository__",
-        "pipelineName": "__ASSET_JOB",
-        "assetSelection": [{"path": list(path)} for path in paths],
-    }
+def launched(ask: Ask, paths: list[tuple[str, ...]]) -> dict[str, Any]:
+    """What becomes of a run of some assets that is asked for."""
+    selector = {**LOCATION, "pipelineName": "__ASSET_JOB", "assetSelection": [{"path": [*p]} for p in paths]}
     answer = ask(LAUNCH, how={"selector": selector, "runConfigData": {}})
-    launched = answer["launchPipelineExecution"]
-    assert launched["__typename"] == "LaunchRunSuccess", launched
-    run_id: str = launched["run"]["runId"]
-    return run_id
+    became: dict[str, Any] = answer["launchPipelineExecution"]
+    return became
 
 
 @pytest.mark.nightly
@@ -85,8 +95,29 @@ def test_a_run_from_the_browser_lands_and_shows_a_table(ask: Ask, graph: Graph) 
     def status(run_id: str) -> str:
         return str(ask(STATUS, id=run_id)["runOrError"]["status"])
 
-    run_id = launch(ask, all_paths(graph.things)[:3])
+    became = launched(ask, all_paths(graph.things)[:3])
+    assert became["__typename"] == "LaunchRunSuccess", became
+    run_id: str = became["run"]["runId"]
     wait_for(lambda: status(run_id) in ("SUCCESS", "FAILURE"))
 
     assert status(run_id) == "SUCCESS"
     assert len(graph.topics[0].rows()) == 3
+
+
+@pytest.mark.nightly
+def test_a_webserver_that_is_read_only_shows_the_assets_and_starts_nothing(
+    graph: Graph, tmp_path: Path
+) -> None:
+    selection = [{"path": [*graph.things.iceberg_path]}]
+
+    with asked(tmp_path, "--read-only") as ask:
+        shown = ask(SHOWN)["assetNodes"]
+        refused = [
+            launched(ask, all_paths(graph.things)[:3]),
+            ask(START, which={**LOCATION, "sensorName": "arrivals"})["startSensor"],
+            ask(WIPE, ranges=[{"assetKey": each} for each in selection])["wipeAssets"],
+        ]
+
+    assert selection[0] in [each["assetKey"] for each in shown]
+    assert [each["__typename"] for each in refused] == ["UnauthorizedError"] * 3
+    assert not graph.topics[0].connections.catalog.table_exists(graph.things.table.identifier)

@@ -150,8 +150,8 @@ ASKED = {
 }
 """What each would tell those whom it lets in."""
 
-OPEN = {"glue", "snowflake", "storage-master"}
-"""Stand-ins of clouds, and what knows no data (docs/connect.md)."""
+OPEN = {"glue", "snowflake"}
+"""Stand-ins of clouds (docs/connect.md)."""
 
 
 def knock(port: int, path: str) -> int | None:
@@ -186,7 +186,7 @@ def test_no_port_of_the_stack_lets_in_whoever_knocks(locked: Own) -> None:
         "storage-filer",
     } <= statuses.keys()
     assert {name: status for name, status in statuses.items() if status and status < 400} == {}
-    assert (statuses["rest"], statuses["s3"], statuses["storage-filer"]) == (403, 400, 401)
+    assert (statuses["rest"], statuses["s3"]) == (403, 400)
 
 
 @pytest.mark.parametrize("name", ["kafka", "kafka-controller", "registry", "catalog", "s3"])
@@ -201,6 +201,34 @@ def test_who_listens_shows_a_certificate_of_the_stacks_own_authority(locked: Own
         context.wrap_socket(plain, server_hostname=LOOPBACK) as encrypted,
     ):
         assert encrypted.version() == "TLSv1.3"
+
+
+@pytest.mark.parametrize("role", ["master", "volume", "filer", "admin"])
+@pytest.mark.parametrize("kind", ["", "-grpc"])
+def test_storages_inner_servers_take_only_who_shows_a_certificate(locked: Own, role: str, kind: str) -> None:
+    locks = locks_of(locked.home)
+    assert locks
+    port = recall(locked.home.ports)[f"storage-{role}{kind}"]
+    stranger, known = (ssl.create_default_context(cafile=locks.ca) for _ in range(2))
+    known.load_cert_chain(locks.certificate, locks.key)
+    for context in (stranger, known):
+        context.set_alpn_protocols(["h2" if kind else "http/1.1"])
+
+    assert answers(known, port)
+    assert not answers(stranger, port)
+
+
+def answers(context: ssl.SSLContext, port: int) -> bool:
+    """Whether a server says anything after the handshake: by TLS 1.3 it refuses a client only then."""
+    with (
+        socket.create_connection((LOOPBACK, port), timeout=10) as plain,
+        context.wrap_socket(plain, server_hostname=LOOPBACK) as encrypted,
+    ):
+        encrypted.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        try:
+            return bool(encrypted.recv(1))
+        except ssl.SSLError:
+            return False
 
 
 OF_A_DAY = pytest.mark.nightly
