@@ -116,7 +116,7 @@ def repair_drift(
     """
     targets = targets_of(spec, connections.settings)
     kept = {target.word for target in targets if target.maker}
-    wanted = {d.target for d in drifts if _is_repairable(spec, d)} - kept
+    wanted = {d.target for d in drifts if _is_repairable(spec, d) and not (d.target in kept and _is_late(d))}
     shown: list[Shown] = []
     failed: dict[str, FrazilError] = {}
     for target in targets:
@@ -134,6 +134,10 @@ def repair_drift(
 
 def _is_repairable(spec: AnyTable, drift: Drift) -> bool:
     return drift.state in _REPAIRED or (drift.state == "foreign" and spec.foreign_commits != "alarm")
+
+
+def _is_late(drift: Drift) -> bool:
+    return drift.state in ("missing", "behind")
 
 
 def _repaired(drift: Drift, wanted: Iterable[str], error: FrazilError | None) -> Drift:
@@ -265,8 +269,7 @@ class _Compared:
         if before and before.state not in ("in step", *_REPAIRED):
             return replace(drift, state=before.state, why=f"it follows {before.name}", todo=before.todo)
         if target.maker:
-            todo = "Look at the topic's Tableflow in Confluent Cloud."
-            return replace(drift, state=state, why=f"{target.maker} keeps it", todo=todo)
+            return replace(drift, state=state, why=f"{target.maker} keeps it", todo=target.maker.todo)
         if self.blocked_by:
             todo = f"`frazil check {drift.table}` shows what to do."
             return replace(drift, state="held", why=self.blocked_by, todo=todo)

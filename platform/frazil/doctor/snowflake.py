@@ -13,6 +13,7 @@ from frazil.doctor.remedies import snowflake_grant
 from frazil.errors import MissingError, NotAllowedError
 from frazil.publishing.snowflake import statements
 from frazil.publishing.snowflake.connection import connection_errors, rows, rows_or_none, statement_errors
+from frazil.publishing.snowflake.link import link_of
 from frazil.publishing.snowflake.statements import Relation, integration_of, volume_of
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.quoting import double_quoted
@@ -30,7 +31,7 @@ def probes(patient: Patient) -> Probes:
         account = _Account(patient.connections, until_the_end)
         if (yield Probe("log in", account.log_in, f"user {settings.snowflake.user}")).fine:
             yield from _objects(settings, account)
-            yield from _tables(tables, account)
+            yield from _tables(tables, account, refreshes=not settings.snowflake.linked_database)
 
 
 def _objects(settings: Settings, account: _Account) -> Probes:
@@ -41,6 +42,9 @@ def _objects(settings: Settings, account: _Account) -> Probes:
         yield Probe("use the warehouse", partial(account.use, access.warehouse), access.warehouse, grant)
     if access.role:
         yield Probe("find the readers' role", partial(account.find_role, access.role), access.role)
+    if linked := access.linked_database:
+        yield Probe("find the linked database", partial(account.linked, linked), linked)
+        return
     for kind, name, privilege in (
         ("EXTERNAL VOLUME", volume, "CREATE EXTERNAL VOLUME"),
         ("CATALOG INTEGRATION", integration_of(settings, "").name, "CREATE INTEGRATION"),
@@ -49,14 +53,14 @@ def _objects(settings: Settings, account: _Account) -> Probes:
         yield Probe(f"find the {kind.lower()}", partial(account.describe, kind, name), name, grant)
 
 
-def _tables(tables: Sequence[Relation], account: _Account) -> Probes:
+def _tables(tables: Sequence[Relation], account: _Account, *, refreshes: bool) -> Probes:
     """Each table, and in each schema one that is refreshed, as a sync does."""
     refreshed: set[str] = set()
     for table in tables:
         schema, of = f"{table.database}.{table.schema}", f"{table.schema}.{table.name}".lower()
         grant = snowflake_grant("CREATE ICEBERG TABLE", "SCHEMA", schema, account.role)
         finding = yield Probe("look at the table", partial(account.look, table), of, grant)
-        if finding.status == "ok" and schema not in refreshed:
+        if refreshes and finding.status == "ok" and schema not in refreshed:
             refreshed.add(schema)
             grant = snowflake_grant("OWNERSHIP", "TABLE", f"{schema}.{table.name}", account.role)
             yield Probe("refresh the table", partial(account.refresh, table), of, grant)
@@ -87,6 +91,11 @@ class _Account:
                 where=role,
                 todo=f"CREATE ROLE {double_quoted(role.upper())};",
             )
+
+    def linked(self, database: str) -> None:
+        with connection_errors(self._connections.settings), statement_errors("Snowflake"):
+            if failure := link_of(self._connection, database.upper()).failure:
+                raise failure
 
     def describe(self, kind: str, name: str) -> None:
         self._find(f"DESCRIBE {kind} {double_quoted(name)}")

@@ -24,7 +24,7 @@ from frazil.publishing.glue_answers import MEANING, Again, answers, ask, entry_o
 from frazil.publishing.labels import Labels, label_differences, labelled, labels_in, labels_of
 from frazil.publishing.lf_tags import LfTags, lf_tags_of
 from frazil.publishing.pointer import is_foreign, waited, ways_on
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Maker, Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 _PUT = "frazil.metadata_location"
 """Parameter of an entry: the metadata that Frazil put there. Other engines move Iceberg's own only."""
 
+_TABLEFLOW = Maker(
+    "Tableflow's catalog integration", todo="Look at the topic's Tableflow in Confluent Cloud."
+)
+
 
 class Glue:
     """The Glue entry of one table."""
@@ -53,7 +57,7 @@ class Glue:
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._settings, self._table = settings, things(spec, settings).table
         self._foreign_commits = spec.foreign_commits
-        self.maker = "Tableflow's catalog integration" if spec.is_read_only else ""
+        self.maker = _TABLEFLOW if spec.is_read_only else None
         self.database = ("" if self.maker else settings.glue.database) or self._table.namespace
         own = not self.maker and settings.catalog != "glue"  # else others write the entry
         self._labels = labels_of(spec) if own else {}

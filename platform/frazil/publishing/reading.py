@@ -13,7 +13,7 @@ from frazil.publishing.glue import Glue
 from frazil.publishing.glue_answers import entries_of, glue_errors
 from frazil.publishing.pointer import metadata_shown
 from frazil.publishing.snowflake.connection import connection_errors, statement_errors
-from frazil.publishing.snowflake.grants import RoleRights, rights_of
+from frazil.publishing.snowflake.governance.grants import RoleRights, rights_of
 from frazil.publishing.snowflake.tables import Snowflake
 from frazil.publishing.target import Shown, Target
 from frazil.publishing.targets import targets_of

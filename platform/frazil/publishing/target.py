@@ -21,6 +21,17 @@ Fact = int | str
 
 
 @dataclass(frozen=True, slots=True)
+class Maker:
+    """Who else keeps a table in a target, and what people look at where that does not do it."""
+
+    name: str
+    todo: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A table as a target shows it."""
 
@@ -62,8 +73,8 @@ class Target(Protocol):
     blocking: ClassVar[bool]
     """Whether what follows this target waits for that check."""
 
-    maker: str
-    """Who else keeps the table there; empty where Frazil does."""
+    maker: Maker | None
+    """Who else keeps the table there; None where Frazil does."""
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None: ...
 

@@ -10,13 +10,14 @@ from typing import Any
 from sqlglot import parse_one
 
 from frazil_local.snowflake.access import Access
-from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing
+from frazil_local.snowflake.answers import Refused, Result, already_there, message, missing, unsupported
 from frazil_local.snowflake.iceberg.governance import get_tags, set_policy, set_tags
 from frazil_local.snowflake.iceberg.integrations import (
     checked_integration,
     described_integration,
     verified_integration,
 )
+from frazil_local.snowflake.iceberg.linked import LinkedDatabases
 from frazil_local.snowflake.iceberg.tables import IcebergTables
 from frazil_local.snowflake.iceberg.volumes import checked_volume, described_volume, verified_volume
 from frazil_local.snowflake.knobs import Knobs
@@ -69,10 +70,18 @@ _USED_AS = {"EXTERNAL VOLUME": "EXTERNAL_VOLUME", "CATALOG INTEGRATION": "CATALO
 class Account:
     """The one account of the stand-in."""
 
-    def __init__(self, access: Access, objects: Objects, tables: IcebergTables, knobs: Knobs) -> None:
+    def __init__(
+        self,
+        access: Access,
+        objects: Objects,
+        tables: IcebergTables,
+        linked: LinkedDatabases,
+        knobs: Knobs,
+    ) -> None:
         self._access = access
         self._objects = objects
         self._tables = tables
+        self._linked = linked
         self._knobs = knobs
         self._one_at_a_time = threading.Lock()
 
@@ -80,8 +89,16 @@ class Account:
         """The statement, or None if it is one for fakesnow; refuses what can't be read."""
         return parse_statement(sql)
 
+    def look(self) -> None:
+        """Lets what follows a catalog do so before the next statement."""
+        with self._one_at_a_time:
+            self._linked.look()
+
     def admit(self, sql: str, session: Session) -> None:
-        """Hears what fakesnow is about to do."""
+        """Hears what fakesnow is about to do; refuses to make anything in a catalog-linked database."""
+        deed = deed_of(parse_one(sql, read="snowflake"), session)
+        if deed and deed.verb == "CREATE" and self._linked.has(deed.name):
+            raise unsupported(f"{deed.kind} in a catalog-linked database.")
 
     def done(self, sql: str, session: Session) -> None:
         """Hears what fakesnow did: what is dropped or replaced loses its grants, unless they are copied."""
@@ -96,7 +113,7 @@ class Account:
     def execute(self, statement: Statement, session: Session) -> Result | None:
         """The statement's result, or None if fakesnow must do it after all; refuses what Snowflake would."""
         of_table = isinstance(statement, Refresh | Call | DropDatabase | SetTags | GetTags | SetPolicy)
-        of_table = of_table or getattr(statement, "kind", None) == "ICEBERG TABLE"
+        of_table = of_table or getattr(statement, "kind", None) in ("ICEBERG TABLE", "LINKED DATABASE")
         with self._one_at_a_time:
             return self._of_table(statement, session) if of_table else self._of_object(statement, session)
 
@@ -148,6 +165,9 @@ class Account:
         return objects
 
     def _create_table(self, statement: Create, session: Session) -> Result:
+        if statement.kind == "LINKED DATABASE":
+            self._linked.create(statement)
+            return message(f"Database {statement.name[-1]} successfully created.")
         full = session.full(statement.name)
         check_options(statement.kind, statement.properties)
         if self._tables.create(replace(statement, name=full)):
@@ -170,6 +190,7 @@ class Account:
         return _DONE
 
     def _drop_database(self, statement: DropDatabase) -> Result:
+        self._linked.drop(statement.name)
         if self._tables.drop_database(statement.name):
             self._objects.revoke_within((statement.name,))
             return message(f"{statement.name} successfully dropped.")
@@ -204,6 +225,8 @@ class Account:
             answer = verified_volume(self._access, self._objects.get("EXTERNAL VOLUME", name))
         elif statement.function == "SYSTEM$VERIFY_CATALOG_INTEGRATION":
             answer = verified_integration(self._access, self._objects.get("CATALOG INTEGRATION", name))
+        elif statement.function == "SYSTEM$CATALOG_LINK_STATUS":
+            answer = self._linked.status(name)
         else:
             answer = table_information(self._tables.get(session.full(name)))
         return Result((statement.column,), ((answer,),))

@@ -125,8 +125,14 @@ def _refresh_status(table: Stored) -> str:
     """Of a table that refreshes itself; empty of others."""
     if table.text("AUTO_REFRESH").upper() != "TRUE":
         return ""
-    status = {"executionState": table.text("REFRESH_STATE", "RUNNING"), "pendingSnapshotCount": 0}
-    return json.dumps({**status, "lastSnapshotTime": None, "lastUpdatedTime": table.text("REFRESHED_ON")})
+    return json.dumps({
+        "executionState": table.text("REFRESH_STATE", "RUNNING"),
+        "invalidExecutionStateReason": table.text("REASON") or None,
+        "pendingSnapshotCount": 0,
+        "lastSnapshotTime": None,
+        "lastUpdatedTime": round(float(table.text("REFRESHED_ON", "0")) * 1000),
+        "currentMetadataFile": table.text("METADATA_LOCATION"),
+    })  # fmt: skip
 
 
 def _has_key(stored: Stored) -> str:

@@ -33,6 +33,7 @@ from frazil_local.snowflake.account import Account
 from frazil_local.snowflake.answers import Refused, Result, failure, success, syntax_error
 from frazil_local.snowflake.config import Config
 from frazil_local.snowflake.engine import merged, open_fakesnow, own_cursor
+from frazil_local.snowflake.iceberg.linked import LinkedDatabases
 from frazil_local.snowflake.iceberg.tables import IcebergTables
 from frazil_local.snowflake.knobs import Knobs
 from frazil_local.snowflake.language.parsing import is_merge, parse_name
@@ -166,6 +167,7 @@ class StandIn:
         self, connection: Any, body: dict[str, Any], statement: Statement | None, session: Session
     ) -> Result | None:
         """What our own statement or a MERGE answers, or None if the statement is one for fakesnow."""
+        self._account.look()
         result = self._account.execute(statement, session) if statement else None
         if isinstance(statement, DropDatabase):
             _leave_database(statement.name)
@@ -277,7 +279,9 @@ def _serve(config: Config) -> None:
             access.open(cursor, {})
     kind = StrictAccount if config.strict else Account
     knobs = Knobs()
-    account = kind(access, objects, IcebergTables(access, objects, fakesnow, knobs, config.pace), knobs)
+    tables = IcebergTables(access, objects, fakesnow, knobs, config.pace)
+    linked = LinkedDatabases(access, objects, fakesnow, tables, knobs, config.pace)
+    account = kind(access, objects, tables, linked, knobs)
     application = StandIn(account, objects, fakesnow, knobs).application()
     try:
         uvicorn.run(application, host="127.0.0.1", port=config.port, log_level="warning", access_log=False)

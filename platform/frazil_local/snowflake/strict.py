@@ -12,6 +12,7 @@ from sqlglot import exp, parse_one
 from frazil_local.snowflake.access import Access
 from frazil_local.snowflake.account import Account
 from frazil_local.snowflake.answers import Refused, Result, missing
+from frazil_local.snowflake.iceberg.linked import LinkedDatabases
 from frazil_local.snowflake.iceberg.tables import IcebergTables
 from frazil_local.snowflake.knobs import Knobs
 from frazil_local.snowflake.language.parsing import parse_relation, parse_statement
@@ -35,8 +36,15 @@ from frazil_local.snowflake.rights.session import Session
 class StrictAccount(Account):
     """Refuses what the role of a session may not do, and notes who owns what was made."""
 
-    def __init__(self, access: Access, objects: Objects, tables: IcebergTables, knobs: Knobs) -> None:
-        super().__init__(access, objects, tables, knobs)
+    def __init__(
+        self,
+        access: Access,
+        objects: Objects,
+        tables: IcebergTables,
+        linked: LinkedDatabases,
+        knobs: Knobs,
+    ) -> None:
+        super().__init__(access, objects, tables, linked, knobs)
         self._privileges = Privileges(objects)
         self._privileges.seed()
         self._guard, self._relations = Guard(objects, self._privileges), Relations(objects, self._privileges)
@@ -57,6 +65,7 @@ class StrictAccount(Account):
 
     def admit(self, sql: str, session: Session) -> None:
         """Refuses what fakesnow must not do for this session; opens the Iceberg tables that it reads."""
+        super().admit(sql, session)
         tree = _parsed(sql)
         self._guard.check_query(tree, session)
         if isinstance(tree, exp.Query):
@@ -102,6 +111,7 @@ class StrictAccount(Account):
     def _follow(self, statement: Statement, session: Session) -> None:
         match statement:
             case Create(kind=kind, name=name):
+                kind = "DATABASE" if kind == "LINKED DATABASE" else kind
                 full = session.full_of(kind, name)
                 if not self._privileges.has_owner(kind, full):
                     self._privileges.own(session.role, kind, full)

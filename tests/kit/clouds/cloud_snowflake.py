@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import requests
 from snowflake.connector.errors import DatabaseError
 
 from kit.stack.standin import KeyPair, StandIn
@@ -52,10 +51,6 @@ class CloudSnowflake(StandIn):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-    def turn(self, **knobs: Any) -> None:
-        """Turns the knobs; those that are not named go back."""
-        requests.post(f"{self.url}/_knobs", json=knobs, timeout=10).raise_for_status()
 
     def as_(self, role: str, *statements: str) -> list[tuple[Any, ...]]:
         """The administrator in a role; the rows of the last statement."""

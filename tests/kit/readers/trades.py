@@ -60,9 +60,9 @@ class Trades:
         glue.update_table(DatabaseName=database, TableInput=wanted, VersionId=entry["VersionId"])
 
 
-def make_trades(connections: Connections, name: str) -> Trades:
+def make_trades(connections: Connections, name: str, namespace: str = "snowflake_tests") -> Trades:
     """Makes a table with one row and shows it in Glue."""
-    names = things(TableSpec(topic=name, namespace="snowflake_tests"), connections.settings)
+    names = things(TableSpec(topic=name, namespace=namespace), connections.settings)
     connections.catalog.create_namespace_if_not_exists(names.table.namespace)
     made = Trades(connections, names, connections.catalog.create_table(names.table.identifier, SCHEMA))
     made.append("ZTEST")

@@ -119,6 +119,11 @@ class StandIn:
         self._process.send_signal(how)
         self._process.wait(PATIENCE)
 
+    def turn(self, **knobs: Any) -> None:
+        """Turns the knobs; those that are not named go back."""
+        address = f"http://127.0.0.1:{self.port}/_knobs"
+        requests.post(address, json=knobs, timeout=60).raise_for_status()
+
     def connect(self, user: str = "boss", **how: Any) -> Any:
         given: dict[str, Any] = {
             "account": "frazil",

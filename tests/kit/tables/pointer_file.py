@@ -11,7 +11,7 @@ from pyiceberg.types import IcebergType
 
 from frazil.connections import Connections
 from frazil.publishing.labels import Labels
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Maker, Shown
 from frazil.settings.profile import Settings
 from frazil.spec.names import AssetPath, things
 from frazil.spec.table import AnyTable
@@ -25,7 +25,7 @@ class PointerFile:
     check: ClassVar[str] = "pointer_current"
     icon: ClassVar[str] = "iceberg"
     blocking: ClassVar[bool] = False
-    maker = ""
+    maker: Maker | None = None
     page: str | None = None
     folder: ClassVar[Path]
 

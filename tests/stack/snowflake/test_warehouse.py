@@ -206,7 +206,7 @@ def test_tags_of_the_spec_are_set_on_the_table_and_only_those_that_differ(
     values, whole = query(connections.settings, asked), drift()
     query(connections.settings, f"alter iceberg table {table} set tag {tags[1]} = 'lead'")
     other = drift()
-    monkeypatch.setattr("frazil.publishing.snowflake.tags.rows", heard)
+    monkeypatch.setattr("frazil.publishing.snowflake.governance.tags.rows", heard)
     target.sync(own)
     target.sync(own)
 
@@ -305,7 +305,7 @@ def test_a_role_that_is_named_may_read_and_gets_back_only_what_it_lost(
     query(connections.settings, f"drop view {view}")
     query(connections.settings, f"create view {view} as select symbol, ratio from {state.name}")
     lost = drift()
-    monkeypatch.setattr("frazil.publishing.snowflake.grants.rows", heard)
+    monkeypatch.setattr("frazil.publishing.snowflake.governance.grants.rows", heard)
     sync_snowflake(own, trades.names)
     after = drift()
     again, _ = list(sent), sync_snowflake(own, trades.names)

@@ -14,7 +14,9 @@ from frazil.clients import Clients
 from frazil.errors import ConfigureError, PartDownError, RepairError
 from frazil.landing.schema.tables import ensure_table
 from frazil.publishing.glue import Glue
+from frazil.publishing.snowflake.statements import Relation
 from frazil.publishing.snowflake.tables import Snowflake
+from frazil.publishing.snowflake.views import KeptViews
 from frazil.settings.profile import Settings
 from frazil.spec.names import TableName
 from frazil.spec.topic import TableSpec
@@ -199,10 +201,11 @@ class Refusing(Rows):
 
 
 def test_of_a_table_that_snowflake_can_not_read_no_view_is_made() -> None:
-    snowflake = Snowflake(SPEC, Settings(snowflake={"account": "a"}))
-    connection = Refusing({}, f"FROM {snowflake.table} WHERE FALSE")
+    table, name = Relation("FRAZIL", "N", "T"), TableName("n", "t")
+    views = KeptViews(SPEC, Settings(snowflake={"account": "a"}), name, table, folds=False)
+    connection = Refusing({}, f"FROM {table} WHERE FALSE")
 
     with pytest.raises(ProgrammingError, match="the file of a data file is gone"):
-        snowflake._keep_view(connection)
+        views.keep(connection, changed=True)
 
     assert connection.sent == []

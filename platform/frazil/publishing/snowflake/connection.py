@@ -28,9 +28,11 @@ _MEANING = "The Iceberg table is right; Snowflake shows what it showed before."
 _UNKNOWN = "The Iceberg table is right; Snowflake shows it as it is now, or what it showed before."
 """A statement whose answer was lost may have been carried out."""
 
-_MISSING = (2003, 2043)  # object does not exist or not authorized
+MISSING = (2003, 2043)
+"""Numbers of errors of an object that does not exist, or that is hidden."""
+
 _NOT_ALLOWED = (3001, 3013)
-NOT_SHOWN = (*_MISSING, *_NOT_ALLOWED)
+NOT_SHOWN = (*MISSING, *_NOT_ALLOWED)
 """Numbers of errors of what is not there, or not for Frazil's role."""
 _EQUALITY_DELETES = 91968
 
@@ -40,7 +42,7 @@ _REFUSALS: dict[int | None, tuple[type[FrazilError], str, str]] = {
         "Snowflake does not read equality deletes.",
         "Compact the table (`frazil compact --everything`): that applies its deletes.",
     ),
-    **dict.fromkeys(_MISSING, (
+    **dict.fromkeys(MISSING, (
         MissingError,
         "Snowflake lacks something that the table needs, or hides it from this user.",
         "`frazil sync` makes what is missing; a role, a tag or a masking policy must be made by an "
@@ -122,7 +124,7 @@ def rows_or_none(connection: SnowflakeConnection, sql: str) -> list[tuple[Any, .
     try:
         return rows(connection, sql)
     except ProgrammingError as e:
-        if e.errno in _MISSING:
+        if e.errno in MISSING:
             return None
         raise
 
@@ -137,7 +139,14 @@ def named_rows(connection: SnowflakeConnection, sql: str) -> list[dict[str, Any]
 
 def shown_as(connection: SnowflakeConnection, kind: Kind, relation: Relation) -> dict[str, Any]:
     """What SHOW lists of a relation; empty where there is no such one, or its role may not see it."""
-    listed = named_rows(connection, show_like(kind, relation))
+    from snowflake.connector.errors import ProgrammingError
+
+    try:
+        listed = named_rows(connection, show_like(kind, relation))
+    except ProgrammingError as e:
+        if e.errno in MISSING:  # its schema, or its database
+            return {}
+        raise
     return next((row for row in listed if row["name"] == relation.name), {})
 
 

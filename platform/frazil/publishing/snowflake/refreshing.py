@@ -13,7 +13,8 @@ from frazil.quoting import double_quoted
 if TYPE_CHECKING:
     from snowflake.connector import SnowflakeConnection
 
-_RUNNING = "RUNNING"
+RUNNING = "RUNNING"
+"""The state of a refresh of Snowflake's own that goes on."""
 
 
 def refresh(connection: SnowflakeConnection, table: Relation) -> None:
@@ -40,7 +41,7 @@ def own_refresh(connection: SnowflakeConnection, table: Relation) -> dict[str, A
 
 
 def _refreshes_itself(table: Relation, state: str) -> RepairError:
-    later = "when it looks into Glue the next time" if state == _RUNNING else "when that refresh runs again"
+    later = "when it looks into Glue the next time" if state == RUNNING else "when that refresh runs again"
     return RepairError(
         "Snowflake refreshes this table by itself, so it refuses to do it now.",
         where=f"AUTO_REFRESH of {table} is {state}",

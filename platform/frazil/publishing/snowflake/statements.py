@@ -151,9 +151,21 @@ def table_information(table: Relation) -> str:
     return f"SELECT SYSTEM$GET_ICEBERG_TABLE_INFORMATION({text(str(table))})"
 
 
-def create_view_as(view: Relation, query: str) -> str:
-    """Creates or replaces the view of a query; its grants stay."""
-    return f"CREATE OR REPLACE VIEW {view} COPY GRANTS AS {query}"
+def link_status(database: str) -> str:
+    """Asks how a catalog-linked database follows its catalog."""
+    return f"SELECT SYSTEM$CATALOG_LINK_STATUS({text(double_quoted(database))})"
+
+
+def create_view_as(view: Relation, query: str, columns: Sequence[str] = ()) -> str:
+    """Creates or replaces the view of a query; its grants stay.
+
+    Args:
+        view: The view.
+        query: What it selects.
+        columns: What it calls the columns, where the query does not say.
+    """
+    listed = f" ({', '.join(map(double_quoted, columns))})" if columns else ""
+    return f"CREATE OR REPLACE VIEW {view}{listed} COPY GRANTS AS {query}"
 
 
 def comments_in(views: Sequence[Relation]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from frazil.connections import Connections
 from frazil.publishing.columns import Column
 from frazil.publishing.labels import Labels
-from frazil.publishing.target import Shown
+from frazil.publishing.target import Maker, Shown
 from frazil.publishing.views.held import HeldViews, is_as, queries_of
 from frazil.publishing.views.wanted import fingerprint, schema_of, view_names, wanted_views
 from frazil.settings.profile import Settings
@@ -33,7 +33,7 @@ class Views:
     check: ClassVar[str] = "views_current"
     icon: ClassVar[str] = "iceberg"
     blocking: ClassVar[bool] = False
-    maker = ""
+    maker: Maker | None = None
 
     def __init__(self, spec: AnyTable, settings: Settings) -> None:
         self._spec, self._settings, self._table = spec, settings, things(spec, settings).table

@@ -36,6 +36,11 @@ class SnowflakeSettings(SystemSettings):
     role: str | None = Field(None, description="The role that Frazil lets read the tables.")
     warehouse: str | None = Field(None, description="The warehouse for the queries of checks.")
     database: str = Field("FRAZIL", description="The database of tables and views.")
+    linked_database: str | None = Field(
+        None,
+        description="A catalog-linked database, in which Snowflake finds the tables by itself; `database` "
+        "then has the views only. Default: Frazil makes each table in `database`.",
+    )
     external_volume: str | None = Field(
         None,
         description="The external volume. Default: FRAZIL_VOLUME, or FRAZIL_GLUE_VOLUME if Glue owns "

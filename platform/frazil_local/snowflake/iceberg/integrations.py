@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import requests
@@ -95,6 +95,34 @@ def metadata_location(access: Access, integration: Stored, namespace: str, table
     return str(parameters["metadata_location"])
 
 
+def tables_listed(
+    access: Access, integration: Stored, allows: Callable[[str], bool]
+) -> list[tuple[str, str]]:
+    """Namespaces and names of the Iceberg tables that the catalog has in the namespaces that are allowed."""
+    check_enabled(integration)
+    if _is_oauth(integration):
+        of_all = "/v1/{prefix}namespaces"
+        listed = (".".join(levels) for levels in _get(integration, of_all)["namespaces"])
+        namespaces = [each for each in listed if allows(each)]
+        tables = [_get(integration, f"{of_all}/{each}/tables")["identifiers"] for each in namespaces]
+        return [(".".join(each["namespace"]), each["name"]) for of in tables for each in of]
+    glue = access.catalog(integration)
+    databases = [each["Name"] for each in _pages(glue, "get_databases", "DatabaseList")]
+    return [
+        (database, table["Name"])
+        for database in filter(allows, databases)
+        for table in _pages(glue, "get_tables", "TableList", DatabaseName=database)
+        if table.get("Parameters", {}).get("table_type", "").upper() == "ICEBERG"
+    ]
+
+
+def check_enabled(integration: Stored) -> None:
+    """Refuses to use one that is switched off."""
+    if integration.text("ENABLED").upper() != "TRUE":
+        problem = f"SQL execution error: Catalog integration {integration.plain_name} is not enabled."
+        raise Refused(94402, "22000", problem)
+
+
 def external_id() -> str:
     """An id that Snowflake draws for one volume or integration."""
     return f"FRAZIL_SFCRole={uuid.uuid4().hex[:16]}"
@@ -107,6 +135,13 @@ def _ask_glue(call: Any, what: str, **arguments: str) -> Any:
         refusal = reason(e)
         number = _NO_NAMESPACE if refusal.startswith("EntityNotFoundException: Database") else 94400
         raise Refused(number, "22000", f"SQL execution error: Glue {what}: {refusal}") from None
+
+
+def _pages(glue: Any, what: str, listed: str, **arguments: str) -> list[Any]:
+    def all_pages() -> list[Any]:
+        return [each for page in glue.get_paginator(what).paginate(**arguments) for each in page[listed]]
+
+    return list(_ask_glue(all_pages, what))
 
 
 def _get(integration: Stored, path: str) -> Any:

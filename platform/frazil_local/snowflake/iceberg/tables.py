@@ -18,7 +18,7 @@ from frazil.quoting import double_quoted
 from frazil_local.snowflake.access import Access
 from frazil_local.snowflake.answers import Refused, Result, Row, already_there, missing, unsupported
 from frazil_local.snowflake.engine import ICEBERG_TABLE, drop_database, own_cursor, text
-from frazil_local.snowflake.iceberg.integrations import metadata_location
+from frazil_local.snowflake.iceberg.integrations import check_enabled, metadata_location
 from frazil_local.snowflake.iceberg.volumes import active_location
 from frazil_local.snowflake.knobs import Knobs
 from frazil_local.snowflake.language.statements import Create, Name, Properties
@@ -100,6 +100,10 @@ class IcebergTables:
         self._show(name, self._resolved(statement.properties))
         return True
 
+    def take_over(self, name: Name, properties: Properties) -> None:
+        """Shows a table that a catalog-linked database found."""
+        self._show(name, properties)
+
     def refresh(self, name: Name) -> None:
         """Shows what Glue points to now; refuses what Snowflake could not read, or does by itself."""
         table = self.get(name)
@@ -122,15 +126,20 @@ class IcebergTables:
         if not _refreshes_itself(table) or not self._knobs.ways.refreshes:
             return False
         integration = self._objects.find("CATALOG INTEGRATION", (table.text("CATALOG"),))
-        seconds = float(integration.text("REFRESH_INTERVAL_SECONDS", "30")) if integration else 30.0
+        every = integration.text("REFRESH_INTERVAL_SECONDS", "30") if integration else "30"
+        seconds = float(table.text("SYNC_INTERVAL_SECONDS", every))
         return time.time() - float(table.text("REFRESHED_ON", "0")) >= seconds * self._pace
 
     def _refresh_itself(self, table: Stored) -> None:
         """Snowflake goes on trying, and says that it has stalled."""
         try:
-            self._show(table.name, table.properties)
-        except Refused:
-            stalled = {"REFRESH_STATE": "STALLED", "REFRESHED_ON": str(time.time())}
+            if self._location(table.properties) != table.text("METADATA_LOCATION"):
+                self._show(table.name, table.properties)
+            else:
+                fine = {"REFRESH_STATE": "RUNNING", "REASON": "", "REFRESHED_ON": str(time.time())}
+                self._objects.change("ICEBERG TABLE", table.name, {**table.properties, **fine})
+        except Refused as e:
+            stalled = {"REFRESH_STATE": "STALLED", "REASON": e.text, "REFRESHED_ON": str(time.time())}
             self._objects.change("ICEBERG TABLE", table.name, {**table.properties, **stalled})
 
     def drop(self, name: Name) -> None:
@@ -156,13 +165,15 @@ class IcebergTables:
         own = {"CATALOG": integration.plain_name, "EXTERNAL_VOLUME": volume.plain_name}
         return {**given, **own, "CATALOG_NAMESPACE": namespace}
 
-    def _show(self, name: Name, properties: Properties) -> None:
+    def _location(self, properties: Properties) -> str:
+        """The metadata file that the table's catalog shows now."""
         namespace, table = str(properties["CATALOG_NAMESPACE"]), str(properties["CATALOG_TABLE_NAME"])
         integration = self._objects.get("CATALOG INTEGRATION", (str(properties["CATALOG"]),))
-        if integration.text("ENABLED").upper() != "TRUE":
-            problem = f"SQL execution error: Catalog integration {integration.plain_name} is not enabled."
-            raise Refused(94402, "22000", problem)
-        location = metadata_location(self._access, integration, namespace, table)
+        check_enabled(integration)
+        return metadata_location(self._access, integration, namespace, table)
+
+    def _show(self, name: Name, properties: Properties) -> None:
+        location = self._location(properties)
         volume = self._volume(properties)
         _check_location(location, volume)
         metadata = StaticTable.from_metadata(location, self._access.files(active_location(volume)))
@@ -173,7 +184,7 @@ class IcebergTables:
             cursor.execute(f"COMMENT ON VIEW {double_quoted(*name)} IS '{ICEBERG_TABLE}'")
         kept = {
             **properties, "METADATA_LOCATION": location, "DESCRIBED": json.dumps(_columns(metadata)),
-            "REFRESHED_ON": str(time.time()), "REFRESH_STATE": "RUNNING",
+            "REFRESHED_ON": str(time.time()), "REFRESH_STATE": "RUNNING", "REASON": "",
         }  # fmt: skip
         if self._objects.find("ICEBERG TABLE", name):
             self._objects.change("ICEBERG TABLE", name, kept)

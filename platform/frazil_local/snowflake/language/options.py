@@ -63,7 +63,7 @@ _SWITCHES = (
     ("USER", "DISABLED"), ("EXTERNAL VOLUME", "ALLOW_WRITES"), ("CATALOG INTEGRATION", "ENABLED"),
     ("ICEBERG TABLE", "AUTO_REFRESH"), ("WAREHOUSE", "AUTO_RESUME"), ("WAREHOUSE", "INITIALLY_SUSPENDED"),
 )  # fmt: skip
-_SHORTEST, _LONGEST = 30, 86_400  # seconds of REFRESH_INTERVAL_SECONDS
+_SHORTEST, _LONGEST = 30, 86_400  # seconds of an interval
 
 LOCATION_OPTIONS = (
     "NAME", "STORAGE_PROVIDER", "STORAGE_BASE_URL", "STORAGE_AWS_ROLE_ARN", "STORAGE_AWS_EXTERNAL_ID",
@@ -121,7 +121,7 @@ def check_options(kind: str, given: Mapping[str, Any]) -> None:
             raise invalid(name, str(value))
         if (kind, name) in _NUMBERS and not (str(value).isdigit() or str(value).upper() == "NULL"):
             raise invalid(name, str(value))
-    _check_interval(given)
+    check_interval("REFRESH_INTERVAL_SECONDS", given)
 
 
 def check_changes(kind: str, assigned: Mapping[str, Any]) -> None:
@@ -161,7 +161,8 @@ def check_privileges(grant: Grant) -> None:
         raise Refused(1003, "42000", f"SQL compilation error:\nInvalid privilege '{strange[0]}' for {kind}.")
 
 
-def _check_interval(given: Mapping[str, Any]) -> None:
-    seconds = given.get("REFRESH_INTERVAL_SECONDS")
+def check_interval(name: str, given: Mapping[str, Any]) -> None:
+    """Refuses an interval that is too short, too long or none."""
+    seconds = given.get(name)
     if seconds is not None and not (str(seconds).isdigit() and _SHORTEST <= int(seconds) <= _LONGEST):
-        raise invalid("REFRESH_INTERVAL_SECONDS", str(seconds))
+        raise invalid(name, str(seconds))

@@ -34,12 +34,14 @@ from frazil_local.snowflake.language.statements import (
 )
 from frazil_local.snowflake.language.tokens import Tokens
 
-_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in RELATIONS)
+_NOT_SAID: tuple[Kind, ...] = (*RELATIONS, "LINKED DATABASE")
+_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Kind) if kind not in _NOT_SAID)
 _CURRENT = ("CURRENT_ROLE", "CURRENT_USER", "CURRENT_WAREHOUSE")
 _SYSTEM_FUNCTIONS = (
     "SYSTEM$VERIFY_EXTERNAL_VOLUME",
     "SYSTEM$VERIFY_CATALOG_INTEGRATION",
     "SYSTEM$GET_ICEBERG_TABLE_INFORMATION",
+    "SYSTEM$CATALOG_LINK_STATUS",
 )
 _GET_TAG = "SYSTEM$GET_TAG"
 
@@ -107,6 +109,8 @@ def parse_name(text: str) -> Name:
 
 def _create(tokens: Tokens) -> Statement | None:
     or_replace = tokens.take("OR", "REPLACE")
+    if tokens.take("DATABASE"):
+        return _create_linked(tokens, or_replace=or_replace)
     kind = _kind(tokens)
     if kind is None:
         return None
@@ -117,6 +121,15 @@ def _create(tokens: Tokens) -> Statement | None:
         return Create(kind, name, {}, or_replace, if_not_exists)
     tokens.take("WITH")
     return Create(kind, name, tokens.properties(), or_replace, if_not_exists)
+
+
+def _create_linked(tokens: Tokens, *, or_replace: bool) -> Statement | None:
+    """A catalog-linked database; any other is for fakesnow."""
+    if_not_exists = tokens.take("IF", "NOT", "EXISTS")
+    name = tokens.name()
+    if tokens.word() != "LINKED_CATALOG":
+        return None
+    return Create("LINKED DATABASE", name, tokens.properties(), or_replace, if_not_exists)
 
 
 def _alter(tokens: Tokens) -> Statement | None:

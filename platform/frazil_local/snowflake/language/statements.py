@@ -14,6 +14,7 @@ Kind: TypeAlias = Literal[
     "CATALOG INTEGRATION",
     "SECURITY INTEGRATION",
     "ICEBERG TABLE",
+    "LINKED DATABASE",
     "TAG",
     "MASKING POLICY",
     "DATABASE",

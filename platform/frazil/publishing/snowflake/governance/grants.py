@@ -38,10 +38,11 @@ RoleRights: TypeAlias = frozenset[Right] | None
 
 
 def rights_to_read(table: Relation, views: Sequence[Relation]) -> tuple[Right, ...]:
-    """What reading a table and its views takes: both containers, and the rows of each."""
+    """What reading a table and its views takes: what they are in, and the rows of each."""
+    places = tuple(dict.fromkeys((each.database, each.schema) for each in (table, *views)))
     return (
-        Right("USAGE", "DATABASE", (table.database,)),
-        Right("USAGE", "SCHEMA", (table.database, table.schema)),
+        *(Right("USAGE", "DATABASE", (database,)) for database in dict.fromkeys(p[0] for p in places)),
+        *(Right("USAGE", "SCHEMA", place) for place in places),
         Right("SELECT", "TABLE", table.parts),
         *(Right("SELECT", "VIEW", view.parts) for view in views),
     )

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 from frazil.errors import ConfigureError
 from frazil.publishing.labels import labels_of_tags
-from frazil.publishing.snowflake.policies import keep_policies, other_policies, policies_of, policies_on
+from frazil.publishing.snowflake.governance.policies import (
+    keep_policies,
+    other_policies,
+    policies_of,
+    policies_on,
+)
+from frazil.publishing.snowflake.governance.tags import keep_tags, tags_of, tags_on
 from frazil.publishing.snowflake.statements import Relation
-from frazil.publishing.snowflake.tags import keep_tags, tags_of, tags_on
 from frazil.settings.profile import Settings
 from frazil.spec.table import AnyTable
 

@@ -1,0 +1,90 @@
+"""Tables of a catalog-linked database: Snowflake finds and refreshes them by itself; Frazil looks at them.
+
+An administrator makes such a database once (docs/snowflake.md). Names in it are spelled as the catalog has
+them (docs.snowflake.com, "Use a catalog-linked database for Apache Iceberg tables").
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from frazil.errors import FrazilError, RepairError
+from frazil.publishing.glue import Glue
+from frazil.publishing.snowflake.connection import shown_as
+from frazil.publishing.snowflake.link import MEANING, link_of
+from frazil.publishing.snowflake.refreshing import RUNNING, own_refresh
+from frazil.publishing.snowflake.statements import Relation
+from frazil.publishing.target import Maker
+from frazil.quoting import double_quoted
+from frazil.spec.names import TableName
+
+if TYPE_CHECKING:
+    from snowflake.connector import SnowflakeConnection
+
+_LINK = Maker(
+    "Snowflake's link to the catalog",
+    todo="Snowflake looks into the catalog every 30 seconds by default; `frazil sync` says whether that "
+    "fails.",
+)
+
+
+class LinkedTable:
+    """A table that a catalog-linked database should have found."""
+
+    maker: Maker | None = _LINK
+    folds = True
+
+    def __init__(self, database: str, name: TableName, glue: Glue) -> None:
+        self.table = Relation(database.upper(), glue.database, name.table)
+
+    def check(self, location: str) -> None:
+        """See `Source`: the link's own volume, or the catalog, says what Snowflake may read."""
+
+    def location(self, connection: SnowflakeConnection) -> str | None:
+        """See `Source`.
+
+        Raises:
+            RepairError: Snowflake found the table, and can't read it.
+        """
+        shown = shown_as(connection, "ICEBERG TABLES", self.table)
+        if not shown:
+            return None
+        status: dict[str, Any] = json.loads(shown.get("auto_refresh_status") or "{}")
+        if file := status.get("currentMetadataFile"):
+            return str(file)
+        raise self._stuck(status)
+
+    def make(self, connection: SnowflakeConnection) -> None:
+        """See `Source`: the link does it, or says why not.
+
+        Raises:
+            RetryError: It has not looked yet.
+            RepairError: It fails, or can't take over this table.
+        """
+        raise link_of(connection, self.table.database).why_missing(self.table)
+
+    def refresh(self, connection: SnowflakeConnection) -> None:
+        """See `Source`.
+
+        Raises:
+            RepairError: The link fails, or Snowflake's own refresh of the table stands still.
+        """
+        if failure := link_of(connection, self.table.database).failure:
+            raise failure
+        status = own_refresh(connection, self.table)
+        if status.get("executionState") != RUNNING:
+            raise self._stuck(status)
+
+    def drop(self, connection: SnowflakeConnection) -> None:
+        """See `Source`: the table goes with its entry in the catalog. A DROP here would drop that one."""
+
+    def _stuck(self, status: dict[str, Any]) -> FrazilError:
+        state, reason = status.get("executionState"), status.get("invalidExecutionStateReason")
+        return RepairError(
+            "Snowflake does not refresh the table by itself, as it should in a catalog-linked database.",
+            where=f"{self.table} is {state or 'without a state'}{f': {reason}' if reason else ''}",
+            meaning=MEANING,
+            todo="Fix what the message names, then "
+            f"ALTER ICEBERG TABLE {double_quoted(*self.table.parts)} SET AUTO_REFRESH = TRUE.",
+        )
