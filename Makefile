@@ -13,7 +13,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # which is most of the time that `frazil --help` or a file of tests takes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo ui up down test nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
+.PHONY: help demo ui up down test by-day nightly unit seeds planted mutants schemas stack cloud faults rowids upserts keys cdc derivations growth fuzz lint docs reference bench peers readers pictures week soak lock wheel sbom audit clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,7 +34,10 @@ down: $(READY) ## Stop the embedded stack; its data stays.
 # with nothing to do; xdist's own order, by the number of tests in a file, has the longest ones at the end. Tests of
 # one cloud stay with one worker, which starts its stand-ins once: tests/kit/runs/dealing.py.
 ALL = tests/cloud tests/stack tests/faults tests/unit tests/fuzz --numprocesses 3 --dist loadfile --no-loadscope-reorder
-test: lint ## Run everything that a change must pass, three files at a time: they wait for servers half of it.
+test: $(READY) ## Run everything that a change must pass; mypy has one core for minutes, so tests run beside it.
+	$(MAKE) --jobs 2 lint by-day
+
+by-day: $(READY)
 	pytest $(ALL) -m "not nightly"
 
 nightly: $(READY) $(READERS)/.ready ## Run all tests, those too that take long and stand beside quicker ones of their kind; before each release.
