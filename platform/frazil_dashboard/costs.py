@@ -14,7 +14,7 @@ from frazil.upkeep.work import MB
 DAYS = 30
 """The time that is looked at."""
 
-_COUNTS = ("records", "files", "commits", "writes", "task_seconds")
+_COUNTS = ("records", "files", "commits", "writes", "reads", "task_seconds")
 _SIZES = ("bytes_in", "bytes_written", "live_bytes", "history_bytes")
 
 

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from frazil.costs.units import Line, Period, Unit, Units, objects_put, total_of
+from frazil.costs.units import OF_COMMIT, Line, Period, Unit, Units, objects_put, total_of
 from frazil.derive.positions.ledger import DerivedLedger
 from frazil.landing.position.ledger import Ledger
+from frazil.tables.catalogs.requests import Requests
 from frazil.tables.commits.stage import TASK_SECONDS
 from frazil.tables.metadata.snapshots import UPKEEP, ancestors, is_first, made_at, number, summary_of
 
@@ -48,6 +49,10 @@ def _commit(table: str, snapshot: Snapshot, *, in_glue: bool) -> Line:
         "commits": 1,
         "writes": objects_put(files, commits=1),
     }
+    if requests := Requests.of(summary):
+        units["reads"] = requests.reads
+        units["writes"] = files + requests.puts + OF_COMMIT
+        units["metadata_bytes"] = requests.bytes
     if in_glue:
         units["glue_calls"] = 1
     if (seconds := task_seconds(summary)) is not None:

@@ -16,7 +16,7 @@ from frazil.pipelines.places import read_document
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 
-Priced = Literal["storage", "writes", "glue_calls", "cpu"]
+Priced = Literal["storage", "writes", "reads", "glue_calls", "cpu"]
 Charged = Literal["topics", "traffic", "hours"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
@@ -62,6 +62,7 @@ class _Rate:
 _RATES: Mapping[Priced | Charged, _Rate] = {
     "storage": _Rate("byte_seconds", GIB * MONTH),
     "writes": _Rate("writes", 1_000),
+    "reads": _Rate("reads", 1_000),
     "glue_calls": _Rate("glue_calls", 1_000_000),
     "cpu": _Rate("task_seconds", 3_600),
     "topics": _Rate("topic_seconds", 3_600),
@@ -70,7 +71,7 @@ _RATES: Mapping[Priced | Charged, _Rate] = {
 }
 
 
-_OF_TABLES: tuple[Priced, ...] = ("storage", "writes", "glue_calls", "cpu")
+_OF_TABLES: tuple[Priced, ...] = ("storage", "writes", "reads", "glue_calls", "cpu")
 
 
 @dataclass(frozen=True, slots=True)

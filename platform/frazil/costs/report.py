@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 NEVER_MEASURED = (
-    "requests that read, and those of retries, parts of large files and lists",
+    "requests that read of Spark's SQL, of derivations, of tasks that shuffle, and of processes that commit "
+    "nothing",
+    "requests of retries, parts of large files and lists",
     "CPU of Spark's JVM, of its Python workers beside their tasks, of tasks that shuffle, of the process "
     "that commits, and of Dagster",
-    "manifests that a commit writes again since files left them",
     "expiry and the removal of orphans, which make no snapshot",
-    "files that no snapshot names, and metadata files",
+    "files that no snapshot names, and the size of metadata files",
     "Snowflake's seconds and refreshes",
     "data that leaves the region",
 )

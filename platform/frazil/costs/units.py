@@ -13,10 +13,12 @@ MONTH = 730 * 3600.0
 """Seconds of a month, as AWS' own calculators have it."""
 
 Unit = Literal[
-    "records", "bytes_in", "bytes_written", "bytes_replaced", "files", "commits", "writes", "publications",
-    "glue_calls", "task_seconds", "live_bytes", "history_bytes", "byte_seconds", "topic_seconds", "seconds",
+    "records", "bytes_in", "bytes_written", "bytes_replaced", "metadata_bytes", "files", "commits", "writes",
+    "reads", "publications", "glue_calls", "task_seconds", "live_bytes", "history_bytes", "byte_seconds",
+    "topic_seconds", "seconds",
 ]  # fmt: skip
-"""`writes`: objects put into the store. `task_seconds`: CPU of tasks, in Python. `byte_seconds`: bytes that
+"""`metadata_bytes`: of manifests and their lists. `writes`: objects put into the store. `reads`: requests for
+an object, its size or a part. `task_seconds`: CPU of tasks, in Python. `byte_seconds`: bytes that
 were stored, each for how long. `topic_seconds`: topics that were landed, each for the whole time."""
 
 Units = Mapping[Unit, float]
@@ -26,6 +28,10 @@ Grouping = Literal["table", "layer", "work", "tag"]
 """By what lines are put together."""
 
 UNTAGGED = "(no tag)"
+
+
+OF_COMMIT = 1
+"""Objects that a catalog puts for a commit: a metadata file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ class Line:
 
 def objects_put(files: int, commits: int) -> int:
     """Objects that commits put: the files, a list of manifests and a metadata file; with files a manifest."""
-    return files + commits * (2 + (files > 0))
+    return files + commits * (1 + OF_COMMIT + (files > 0))
 
 
 def total_of(lines: Iterable[Line]) -> Units:

@@ -56,6 +56,16 @@ def test_each_kind_of_work_has_its_own_counts() -> None:
     }  # fmt: skip
 
 
+def test_what_a_commit_says_of_its_requests_takes_the_place_of_the_least_that_it_needs() -> None:
+    made = History()
+    said = {"frazil.requests": '{"reads": 13, "puts": 5, "bytes": 9000}'}
+    made.commit(summary={**landed(1000, 1000), **said})
+
+    landing = units_by_work(made)["landing"]
+
+    assert (landing["reads"], landing["writes"], landing["metadata_bytes"]) == (13, 1 + 5 + 1, 9000)
+
+
 def test_storage_is_what_each_snapshot_held_for_as_long_as_it_did() -> None:
     stored = units_by_work(history())["storage"]
 

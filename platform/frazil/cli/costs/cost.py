@@ -111,7 +111,7 @@ def _show(measured: Sequence[Costs], by: Grouping, period: Period, prices: Price
         console.print(f"Not measured: {'; '.join(_unmeasured(measured))}.", style="dim")
 
 
-_COLUMNS = ("records", "in", "written", "stored", "files", "commits", "writes", "CPU (s)")
+_COLUMNS = ("records", "in", "written", "stored", "files", "commits", "writes", "reads", "CPU (s)")
 
 
 def _cells(lines: Sequence[Line], prices: PriceList) -> Iterator[str]:
@@ -123,6 +123,7 @@ def _cells(lines: Sequence[Line], prices: PriceList) -> Iterator[str]:
     yield _number(units.get("files"))
     yield _number(units.get("commits", units.get("publications")))
     yield _number(units.get("writes"))
+    yield _number(units.get("reads"))
     yield _number(units.get("task_seconds"))
     yield money_text(amount_of(units, prices))
 

@@ -53,16 +53,24 @@ class Rates:
 
     Args:
         record_bytes: Of a record, in files.
-        spread: Files of one small landing: partitions that it touches.
+        spread: Files of a small landing with the usual number of records: partitions that it touches.
+        usual: That number.
+        skew: How many more partitions come with more records, as a power of them (Heaps' law); 0: no more.
         landing_seconds, record_seconds, byte_seconds: CPU of a landing by itself, of each record, and of each
             byte that is compacted.
     """
 
     record_bytes: float
-    spread: int
+    spread: float
     landing_seconds: float
     record_seconds: float
     byte_seconds: float
+    usual: float = 1.0
+    skew: float = 0.0
+
+    def touched(self, records: int) -> float:
+        """How many partitions a landing touches: one, and the rarer ones with more records."""
+        return float(1 + (self.spread - 1) * (records / self.usual) ** self.skew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +151,26 @@ class _Partition:
 def replay(arrivals: Iterable[Arrival], every: float, rules: Rules, rates: Rates) -> Outcome:
     """What landing at even times would have come to; the first one is `every` seconds after the first record.
 
-    Partitions are taken to be alike: one of them is replayed.
+    Partitions are taken to be alike, but for how many of them a landing touches: one of them is replayed.
     """
     landings, waits = _landings(arrivals, every)
     if not landings:
         return Outcome(0, 0, 0, 0.0, 0.0, 0.0)
     part = _Partition(rules, min(landings) - every)
-    commits = files = rewritten = opened = 0
+    commits = rewritten = opened = fresh = 0
+    files, spread = 0.0, rates.spread
     for at, records in sorted(landings.items()):
-        files += part.land(int(records * rates.record_bytes) // rates.spread)
+        files += part.land(int(records * rates.record_bytes / spread)) * rates.touched(records)
         again, into = part.compact(at)
-        commits, files, rewritten = commits + 1 + (into > 0), files + into, rewritten + again
+        fresh += records
+        if into:
+            commits, files, fresh = commits + 1, files + into * rates.touched(fresh), 0
+        commits, rewritten = commits + 1, rewritten + again
         opened += part.count
-    spread = rates.spread
     seconds = len(landings) * rates.landing_seconds + sum(landings.values()) * rates.record_seconds
     seconds += rewritten * spread * rates.byte_seconds
     files_seen = opened * spread / len(landings)
-    return Outcome(commits, files * spread, rewritten * spread, seconds, files_seen, _p95(waits))
+    return Outcome(commits, round(files), round(rewritten * spread), seconds, files_seen, _p95(waits))
 
 
 def _p95(waits: Mapping[float, int]) -> float:

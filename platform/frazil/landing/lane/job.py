@@ -58,10 +58,11 @@ class Lane:
             OffsetsLostError: Planned records are gone.
             FrazilError: See `spark_job`.
         """
-        from frazil.tables.writing.transfer import took_of
+        from frazil.tables.writing.task import count_reads, took_of
 
         with spark_job(landing_job(plan)):
             returned = run(self._part(reading, spec, table, plan))
+        count_reads(table.location(), returned)
         counts = [json.loads(report) for report in values_of(returned["report"])]
         files = (file for of_task in values_of(returned["files"]) for file in of_task)
         return self.written(counts, values_of(returned["bad"]), files, table, landing, took_of(returned))

@@ -16,17 +16,18 @@ import pyarrow as pa
 
 from frazil.landing.lane.intake import BAD, Intake, Task
 from frazil.tables.writing.parquet import FILES, HELD, DataFileWriter
-from frazil.tables.writing.task import TOOK, Meter, begin_task, rows_of
+from frazil.tables.writing.task import READS, TOOK, Meter, begin_task, rows_of
 
 RETURNED = pa.schema(
     [
         ("landing", pa.int32()), ("report", pa.string()), ("files", FILES),
         ("bad", pa.list_(BAD)), ("merge", pa.string()), (TOOK, pa.float64()),
+        (READS, pa.int64()),
     ]
 )  # fmt: skip
 """What a task returns of each landing of which it saw records: a row with the report, where `bad` is null if
 the bad records are too large; and one for each partition of the table into which changes were merged. In its
-first one `took` has the task's CPU seconds for it."""
+first one `took` has the task's CPU seconds for it, and `reads` its requests that read."""
 
 
 class Slice(Protocol):

@@ -22,12 +22,14 @@ from pyiceberg.io import (
     S3_SESSION_TOKEN,
     FileIO,
     InputFile,
+    InputStream,
     OutputFile,
 )
 
 from frazil.settings.identity import keys_of_now
 from frazil.tables.catalogs.kept_metadata import KeptInput, KeptMetadata, KeptOutput, is_kept
 from frazil.tables.catalogs.null_containers import keep_null_containers
+from frazil.tables.catalogs.requests import OPENED, REQUESTED, Requests
 
 if TYPE_CHECKING:
     from botocore.credentials import ReadOnlyCredentials
@@ -144,6 +146,31 @@ _open_files = _OpenFiles()
 _kept = KeptMetadata()
 
 
+class CountedInput(InputFile):
+    """A file whose reading is counted. One that is read in parts, by others, is counted as read at once."""
+
+    def __init__(self, own: InputFile) -> None:
+        super().__init__(own.location)
+        self._own = own
+
+    def __len__(self) -> int:
+        self._count(1)
+        return len(self._own)
+
+    def exists(self) -> bool:
+        """See `InputFile.exists`."""
+        self._count(1)
+        return self._own.exists()
+
+    def open(self, seekable: bool = True) -> InputStream:
+        """See `InputFile.open`."""
+        self._count(OPENED)
+        return self._own.open(seekable)
+
+    def _count(self, reads: int) -> None:
+        REQUESTED.of_file(self.location, Requests(reads=reads))
+
+
 class LateFileIO(FileIO):
     """PyIceberg's own FileIO, made when a file is first asked for.
 
@@ -164,7 +191,7 @@ class LateFileIO(FileIO):
         return self._input(location)
 
     def _input(self, location: str) -> InputFile:
-        return self.files(location).new_input(location)
+        return CountedInput(self.files(location).new_input(location))
 
     def new_output(self, location: str) -> OutputFile:
         """See `FileIO.new_output`."""

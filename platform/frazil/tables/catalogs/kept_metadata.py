@@ -13,6 +13,8 @@ from threading import Lock
 
 from pyiceberg.io import InputFile, InputStream, OutputFile, OutputStream
 
+from frazil.tables.catalogs.requests import REQUESTED, Requests
+
 MOST_BYTES = 32 * 2**20
 LARGEST = 2**20
 """A longer file is not kept: there are few of them, and each would drive out many."""
@@ -118,6 +120,7 @@ class _KeptStream:
     def __init__(self, own: OutputStream, location: str, kept: KeptMetadata) -> None:
         self._own, self._location, self._kept = own, location, kept
         self._content: BytesIO | None = BytesIO()
+        self._failed = False
 
     def write(self, b: bytes) -> int:
         if self._content is not None and self._content.tell() + len(b) <= LARGEST:
@@ -130,7 +133,10 @@ class _KeptStream:
         return self._own.tell()
 
     def close(self) -> None:
+        size = self._own.tell()
         self._own.close()
+        if not self._failed:
+            REQUESTED.of_file(self._location, Requests(puts=1, bytes=size))
         if self._content is not None:
             self._kept.keep(self._location, self._content.getvalue())
 
@@ -139,5 +145,5 @@ class _KeptStream:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            self._content = None
+            self._content, self._failed = None, True
         self.close()

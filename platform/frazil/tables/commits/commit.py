@@ -20,6 +20,7 @@ from frazil.spec.names import TableName
 from frazil.tables.catalogs.catalog import is_conflict, is_lost
 from frazil.tables.catalogs.handle import TableHandle
 from frazil.tables.catalogs.pyiceberg import transaction
+from frazil.tables.catalogs.requests import REQUESTED, Requests
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table, Transaction
@@ -91,6 +92,7 @@ class _Sending:
         self._made: list[int] = []
         self._failure: Exception | None = None
         self._since = time.monotonic()
+        self._requests = Requests()
 
     def look(self, conflicts: int) -> Table:
         """The table as it is now; waits a little where others commit, and longer where nobody answers."""
@@ -123,12 +125,24 @@ class _Sending:
         from pyiceberg.table.update import AddSnapshotUpdate
 
         _keep_time(self._handle.name, table.metadata, tx)
+        self._say_requests(table, tx)
         self._made += [u.snapshot.snapshot_id for u in tx._updates if isinstance(u, AddSnapshotUpdate)]
         try:
             return _sent(table, tx)
         except Exception as e:  # noqa: BLE001 - the next look at the table tells what it means
             self._failure = e
             return None
+
+    def _say_requests(self, table: Table, tx: Transaction) -> None:
+        """Lets the newest snapshot say what the store was asked for since this process' last one."""
+        from pyiceberg.table.update import AddSnapshotUpdate
+
+        added = [u.snapshot for u in tx._updates if isinstance(u, AddSnapshotUpdate)]
+        if not added or (summary := added[-1].summary) is None:
+            return
+        self._requests += REQUESTED.take(table.location())
+        for name, value in self._requests.summary.items():
+            summary[name] = value
 
     def refused(self, todo: str) -> CommitConflictError | CommitUnknownError:
         """What to raise after the last try."""

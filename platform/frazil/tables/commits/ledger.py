@@ -46,6 +46,7 @@ _OTHERS = (
     "frazil.paths",
     "frazil.task-seconds",
     "frazil.record-times",
+    "frazil.requests",
 )
 """Beginnings of what else stands beside a ledger."""
 

@@ -6,7 +6,7 @@ A task imports PyArrow only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from frazil.tables.catalogs.requests import OPENED, REQUESTED, Requests
 from frazil.tables.writing.conversion import ID, Matching, field_id, fitted
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ _WHOLE = 16 * 2**20
 """Bytes of a file that is read at once."""
 
 _BY_NAME = Matching(lambda own: own.name, lambda own: own.name, leaves_out=True)
+
+_HOLE, _RANGE = 8 * 2**10, 32 * 2**20
+"""Bytes between columns that Arrow reads along, and those that it reads by one request at most:
+`CacheOptions::LazyDefaults`, https://arrow.apache.org/docs/cpp/api/io.html"""
 
 Names = Mapping[str, tuple[int, "Names"]]
 """Ids of columns by their names in files that have none, with those of the columns within."""
@@ -102,6 +107,8 @@ class FileReader:
             for number in range(parquet.num_row_groups):
                 group = parquet.metadata.row_group(number)
                 if start <= _begins(group) < end:
+                    if not whole:
+                        _count(file, ranges_of(group, {own.name for own in wanted}))
                     yield from _batches_of(parquet, number, wanted, first)
                 first += group.num_rows
 
@@ -121,8 +128,30 @@ class FileReader:
         if file.content is not None:
             yield pa.BufferReader(file.content)
             return
+        _count(file, OPENED)
         with self.stores[file.store].open_input_file(file.place) as opened:
             yield pa.BufferReader(opened.read_buffer()) if whole else opened
+
+
+def _count(file: StoredFile, reads: int) -> None:
+    REQUESTED.of_file(file.path, Requests(reads=reads))
+
+
+def ranges_of(group: pq.RowGroupMetaData, names: Set[str]) -> int:
+    """Requests by which Arrow reads some columns of a row group, as it puts them together."""
+    columns = (group.column(place) for place in range(group.num_columns))
+    spans = sorted(_span(c) for c in columns if c.path_in_schema.partition(".")[0] in names)
+    requests, begin, end = 0, -math.inf, -math.inf
+    for first, behind in spans:
+        if first - end > _HOLE or behind - begin > _RANGE:
+            requests, begin = requests + 1, first
+        end = behind
+    return requests
+
+
+def _span(column: pq.ColumnChunkMetaData) -> tuple[int, int]:
+    first = int(column.dictionary_page_offset or column.data_page_offset)
+    return first, first + int(column.total_compressed_size)
 
 
 def _batches_of(parquet: pq.ParquetFile, number: int, wanted: list[pa.Field], first: int) -> Iterator[Batch]:
@@ -147,8 +176,7 @@ def _of_nothing(rows: int) -> pa.RecordBatch:
 
 
 def _begins(group: pq.RowGroupMetaData) -> int:
-    column = group.column(0)
-    return int(column.dictionary_page_offset or column.data_page_offset)
+    return _span(group.column(0))[0]
 
 
 def _has(own: pa.Field, ids: frozenset[str]) -> bool:

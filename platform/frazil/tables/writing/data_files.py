@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from frazil.tables.catalogs.file_io import opened_files
+from frazil.tables.catalogs.requests import REQUESTED, Requests, puts_of
 from frazil.tables.format_v3.fields import has_row_ids
 from frazil.tables.writing.footers import columns_of
 
@@ -112,6 +113,7 @@ def data_file(table: Table, written: WrittenFile) -> DataFile:
         **columns_of(pq.read_metadata(BytesIO(written.footer)), schema, table.properties),
     )
     file.spec_id = spec.spec_id
+    REQUESTED.of_file(written.path, Requests(puts=puts_of(written.size) - 1))
     return file
 
 

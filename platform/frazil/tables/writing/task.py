@@ -13,7 +13,9 @@ from importlib.metadata import version
 
 import pyarrow as pa
 
+from frazil.exact import values_of
 from frazil.process import spare_imported_modules
+from frazil.tables.catalogs.requests import REQUESTED, Requests
 
 _LOADED = version("frazil")
 """Of the modules in memory: a worker that serves many sessions may be older than what is installed by now."""
@@ -41,21 +43,26 @@ def rows_of(schema: pa.Schema, **given: pa.Array) -> pa.RecordBatch:
 TOOK = "took"
 """What tasks that count their CPU seconds return them as: see `Meter`."""
 
+READS = "reads"
+"""What these return as the number of their requests to the store that read."""
+
 
 @dataclass
 class Meter:
-    """The CPU seconds of this process for one of several things that a task works on."""
+    """CPU seconds, and requests that read, of this process for one of several things that a task works on."""
 
     seconds: float = 0.0
+    reads: int = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Counts while the context lasts."""
-        begun = time.process_time()
+        begun, read = time.process_time(), REQUESTED.reads
         try:
             yield
         finally:
             self.seconds += time.process_time() - begun
+            self.reads += REQUESTED.reads - read
 
     def on(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The same rows, each batch of which tells in its first row what was counted since the one before."""
@@ -64,13 +71,25 @@ class Meter:
                 batch = next(rows, None)
             if batch is None:
                 return
-            yield _telling(batch, self.seconds)
-            self.seconds = 0.0
+            yield _telling(_telling(batch, TOOK, self.seconds), READS, self.reads)
+            self.seconds, self.reads = 0.0, 0
 
 
-def _telling(batch: pa.RecordBatch, seconds: float) -> pa.RecordBatch:
-    column = pa.array([seconds, *[None] * (len(batch) - 1)][: len(batch)], pa.float64())
-    return batch.set_column(batch.schema.get_field_index(TOOK), batch.schema.field(TOOK), column)
+def _telling(batch: pa.RecordBatch, name: str, number: float) -> pa.RecordBatch:
+    own = batch.schema.field(name)
+    column = pa.array([number, *[None] * (len(batch) - 1)][: len(batch)], own.type)
+    return batch.set_column(batch.schema.get_field_index(name), own, column)
+
+
+def took_of(returned: pa.Table) -> float | None:
+    """CPU seconds of the tasks that returned these rows; None where they did not count."""
+    return sum(values_of(returned[TOOK].drop_null())) if TOOK in returned.column_names else None
+
+
+def count_reads(location: str, returned: pa.Table) -> None:
+    """Counts for a table what the tasks that returned these rows say that they read of it."""
+    if READS in returned.column_names:
+        REQUESTED.of_table(location, Requests(reads=sum(values_of(returned[READS].drop_null()))))
 
 
 def packed(rows: pa.RecordBatch) -> bytes:

@@ -25,7 +25,7 @@ from frazil.tables.reading.deleted import DeletedRows, DeleteFile, ids_wanted
 from frazil.tables.writing.conversion import IN_FILES, field_id, rows_fitted
 from frazil.tables.writing.parquet import FILES, DataFileWriter, FileLayout, WrittenFile, count_rows, stored
 from frazil.tables.writing.sorting import SortKey, in_order
-from frazil.tables.writing.task import TOOK, Meter, begin_task, rows_of
+from frazil.tables.writing.task import READS, TOOK, Meter, begin_task, count_reads, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 RETURNED = pa.schema(
     [
         ("rows", pa.int64()), ("gone", pa.int64()), ("values_gone", pa.string()), ("files", FILES),
-        (TOOK, pa.float64()),
+        (TOOK, pa.float64()), (READS, pa.int64()),
     ]
 )  # fmt: skip
 """What is said of each bin: the rows that were read, those that were left out, with how many values of each
-column, the new files, and the task's CPU seconds."""
+column, the new files, and the task's CPU seconds and requests that read."""
 
 _PLACE = "$frazil_place"
 
@@ -271,13 +271,9 @@ def run_bins(
 
     work = Bins(file_layout(table), tuple(bins), str(uuid.uuid4()), version("frazil"), gone, order)
     numbers = spark.range(0, len(bins), 1, min(len(bins), tasks))
-    return in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
-
-
-def took_of(returned: pa.Table) -> float | None:
-    """CPU seconds of the tasks that returned these rows; None where they did not count."""
-    is_measured = TOOK in returned.column_names
-    return sum(values_of(returned[TOOK].drop_null())) if is_measured else None
+    returned = in_tasks(numbers, {"id": "id"}, work.run, RETURNED).toArrow()
+    count_reads(table.location(), returned)
+    return returned
 
 
 def files_written(table: Table, returned: pa.Table) -> tuple[DataFile, ...]:

@@ -44,7 +44,8 @@ def rewrite_by_columns(
     """Writes the files of one round anew; None where their rows have to be shuffled, or are not Parquet."""
     from frazil.tables.format_v3.row_ids import origins_of
     from frazil.tables.writing.sorting import sort_keys
-    from frazil.tables.writing.transfer import files_written, took_of
+    from frazil.tables.writing.task import took_of
+    from frazil.tables.writing.transfer import files_written
 
     name = name_of(table)
     order = sort_keys(table.schema(), spec.sort_terms)

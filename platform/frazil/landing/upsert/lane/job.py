@@ -165,8 +165,9 @@ class UpsertLane:
     def _merged(self, returned: pa.Table, table: Table, head: Head, plan: Plan, landing: str) -> Merged:
         """What all tasks say together, compared with what manifests and footers say."""
         from frazil.tables.format_v3.vector_files import WrittenVector, vector_entry
-        from frazil.tables.writing.transfer import took_of
+        from frazil.tables.writing.task import count_reads, took_of
 
+        count_reads(table.location(), returned)
         counts = returned.filter(returned["report"].is_valid())
         reports = [json.loads(text) for text in values_of(counts["report"])]
         merges = [json.loads(text) for text in values_of(returned["merge"].drop_null())]
