@@ -58,8 +58,8 @@ def test_each_kind_of_work_has_its_own_counts() -> None:
 
 def test_what_a_commit_says_of_its_requests_takes_the_place_of_the_least_that_it_needs() -> None:
     made = History()
-    said = {"frazil.requests": '{"reads": 13, "puts": 5, "bytes": 9000}'}
-    made.commit(summary={**landed(1000, 1000), **said})
+    noted = {"frazil.requests": '{"reads": 13, "puts": 5, "bytes": 9000}'}
+    made.commit(summary={**landed(1000, 1000), **noted})
 
     landing = units_by_work(made)["landing"]
 

@@ -36,12 +36,12 @@ def test_files_of_this_machine_cost_no_request(tmp_path: Path) -> None:
     assert counter.reads == 0
 
 
-@pytest.mark.parametrize("said", ["", "{", '{"reads": null}', '{"reads": 1, "others": 2}', "[]"])
-def test_what_a_snapshot_does_not_say_clearly_is_not_known(said: str) -> None:
+@pytest.mark.parametrize("noted", ["", "{", '{"reads": null}', '{"reads": 1, "others": 2}', "[]"])
+def test_what_a_snapshot_does_not_say_clearly_is_not_known(noted: str) -> None:
     requests = Requests(2, 3, 4)
 
     assert Requests.of(requests.summary) == requests
-    assert Requests.of({"frazil.requests": said} if said else {}) is None
+    assert Requests.of({"frazil.requests": noted} if noted else {}) is None
 
 
 def test_a_large_file_is_put_in_parts() -> None:

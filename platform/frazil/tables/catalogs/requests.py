@@ -54,8 +54,8 @@ class Requests:
     def of(cls, summary: Mapping[str, str]) -> Requests | None:
         """What a snapshot says of them; None where it says nothing."""
         with suppress(KeyError, ValueError, TypeError):
-            said = json.loads(summary[REQUESTS])
-            return cls(*(int(said[field.name]) for field in fields(cls)))
+            summed = json.loads(summary[REQUESTS])
+            return cls(*(int(summed[field.name]) for field in fields(cls)))
         return None
 
 
@@ -69,8 +69,8 @@ class RequestCounter:
 
     def of_file(self, path: str, requests: Requests) -> None:
         """Counts those for a file of a table; a file of this machine costs none."""
-        scheme, found, _ = path.partition("://")
-        if found and scheme != "file":
+        scheme, mark, _ = path.partition("://")
+        if mark and scheme != "file":
             self.of_table(path[: max(path.rfind("/metadata/"), path.rfind("/data/"))], requests)
 
     def of_table(self, location: str, requests: Requests) -> None:
