@@ -17,6 +17,7 @@ import frazil.landing.upsert.lane.job as upsert_lane
 import frazil.landing.upsert.merge as merge
 import frazil.tables.rewrites.remainder as remainder
 import frazil.tables.writing.insertion as insertion
+import frazil.tables.writing.task as task
 import frazil.tables.writing.transfer as transfer
 import frazil.upkeep.expiry.survivors as survivors
 import frazil.upkeep.forgetting.forget as forget
@@ -93,7 +94,7 @@ class Rewrites(StandIns):
         yield arrow, "are_readable", lambda _: self.world.lane
         yield arrow, "_run", self.kept_by_columns
         yield transfer, "files_written", lambda _, returned: returned["files"]
-        yield transfer, "took_of", lambda _: None
+        yield task, "took_of", lambda _: None
         yield upsert_lane.UpsertLane, "_head", self.head_for_tasks
         yield upsert_lane.UpsertLane, "_steps", lambda *of: (of[3], of[5])  # table and plan
         yield upsert_lane, "_run", self.merged_by_tasks
