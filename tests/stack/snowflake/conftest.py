@@ -9,6 +9,7 @@ import pytest
 
 from frazil.clients import Clients
 from frazil.connections import Connections
+from frazil.publishing.snowflake import login
 from frazil.settings.profile import Settings
 from kit.readers.trades import Trades, make_trades
 from kit.stack.standin import StandIn, access_sql, over_stack
@@ -36,3 +37,14 @@ def wire_and_clients(connections: Connections) -> Iterator[tuple[Wire, Connectio
     with wired({"snowflake": f"http://{access.host}:{access.port}"}) as (wire, urls):
         port = urlsplit(urls["snowflake"]).port
         yield wire, Clients(connections.settings.with_changes(snowflake={"port": port}))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    """A Snowflake that is silent is given up after four seconds, not 120, and a request after two, not 60."""
+    real = login.connection_arguments
+    with monkeypatch.context() as patch:
+        patch.setattr(login, "_NETWORK_SECONDS", 4)
+        patch.setattr(login, "_LOGIN_SECONDS", 4)
+        patch.setattr(login, "connection_arguments", lambda of: {**real(of), "socket_timeout": 2})
+        yield patch

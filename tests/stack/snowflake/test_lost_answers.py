@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
 
 from frazil.connections import Connections
 from frazil.errors import PartDownError
-from frazil.publishing.snowflake import login
 from kit.readers.targets import read_snowflake, sync_snowflake
 from kit.readers.trades import Trades
 from kit.stack.standin import statement_of
@@ -35,17 +33,6 @@ def test_what_befalls_a_statement_is_made_good_or_told_as_unknown(
         assert wire.met["snowflake", fate] == count
         trades.append("MORE")
         trades.show()
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """A Snowflake that is silent is given up after four seconds, not 120, and a request after two, not 60."""
-    real = login.connection_arguments
-    with monkeypatch.context() as patch:
-        patch.setattr(login, "_NETWORK_SECONDS", 4)
-        patch.setattr(login, "_LOGIN_SECONDS", 4)
-        patch.setattr(login, "connection_arguments", lambda of: {**real(of), "socket_timeout": 2})
-        yield patch
 
 
 @pytest.mark.each_time("statement")

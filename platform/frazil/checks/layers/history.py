@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 SHARES = (0.5, 0.95, 0.99)
 """Of the delays that `Delays.quantiles` tells of. Those of records are told by what is older, see `OLDER`."""
 
-_PARTS = (0.5, 0.45, 0.05)
-"""Shares of a landing's records, from the newer to the older half: each took at most what `OLDER` tells."""
+_STEPS = 5
+"""Parts between two shares that a landing tells of, within which its records are taken as evenly spread."""
 
 _ALMOST = 1 - 1e-9
 """Sums of shares are not exact."""
@@ -96,9 +96,17 @@ def _delay(snapshot: Snapshot, ledger: Ledger, newest: int) -> Delay:
     """A landing whose snapshot tells of its newest record only counts as if all were as new."""
     times = _record_times(summary_of(snapshot))
     late, *older = (max(0.0, (snapshot.timestamp_ms - at) / 1000) for at in (newest, *times))
-    parts = zip(older, _PARTS, strict=True) if older else [(late, 1.0)]
+    parts = _parts(late, *older) if older else [(late, 1.0)]
     records = tuple((seconds, share * ledger.read) for seconds, share in parts)
     return Delay(made_at(snapshot), late, records)
+
+
+def _parts(newest: float, median: float, older: float, oldest: float) -> Iterator[Part]:
+    """Seconds, and the share of records that took so long, by the delays of three shares of `OLDER`."""
+    for low, high, share in ((newest, median, 0.5), (median, older, 0.45)):
+        for step in range(1, _STEPS + 1):
+            yield low + (high - low) * step / _STEPS, share / _STEPS
+    yield oldest, 0.05
 
 
 def _record_times(summary: Mapping[str, str]) -> tuple[int, ...]:

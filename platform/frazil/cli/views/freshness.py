@@ -75,11 +75,11 @@ def _show(layers: Sequence[Layer], start: float, now: float) -> None:
         row = row_of(layer)
         numbers = (row[name] for name in ("seconds", "warn", "error", "p50", "p95", "p99", "commits"))
         seconds, *others = ("" if n is None else f"{n:,.0f}" if n >= 10 else f"{n:.3g}" for n in numbers)
-        table.add_row(layer.table, layer.layer, seconds or "?", *others, _chart(layer, start, now))
+        table.add_row(layer.table, layer.layer, seconds or "?", *others, chart_of(layer, start, now))
     print_table(table)
 
 
-def _chart(layer: Layer, start: float, now: float) -> str:
+def chart_of(layer: Layer, start: float, now: float) -> str:
     """The slowest commit of each part of the time, beside the slowest of all."""
     parts = layer.delays.highest(start, now, _PARTS)
     most = max((part for part in parts if part is not None), default=0.0) or 1.0
