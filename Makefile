@@ -87,8 +87,8 @@ schemas: $(READY) ## Take 10,000 drawn schemas of each format, or FRAZIL_TEST_SC
 planted: $(READY) ## Plant 1,000 faults into tables, or FRAZIL_TEST_PLANTED, and see that the verifier finds and names each; FRAZIL_TEST_SEED says which.
 	FRAZIL_TEST_PLANTED=$${FRAZIL_TEST_PLANTED:-1000} pytest tests/unit/verify/test_planted.py --numprocesses 2 --timeout 0
 
-mutants: $(READY) ## Plant bugs into a copy of the engine, and compare what the verifier says of the tables with docs/guarantees.md.
-	pytest tests/stack/test_mutants.py --timeout 0
+mutants: $(READY) ## Plant bugs into a copy of the engine, and compare what the verifier says of the tables, and which tests fail, with docs/guarantees.md.
+	pytest tests/stack/test_mutants.py tests/unit/verify/test_mutants.py --timeout 0
 
 growth: $(READY) ## Land 2,000 times, or FRAZIL_TEST_GROWTH, in one process, and compare what it holds open: descriptors, threads, memory, files.
 	FRAZIL_TEST_GROWTH=$${FRAZIL_TEST_GROWTH:-2000} pytest tests/stack/landing/test_growth.py -s --timeout 0

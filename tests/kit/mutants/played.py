@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,14 +14,12 @@ from frazil.connections import Connections
 from frazil.errors import NotYetError
 from frazil.spec.names import things
 from frazil.spec.topic import TableSpec
-from kit.mutants.mutant import Copy
+from kit.mutants.mutant import SECONDS, Copy
 from kit.mutants.specs import spec_of
 
 __all__ = ["play"]
 
-_ROOT = Path(__file__).parents[3]
 _SCENARIO = Path(__file__).with_name("scenario.py")
-_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,9 @@ class Verdict:
 def play(copy: Copy, mode: str, connections: Connections) -> Verdict:
     """Lands the topic of a scenario by a copy of the engine, and judges the table by the engine as it is."""
     name = f"{mode}_{uuid4().hex[:12]}"
-    path = ":".join(map(str, [copy.folder, _ROOT / "platform", _ROOT, _ROOT / "tests"]))
     done = subprocess.run(
-        [sys.executable, str(_SCENARIO), mode, name], env=os.environ | {"PYTHONPATH": path},
-        capture_output=True, text=True, check=False, timeout=_SECONDS,
+        [sys.executable, str(_SCENARIO), mode, name], env=copy.environment,
+        capture_output=True, text=True, check=False, timeout=SECONDS,
     )  # fmt: skip
     error = "" if done.returncode == 0 else (done.stdout or done.stderr).strip().splitlines()[-1]
     return Verdict(error, _judged(spec_of(mode, name), connections, refused=bool(error)))

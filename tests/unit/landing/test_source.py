@@ -1,4 +1,4 @@
-"""Which consumers a reading finds in Spark's executors: those that read the same logs, by the same way in."""
+"""What Spark's source is asked for, and which consumers a reading finds in its executors."""
 
 from __future__ import annotations
 
@@ -46,6 +46,12 @@ def options_of(plan: Plan, settings: Settings | None = None) -> dict[str, str]:
     reading = planned_reading(SimpleNamespace(settings=settings or Settings(), spark=spark), plan)  # type: ignore[arg-type]
     assert reading.frame
     return spark.options_seen[0]
+
+
+def test_only_what_was_committed_is_read_and_a_range_that_is_gone_is_an_error() -> None:
+    options = options_of(PLAN)
+
+    assert (options["kafka.isolation.level"], options["failOnDataLoss"]) == ("read_committed", "true")
 
 
 def test_the_next_landing_of_the_same_log_finds_the_consumers_of_the_one_before() -> None:

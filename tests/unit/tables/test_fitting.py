@@ -109,6 +109,13 @@ def test_a_field_without_a_column_is_an_error_and_never_null(deep: bool) -> None
         fitted(values, want)
 
 
+def test_columns_of_one_type_are_found_by_name_whatever_their_order() -> None:
+    schema = pa.schema([("first", pa.string()), ("second", pa.string())])
+    columns = {"second": pa.array(["b"]), "first": pa.array(["a"])}
+
+    assert rows_fitted(columns, schema, 1).to_pylist() == [{"first": "a", "second": "b"}]
+
+
 def test_a_required_column_without_values_is_an_error() -> None:
     with pytest.raises(UnmatchedError, match="no values for x, which is a required column"):
         fitted(pa.array([{"note": "a"}], pa.struct([("note", pa.string())])), POINT)

@@ -1,10 +1,16 @@
-"""When a file that holds both old and young rows is worth a rewrite."""
+"""Which files hold rows that are past, and when one that holds young rows too is worth a rewrite."""
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from frazil.upkeep.row_expiry.plan import is_due
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.memory import InMemoryCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, TimestamptzType
+
+from frazil.upkeep.row_expiry.plan import Cutoff, count_past_rows, find_past_rows, is_due
 
 HOUR = 3600 * 1000
 CUTOFF = 1000 * HOUR
@@ -35,3 +41,19 @@ def test_what_a_rewrite_leaves_is_not_due_again_at_once() -> None:
 def test_rows_without_a_timestamp_have_no_file_rewritten_while_others_are_young() -> None:
     assert not is_due(-1, CUTOFF, CUTOFF)
     assert is_due(-1, CUTOFF - 1, CUTOFF)
+
+
+def test_a_file_goes_whole_only_where_each_of_its_rows_is_past(tmp_path: Path) -> None:
+    whole, waiting, due, young = (-50, -40), (-2, 30), (-24, 10), (5, 40)
+    catalog = InMemoryCatalog("unit", warehouse=tmp_path.as_uri())
+    catalog.create_namespace("n")
+    table = catalog.create_table(("n", "t"), Schema(NestedField(1, "at", TimestamptzType())))
+    for hours in (whole, waiting, due, young):
+        moments = [(CUTOFF + each * HOUR) * 1000 for each in hours]
+        table.append(pa.table({"at": pa.array(moments, pa.timestamp("us", "UTC"))}))
+    cutoff = Cutoff("at", CUTOFF)
+
+    past = find_past_rows(table, cutoff, 2**30)
+
+    assert (past.rows, len(past.whole), len(past.mixed), past.waiting) == (2, 1, 1, 1)
+    assert count_past_rows(table, past, cutoff) == 1

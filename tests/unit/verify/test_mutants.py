@@ -1,14 +1,15 @@
-"""Each bug that `make mutants` plants has its place in the engine, and its line in docs/guarantees.md."""
+"""A bug that `make mutants` plants has its place in the engine, a test that fails, and a line on a page."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from kit.mutants.every import MUTANTS
-from kit.mutants.mutant import ENGINE, Mutant
+from kit.mutants.mutant import ENGINE, Copy, Mutant
 
 REFUSED = "nothing: the engine refuses its own work"
 
@@ -20,12 +21,22 @@ def test_a_mutant_changes_one_place_of_the_engine_and_the_page_says_what_is_foun
     sound = (ENGINE / mutant.file).read_text()
 
     assert ast.dump(ast.parse(mutant.planted(sound))) != ast.dump(ast.parse(sound))
-    finds = ", ".join(f"`{each}`" for each in mutant.finds)
-    assert f"| {mutant.name} | {finds or REFUSED} |" in PAGE
+    finds, (file, _, _) = ", ".join(f"`{each}`" for each in mutant.finds), mutant.caught.partition("::")
+    assert f"| {mutant.name} | {finds or REFUSED} | `{file}` |" in PAGE
+
+
+@pytest.mark.each_time("the next landing begins one offset early")
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.name)
+def test_a_test_without_servers_fails_with_the_bug(mutant: Mutant, tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    copy.make()
+    copy.plant(mutant)
+
+    assert copy.fails(mutant.caught)
 
 
 def test_a_text_that_is_not_there_or_twice_is_an_error() -> None:
-    twice = Mutant("two", "append", "landing/plan.py", "a", "b", ("altered",))
+    twice = Mutant("two", "append", "landing/plan.py", "a", "b", ("altered",), "")
 
     for text in ("", "aa"):
         with pytest.raises(ValueError, match="two"):

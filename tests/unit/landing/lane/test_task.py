@@ -32,6 +32,7 @@ from frazil.tables.creation import create_table
 from frazil.tables.writing.data_files import file_layout
 
 SPEC = TableSpec(topic="t", namespace="n", key_format="string", value_format="string")
+FULL = SPEC.model_copy(update={"metadata": "full"})
 BASE = dt.datetime(2026, 1, 2, tzinfo=dt.UTC)
 Headers = list[tuple[str, bytes | None]]
 OTHERS = b"\0\0\0\0\x09"
@@ -44,16 +45,18 @@ def catalog(tmp_path: Path) -> Iterator[InMemoryCatalog]:
     catalog.close()
 
 
-def task_of(catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, True)) -> Task:
+def task_of(
+    catalog: InMemoryCatalog, null_value: tuple[bool, bool] = (False, True), spec: TableSpec = SPEC
+) -> Task:
     """Keys and values are text; records that begin with `OTHERS` are other tables'."""
     plain = Plain("string")
     key, value = (plain.decoder(HalfSchemas(half, plain, "s")) for half in (KEY, VALUE))
-    fields = table_fields(SPEC, record_columns(SPEC, key.columns, value.columns))
+    fields = table_fields(spec, record_columns(spec, key.columns, value.columns))
     table = create_table(TableHandle(catalog, TableName("n", "t")), fields, (), {})
     return Task(
         records=ArrowRecords(key.arrow(), value.arrow(), null_value, (OTHERS,)),
         layout=file_layout(table),
-        metadata={c.word: c.name(SPEC.metadata_names) for c in metadata_columns(SPEC)},
+        metadata={c.word: c.name(spec.metadata_names) for c in metadata_columns(spec)},
         topic="t",
         epochs={partition: [(0, 7)] for partition in (0, 1, 3)},
         keeps_bad=True,
@@ -171,6 +174,15 @@ def test_a_rows_metadata_is_its_records(catalog: InMemoryCatalog) -> None:
         "_x24_x24leader_x2Depoch": 7, "_x24_x24offset": 7, "_x24_x24timestamp": None,
         "_x24_x24timestamp_x2Dtype": "NO_TIMESTAMP_TYPE",
     }  # fmt: skip
+
+
+def test_a_row_has_the_bytes_of_its_key_and_of_its_value_where_the_table_keeps_them(
+    catalog: InMemoryCatalog,
+) -> None:
+    _, rows, _ = run(task_of(catalog, spec=FULL), batch((b"k", b"v"), (None, b"w")))
+
+    kept = [(row["_x24_x24raw_x2Dkey"], row["_x24_x24raw_x2Dvalue"]) for row in rows]
+    assert kept == [(b"k", b"v"), (None, b"w")]
 
 
 def test_of_headers_of_one_name_the_last_one_is_kept(catalog: InMemoryCatalog) -> None:

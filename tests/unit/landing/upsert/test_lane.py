@@ -207,10 +207,32 @@ def test_rows_that_come_are_sorted_if_the_table_wants_it(tmp_path: Path) -> None
 def test_of_two_partitions_the_timestamp_decides_whichever_task_read_which(upserted: Texts) -> None:
     first: list[Change] = [("a", "old", 0, 1, 900), ("b", "x", 0, 2, 100), ("b", "newest", 1, 3, 100)]
     second: list[Change] = [("a", "last of 0", 0, 7, 10), ("a", "of 1", 1, 5, 50)]
+    third: list[Change] = [("c", "of 0", 0, 8, 70), ("c", "of 1", 1, 6, 60)]
 
-    upserted.send(first, second)
+    upserted.send(first, second, third)
 
-    assert upserted.values == {"a": "of 1", "b": "newest"}  # offset 7 is the last of its partition, and older
+    # Offset 7 is the last of its partition, and older.
+    assert upserted.values == {"a": "of 1", "b": "newest", "c": "of 0"}
+
+
+def test_where_the_times_of_a_row_and_a_change_are_equal_the_greater_partition_wins(upserted: Texts) -> None:
+    upserted.send([("a", "there", 1, 5, 500), ("b", "there", 1, 6, 500)])
+
+    upserted.send([("a", "of 0", 0, 0, 500)], [("b", "of 2", 2, 0, 500)])
+
+    assert upserted.values == {"a": "there", "b": "of 2"}
+
+
+@pytest.mark.parametrize("key", ["a", "c"])
+def test_the_least_and_the_greatest_key_of_a_file_are_looked_for_in_it(tmp_path: Path, key: str) -> None:
+    table = Texts(tmp_path, ())
+    table.send([("a", "x", 0, 1, 1), ("b", "x", 0, 2, 1), ("c", "x", 0, 3, 1)])
+    ((place, (file,)),) = table.files.items()
+    table.files = {place: (HeadFile(file.file, (("a", "c"),)),)}
+
+    counts = table.send([(key, "y", 0, 4, 1)])
+
+    assert (counts["gone"], counts["added"]) == (1, 1)
 
 
 def test_a_change_that_is_older_than_its_row_is_left_out(upserted: Texts) -> None:
