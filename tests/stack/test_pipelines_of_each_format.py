@@ -138,6 +138,7 @@ def shipment(message: Message) -> Row:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("topic", "decode"),
     [("skyone", json_ticket), ("sunset_avro", avro_ticket), ("flights", flight), ("shipments", shipment)],

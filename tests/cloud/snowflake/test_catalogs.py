@@ -36,6 +36,7 @@ def answered(answers_given: dict[str, str]) -> Answer:
     return 200, {}, json.dumps(answers_given).encode()
 
 
+@pytest.mark.nightly
 def test_catalogs_are_proved_by_talking_to_them_and_removed_once_nobody_names_them(
     deployment: Callable[..., InSnowflake],
 ) -> None:

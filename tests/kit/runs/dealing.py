@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from xdist.scheduler import LoadFileScheduling
 
-_SHARE_STAND_INS = "tests/cloud/"
-"""Folders below it start a stand-in once a worker; each of them takes seconds."""
+_SHARE_STAND_INS = ("tests/cloud/", "tests/stack/snowflake")
+"""Folders that start a stand-in once a worker; each of them takes seconds."""
 
 
 class ByStandIn(LoadFileScheduling):
-    """Gives a folder of the clouds' tests to one worker, so that its stand-ins start once."""
+    """Gives a folder whose tests share stand-ins to one worker, so that these start once."""
 
     def _split_scope(self, nodeid: str) -> str:
         """The name of what goes to one worker."""

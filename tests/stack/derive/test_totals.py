@@ -177,6 +177,7 @@ def test_a_derivation_in_the_middle_of_a_compaction_is_the_one_that_counts(
     assert set(minutes.table.refs()) == {"main"}
 
 
+@pytest.mark.nightly
 def test_an_input_that_was_rolled_back_takes_its_totals_along(source: Source, minutes: Made) -> None:
     source.append(trades(0))
     minutes.derive()

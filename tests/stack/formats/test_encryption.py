@@ -169,6 +169,7 @@ def test_rules_that_nobody_asks_are_named_wherever_the_table_is_looked_at(
     assert (finding.status, "adult (CEL)" in finding.what) == ("unproven", True)
 
 
+@pytest.mark.nightly
 def test_a_record_that_fails_a_rule_is_a_dead_letter_with_the_rules_name(
     make_topic: MakeTopic, registry: Server
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_redriven_row_that_another_engine_deleted_is_not_redriven_again(
     assert (later.redriven, later.past) == (1, 1)
 
 
+@pytest.mark.nightly
 def test_a_foreign_delete_stops_no_landing_and_no_upkeep_and_the_check_says_whose_it_is(
     landed: Topic,
 ) -> None:

@@ -160,7 +160,7 @@ def test_a_check_that_stops_publishes_nothing_until_it_is_another(
     assert table_states([topic.spec], topic.connections)[0].state != "suspended"
 
 
-@pytest.mark.each_time("rest-tasks")
+@pytest.mark.nightly
 @pytest.mark.parametrize("lane", ["tasks", "spark"])
 def test_changes_by_key_are_asked_and_deletes_are_not(make_topic: MakeTopic, lane: str) -> None:
     by_spark = {"write": {"distribution": "range"}, "sort_by": ["zorder(id, seen)"]}

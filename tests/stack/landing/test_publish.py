@@ -116,7 +116,7 @@ def landed(topic: Topic) -> Topic:
     return topic
 
 
-@pytest.mark.each_time("rest-audited")
+@pytest.mark.nightly
 @pytest.mark.parametrize("step", ["planned", "audited"])
 def test_a_compaction_in_the_middle_disturbs_no_landing(landed: Topic, step: str) -> None:
     landed.trades(5)

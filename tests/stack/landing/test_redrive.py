@@ -76,6 +76,7 @@ def test_repaired_dead_letters_become_the_rows_that_they_should_have_been(letter
     assert_all_adds_up(letters)
 
 
+@pytest.mark.nightly
 def test_what_still_does_not_decode_stays_a_dead_letter_and_is_told(letters: Topic) -> None:
     as_they_are = redrive(letters.spec, letters.connections)
     some = redrive(letters.spec, letters.connections, repair=mended_but_3)

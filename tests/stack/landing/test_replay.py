@@ -43,6 +43,7 @@ def quantities(topic: Topic) -> list[tuple[int, int, int]]:
     return [(r["$$partition"], r["$$offset"], r["quantity"]) for r in topic.rows()]
 
 
+@pytest.mark.nightly
 @pytest.mark.plain(why="offsets are named")
 def test_records_that_were_dead_letters_and_rows_are_decoded_anew(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2, on_bad_record="dead_letter")

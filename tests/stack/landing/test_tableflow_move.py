@@ -136,6 +136,7 @@ def test_a_topic_moves_to_frazil_and_back(glue: Connections, fresh_name: str) ->
     assert is_every_record_once(rows(glue.catalog, own.identifier), BY_TABLEFLOW + LATER + LAST)
 
 
+@pytest.mark.nightly
 def test_a_rest_catalog_is_read_and_one_that_cannot_take_over_tables_says_so(
     stack: Settings, fresh_name: str
 ) -> None:

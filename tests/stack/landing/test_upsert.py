@@ -66,6 +66,7 @@ def test_the_newest_change_of_each_key_is_its_row_and_a_null_value_ends_it(make_
     assert land(changing.topic.spec, changing.topic.connections).records == 0
 
 
+@pytest.mark.nightly
 def test_only_files_that_hold_a_changed_key_are_written_anew_and_by_the_lane(
     make_one: MakeTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,9 +16,12 @@ from kit.stack.standin import StandIn, access_sql, over_stack
 from kit.wires.wire import Wire, wired
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def standin(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIn]:
-    """A stand-in with a schema `frz.s`, a volume `v` and an integration `g`."""
+    """A stand-in with a schema `frz.s`, a volume `v` and an integration `g`.
+
+    What tests make there has fresh names.
+    """
     with StandIn(tmp_path_factory.mktemp("snowflake"), over_stack(stack)) as started:
         started.rows("create database frz", "create schema frz.s", *access_sql(stack))
         yield started

@@ -110,6 +110,7 @@ def test_rows_of_large_files_are_not_taken_to_every_task_for_a_join(
     assert rows.selectExpr("count(id)", "sum(id)").collect()[0][:] == (3_000_000, 2_999_999 * 1_500_000)
 
 
+@pytest.mark.nightly
 def test_rows_that_others_deleted_are_not_among_what_files_hold(lake: Connections, name: TableName) -> None:
     """Of files that are not Parquet, too, which Spark reads."""
     table = spark_name(name)

@@ -189,6 +189,7 @@ def strange_table(connections: Connections, name: str) -> Table:
     return table
 
 
+@pytest.mark.nightly
 def test_dead_letters_expire_with_their_table(make_topic: MakeTopic) -> None:
     topic = make_topic(on_bad_record="dead_letter", upkeep=ONLY_THE_HEAD)
     for _ in range(2):
