@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from frazil.checks.result import CheckResult
@@ -27,6 +27,14 @@ HELD_FOR = 3 * EVERY
 """Seconds after which nobody believes any more that a silent runner lands its tables."""
 
 T = TypeVar("T", LandingReport, DeriveReport)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The tables that were worked on, and what was done."""
+
+    touched: Sequence[AnyTable]
+    gathered: Sequence[tuple[AnyTable, Done]]
 
 
 class Bulletin:
@@ -80,23 +88,27 @@ class Bulletin:
             case _:
                 self._shown[key] = done  # type: ignore[assignment]
 
-    def tell(self) -> None:
-        """Tells all that was gathered, with the checks of each table; and that this process is alive."""
+    def take(self) -> Batch:
+        """All that was gathered; from now on the next batch is gathered."""
         self._pace.begin()
-        try:
-            self._tell()
-        finally:
-            self._pace.end(_SHARE)
-
-    def _tell(self) -> None:
-        self.hold()
         touched = [spec for spec in self._all if id(spec) in self._touched]
         gathered: list[tuple[AnyTable, Done]] = [(s, done) for s in touched for done in self._done(id(s))]
         gathered += self._failed.values()
         self._failed = {}
         self._touched, self._landed, self._derived, self._shown, self._judged = set(), {}, {}, {}, {}
-        tell_each(self._reporters, lambda reporter: reporter.tell_all(gathered))
-        checks = [(spec, result) for spec in touched for result in self._check(spec)]
+        return Batch(touched, gathered)
+
+    def tell(self, batch: Batch) -> None:
+        """Tells a batch, with the checks of its tables; and that this process is alive."""
+        try:
+            self._tell(batch)
+        finally:
+            self._pace.end(_SHARE)
+
+    def _tell(self, batch: Batch) -> None:
+        self.hold()
+        tell_each(self._reporters, lambda reporter: reporter.tell_all(batch.gathered))
+        checks = [(spec, result) for spec in batch.touched for result in self._check(spec)]
         tell_each(self._reporters, lambda reporter: reporter.tell_all(checks))
 
     def hold(self) -> None:

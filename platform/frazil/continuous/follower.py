@@ -69,22 +69,33 @@ class Follower:
     def run(self, stop: Event) -> None:
         """Works until it is stopped; then what has landed is shown, and told. What is made of it waits."""
         self._tell(self._bulletin.hold)
-        while not stop.wait(_REST):
-            self.round(stop)
+        # Listeners take seconds, and so do the checks that they hear of: what lands meanwhile is shown.
+        with ThreadPoolExecutor(1, thread_name_prefix="telling") as pool:
+            telling = pool.submit(lambda: None)
+            while not stop.wait(_REST):
+                self._follow_all(stop)
+                if self._bulletin.is_due and telling.done():
+                    telling = pool.submit(self._tell, partial(self._bulletin.tell, self._bulletin.take()))
         self._take_in()
         self._show_landed()
-        self._tell(self._bulletin.tell)
+        self._tell_gathered()
         self._tell(self._bulletin.release)
 
     def round(self, stop: Event) -> None:
         """Follows all that is owed, and tells of it when it is time."""
+        self._follow_all(stop)
+        if self._bulletin.is_due:
+            self._tell_gathered()
+
+    def _tell_gathered(self) -> None:
+        self._tell(partial(self._bulletin.tell, self._bulletin.take()))
+
+    def _follow_all(self, stop: Event) -> None:
         self._take_in()
         self._show_landed()
         for name, spec in self._specs.items():
             if isinstance(spec, DerivedSpec) and self._is_owed(name) and not stop.is_set():
                 self._follow(name)
-        if self._bulletin.is_due:
-            self._tell(self._bulletin.tell)
 
     def _show_landed(self) -> None:
         topics = [name for name, spec in self._specs.items() if isinstance(spec, TableSpec)]

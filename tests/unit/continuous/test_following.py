@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from frazil.spec.derived import DerivedSpec
 from frazil.spec.table import AnyTable
 from frazil.spec.topic import TableSpec
 from kit.runs.continuous import SETTINGS, Clock, FakeWork, Heard, name_of
+from kit.runs.waiting import PATIENCE
 
 TRADES = TableSpec(topic="trades")
 
@@ -99,6 +102,32 @@ def test_what_landed_is_shown_before_a_runner_ends_and_what_is_made_of_it_waits(
     following.follower.run(stopped)
 
     assert [done for done in following.work.done if done[0] != "check"] == [("show", "local.trades")]
+
+
+def test_what_lands_while_dagster_is_told_is_shown_meanwhile(specs: list[AnyTable]) -> None:
+    following, stopped, shown = Following(specs[:1]), Event(), Event()
+    following.clock.now += EVERY
+    show = following.work.show
+
+    def shown_again(*of: Any) -> Any:
+        if following.heard.outcomes:
+            shown.set()
+        return show(*of)
+
+    def slow(news: Iterable[tuple[AnyTable, Any]]) -> None:
+        following.heard.outcomes += [(name_of(spec), done) for spec, done in news]
+        following.landed()
+        assert shown.wait(PATIENCE)
+        stopped.set()
+
+    following.work.show = shown_again  # type: ignore[method-assign]
+    following.heard.tell_all = slow  # type: ignore[method-assign]
+    following.landed()
+
+    following.follower.run(stopped)
+
+    assert shown.is_set()
+    assert following.heard.events("telling Dagster") == []
 
 
 def test_a_target_that_fails_is_tried_again_though_nothing_more_lands(specs: list[AnyTable]) -> None:
