@@ -63,6 +63,7 @@ def test_while_snowflake_is_down_readers_see_good_rows_and_one_repair_brings_it_
     shown = rows_of_a_reader(topic, connections)
     down = find_drift([topic.spec], clients)
     wire.calm()
+    impatient.undo()
     behind = find_drift([topic.spec], clients)
     after, _ = repair_drift(topic.spec, behind, clients)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from frazil.settings.proxies import ask_environment_once
 from frazil.settings.systems.rest import RestSettings
 from frazil.tables.folders import folder_of
 from frazil.tables.format_v3.metadata import begun, refuse_stale, upgraded, writable
@@ -239,6 +240,7 @@ def open_rest(
             # requests prefers an authority that the environment names to the session's.
             limited = partial(session.request, timeout=limits, verify=session.verify)
             session.request = limited  # type: ignore[method-assign]
+            ask_environment_once(session)
             return session
 
         def _load_file_io(
